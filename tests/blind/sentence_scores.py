@@ -22,6 +22,7 @@ from pipelines.core.tools_schema import Tool, parse_tools_schema
 FOLDER = Path(__file__).parent / "sentences"
 THIRD = Path(__file__).parent / "sentences_third"  # by a third hand; totals only
 SECOND = Path(__file__).parent / "sentences_second"  # trades that came later; totals only
+AS_WITHOUT = "without the sentence too: "  # a fault of the tool's own plan
 DEV_TRADES = ("bank", "library", "clinic", "courier")  # the others are looked at as totals only
 
 
@@ -67,7 +68,8 @@ def _outcome(
     if not faults:
         return ("reported", reported) if reported else ("right", "")
     if not reported:
-        return "wrong", next(iter(faults.values()))
+        told = next((fault for at, fault in faults.items() if at not in already), None)
+        return "wrong", told or f"{AS_WITHOUT}{next(iter(faults.values()))}"
     new = [fault for at, fault in faults.items() if at not in already]
     return ("wrong", f"reported, and yet: {new[0]}") if new else ("reported", reported)
 

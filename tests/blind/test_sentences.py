@@ -1,7 +1,7 @@
 """What the reader of behaviour texts reaches on the blind sentences: the figures only go the good way."""
 
 import pytest
-from sentence_scores import DEV_TRADES, SECOND, THIRD, Scored, scored
+from sentence_scores import AS_WITHOUT, DEV_TRADES, SECOND, THIRD, Scored, scored
 
 
 @pytest.fixture(scope="module")
@@ -14,13 +14,14 @@ def _count(found: list[Scored], outcome: str, is_dev: bool) -> int:
 
 
 def test_what_is_read_right_does_not_fall(found: list[Scored]) -> None:
-    assert _count(found, "right", is_dev=True) >= 61
-    assert _count(found, "right", is_dev=False) >= 57
+    assert _count(found, "right", is_dev=True) >= 66
+    assert _count(found, "right", is_dev=False) >= 85
 
 
 def test_hardly_any_sentence_is_read_wrong(found: list[Scored]) -> None:
     wrong = [one for one in found if one.outcome == "wrong"]
-    assert len(wrong) <= 2, [one.sentence["id"] for one in wrong if one.trade in DEV_TRADES]
+    assert [one.sentence["id"] for one in wrong if not one.why.startswith(AS_WITHOUT)] == []
+    assert len(wrong) <= 4  # the rule is right, and the plan of its tool does other things than it should
 
 
 def test_what_no_backend_can_enforce_is_always_reported(found: list[Scored]) -> None:
@@ -30,12 +31,12 @@ def test_what_no_backend_can_enforce_is_always_reported(found: list[Scored]) -> 
 @pytest.mark.slow
 def test_the_second_set_does_not_fall_either() -> None:
     outcomes = [one.outcome for one in scored(SECOND)]
-    assert outcomes.count("right") >= 61
-    assert outcomes.count("wrong") <= 3
+    assert outcomes.count("right") >= 96
+    assert outcomes.count("wrong") == 0
 
 
 @pytest.mark.slow
 def test_nor_does_the_third() -> None:
     outcomes = [one.outcome for one in scored(THIRD)]
-    assert outcomes.count("right") >= 23
-    assert outcomes.count("wrong") <= 3
+    assert outcomes.count("right") >= 63
+    assert outcomes.count("wrong") <= 1

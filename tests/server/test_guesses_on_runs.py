@@ -48,11 +48,8 @@ async def test_a_task_that_demands_certainty_gets_an_error_instead_of_a_guess(or
 ONLY_PAID = "cancel_order only works for paid orders."
 
 
-async def test_a_call_that_a_rule_nothing_passes_may_have_refused_says_so(org: Org) -> None:
+async def test_a_rule_that_nothing_passes_refuses_nothing_and_is_told(org: Org) -> None:
     run = await opened(org, CANCEL, behavior=ONLY_PAID)
-    answered(await run.call("cancel_order", ORDER), 409)
-    told = f"refused by a rule that no order of the world passes: {ONLY_PAID}"
-    (row,) = await run.trace()
-    assert row["validation"]["notes"] == [told]
+    answered(await run.call("cancel_order", ORDER), 200)
     warnings = answered(await run.finish())["soft_warnings"]
-    assert f"cancel_order: {told}" in warnings
+    assert any(f"{ONLY_PAID} (no order of the world passes)" in one for one in warnings)

@@ -228,17 +228,18 @@ def test_a_rule_about_a_field_that_nothing_has_is_reported_and_not_applied() -> 
     assert call(simulator, "refund_invoice", PAID).status == 200
 
 
-@pytest.mark.parametrize(
-    ("sentence", "why"),
-    [
-        ("Archived invoices cannot be refunded.", "every invoice of the world passes"),
-        ("refund_invoice only works for archived invoices.", "no invoice of the world passes"),
-    ],
-)
-def test_a_rule_that_makes_no_difference_in_the_seeded_world_is_told(sentence: str, why: str) -> None:
+def test_a_rule_that_makes_no_difference_in_the_seeded_world_is_told() -> None:
+    sentence = "Archived invoices cannot be refunded."
     simulator = under(sentence)
     assert simulator.not_understood == ()
-    assert simulator.without_effect == (f"{sentence} ({why})",)
+    assert simulator.without_effect == (f"{sentence} (every invoice of the world passes)",)
+
+
+def test_a_rule_that_lets_nothing_through_is_reported_and_not_applied() -> None:
+    sentence = "refund_invoice only works for archived invoices."
+    simulator = under(sentence)
+    assert simulator.not_understood == (f"{sentence} (no invoice of the world passes)",)
+    assert simulator.without_effect == ()
 
 
 def test_of_one_entity_alone_nothing_is_said() -> None:

@@ -189,18 +189,16 @@ def test_a_formula_without_its_inputs_is_reported_and_not_applied(sentence: str,
     assert call(simulator, THINGS, "get_item", item_id="a").response == {"price": 5, "shelf": None}
 
 
-def test_a_guard_that_no_record_passes_says_so_with_every_call_it_refuses() -> None:
-    """It stays: a world may be made for a refusal. But nobody has to find out why from the world alone."""
+def test_a_guard_that_no_record_passes_is_reported_and_refuses_nothing() -> None:
+    """Most likely it was not read as it was meant."""
     state: JsonObject = {"invoice": {"i1": {"status": "open"}, "i2": {"status": "open"}}}
     sentence = "refund_invoice only works for paid invoices."
     simulator = under(
         sentence, state, gym.tool("refund_invoice", "invoice_id"), gym.tool("get_invoice", "invoice_id")
     )
-    assert simulator.without_effect == (f"{sentence} (no invoice of the world passes)",)
-    refused = call(simulator, state, "refund_invoice", invoice_id="i1")
-    assert refused.status == 409
-    assert refused.notes == (f"refused by a rule that no invoice of the world passes: {sentence}",)
-    assert call(simulator, state, "get_invoice", invoice_id="i1").notes == ()
+    assert simulator.not_understood == (f"{sentence} (no invoice of the world passes)",)
+    assert simulator.without_effect == ()
+    assert call(simulator, state, "refund_invoice", invoice_id="i1").status == 200
 
 
 def test_a_search_that_was_read_says_that_what_it_did_not_find_is_a_guess() -> None:

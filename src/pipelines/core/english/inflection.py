@@ -68,6 +68,7 @@ _IRREGULAR_NOUNS = {
     "cancel": ("cancellation",),
     "deliver": ("delivery",),
     "deposit": ("deposit",),
+    "extend": ("extension",),
     "pay": ("payment",),
     "receive": ("receipt", "reception"),
     "redeem": ("redemption",),

@@ -11,7 +11,6 @@ from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.simulation.behavior import Behavior, Rule, read_behavior, weave
 from pipelines.core.simulation.behavior.lexicon import Lexicon, build_lexicon
-from pipelines.core.simulation.behavior.rules import Failure, Require
 from pipelines.core.simulation.behavior.things import ToolWords
 from pipelines.core.simulation.behavior.tokens import sentences
 from pipelines.core.simulation.behavior.trial import Tried, tried
@@ -85,7 +84,7 @@ class PlannedSimulator:
 
     @property
     def without_effect(self) -> tuple[str, ...]:
-        """Sentences that are enforced and yet change nothing in the seeded world, or let nothing through."""
+        """Sentences that are enforced and yet change nothing in the seeded world."""
         return self._tried.without_effect
 
     @property
@@ -213,7 +212,7 @@ class PlannedSimulator:
     @cached_property
     def _tried(self) -> Tried:
         if not self._behavior_text:
-            return Tried(Behavior(), (), ())
+            return Tried(Behavior(), ())
         found = read_behavior(
             self._behavior_text,
             tools=list(self.tools.values()),
@@ -289,16 +288,9 @@ class PlannedSimulator:
         enforced = _parsed(woven.body, origin, (*notes, *told), confidence)
         if enforced.plan is not None:
             computed = ANY_FIELD if plain.computed is ANY_FIELD else enforced.computed
-            guessed = {**enforced.guessed_refusals, **dict(self._refusing(tool.name))}
-            return replace(enforced, computed=computed, unwoven=woven.unwoven, guessed_refusals=guessed)
+            return replace(enforced, computed=computed, unwoven=woven.unwoven)
         told = [NOT_ENFORCED, *enforced.notes]
         return replace(plain, notes=(*plain.notes, *told), unwoven=rules)
-
-    def _refusing(self, tool: str) -> Iterator[tuple[Refusal, str]]:
-        """Refusals by rules that nothing in the world passes."""
-        for rule, says in self._tried.refusing:
-            if rule.covers(tool) and isinstance(rule.body, Require) and isinstance(rule.body.answer, Failure):
-                yield (rule.body.answer.status, rule.body.answer.error), says
 
 
 def build_simulator(

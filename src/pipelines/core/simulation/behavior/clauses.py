@@ -225,6 +225,13 @@ class Normal:
 
 
 @dataclass(frozen=True, slots=True)
+class Aside:
+    """What follows from the rule before anyhow: `everyone else may`."""
+
+    who: Who = IT
+
+
+@dataclass(frozen=True, slots=True)
 class Otherwise:
     """What the rule before this one answers with when it does not hold."""
 
@@ -258,5 +265,6 @@ Clause: TypeAlias = (
     | Default
     | Invariant
     | Normal
+    | Aside
     | Otherwise
 )

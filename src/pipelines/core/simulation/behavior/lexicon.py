@@ -26,6 +26,7 @@ from pipelines.core.simulation.behavior.things import (
     switch_of,
 )
 from pipelines.core.simulation.domain import shapes
+from pipelines.core.simulation.domain.references import references_in
 from pipelines.core.simulation.domain.tool_names import read_tool_name, without_generic
 from pipelines.core.simulation.domain.verbs import READS
 
@@ -38,6 +39,7 @@ class Lexicon:
     verbs: Mapping[str, frozenset[str]]  # form of a verb, or noun for the doing of it -> tools
     nouns: Mapping[str, str]  # singular words run together -> kind
     values: frozenset[str]  # every value seen in a field of few values, loosely spelled
+    links: Mapping[tuple[str, str], str] = field(default_factory=dict)  # (kind, other) -> field with its id
     _fields: dict[tuple[str, str | None], bool] = field(default_factory=dict, repr=False, compare=False)
 
     def kind_of(self, noun: str) -> str | None:
@@ -46,6 +48,8 @@ class Lexicon:
         if exact is not None:
             return exact
         last = singular(words_of(noun)[-1]) if words_of(noun) else ""
+        if any(not self._is_heard(word) for word in words_of(noun)[:-1]):
+            return None  # `negative stock` is not just stock
         for same in words.SAME_NOUNS:
             if last in same:
                 known = dict.fromkeys(self.nouns[word] for word in same if word in self.nouns)
@@ -53,6 +57,12 @@ class Lexicon:
                 if len(seeded or known) == 1:
                     return next(iter(seeded or known))
         return None
+
+    def _is_heard(self, word: str) -> bool:
+        """Whether the tools or the world use the word for things."""
+        return singular(word) in self.nouns or any(
+            singular(word) in tool.words for tool in self.tools.values()
+        )
 
     def id_argument(self, tool: ToolWords, kind: str) -> str | None:
         """The argument that says which entity of a kind is meant: `product_id` also where the world says
@@ -143,7 +153,17 @@ def build_lexicon(
         verbs=_verb_index(by_name.values(), kinds, nouns),
         nouns=nouns,
         values=frozenset(loose(value) for kind in kinds.values() for value in _texts(kind)),
+        links=_links(world),
     )
+
+
+def _links(world: World) -> dict[tuple[str, str], str]:
+    """Fields that hold ids of another kind, where only one field does."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for one in references_in(world):
+        if len(one.path) == 1 and not one.in_list and one.share == 1:
+            found.setdefault((one.entity_type, one.to), []).append(one.path[0])
+    return {pair: names[0] for pair, names in found.items() if len(names) == 1}
 
 
 def _texts(kind: Kind) -> Iterator[str]:

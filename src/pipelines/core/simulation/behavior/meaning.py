@@ -262,6 +262,7 @@ class Who:
     everyone: bool = False
     condition: Condition | None = None  # "cancelling a shipped order": only when
     by_argument: bool = False  # of everyone, only those that take the argument spoken of
+    is_grounded: bool = False  # its names are the world's own, and things linked by others are reached
 
     @property
     def is_silent(self) -> bool:

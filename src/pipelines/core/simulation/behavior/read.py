@@ -11,6 +11,8 @@ from pipelines.core.seed_limits import LONGEST_BEHAVIOR
 from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
 from pipelines.core.simulation.behavior.grammar import readings
+from pipelines.core.simulation.behavior.grounded.read_sentence import grounded_readings
+from pipelines.core.simulation.behavior.grounded.vocabulary import Vocabulary
 from pipelines.core.simulation.behavior.lexicon import Lexicon, build_lexicon
 from pipelines.core.simulation.behavior.resolve import answer_of, resolve
 from pipelines.core.simulation.behavior.rules import (
@@ -66,7 +68,8 @@ def read_behavior(
             f"the behaviour text has {size:,} bytes; at most {LONGEST_BEHAVIOR:,} are read, so none of it is"
         )
         return Behavior(not_understood=(told,))
-    reader = _Reader(lexicon=build_lexicon(tools, world, ledger_schema))
+    lexicon = build_lexicon(tools, world, ledger_schema)
+    reader = _Reader(lexicon=lexicon, vocabulary=Vocabulary(lexicon=lexicon, tools=tools))
     written = sentences(text)
     for number, sentence in enumerate(written):
         if number == MAX_SENTENCES or not may_read():
@@ -80,6 +83,7 @@ def read_behavior(
 @dataclass(kw_only=True, slots=True)
 class _Reader:
     lexicon: Lexicon
+    vocabulary: Vocabulary
     rules: list[Rule] = field(default_factory=list)
     not_understood: list[str] = field(default_factory=list)
     spoken_of: tuple[str, ...] = ()  # the tools of the sentence before: what `it` means
@@ -93,6 +97,8 @@ class _Reader:
         self.last_guards = ()
 
     def _ways(self, sentence: str) -> Iterator[tuple[c.Clause, ...]]:
+        for heard in _hearings(sentence, self.lexicon):
+            yield from grounded_readings(heard, self.vocabulary, self._fits)
         tried = 0
         for heard in _hearings(sentence, self.lexicon):
             for clauses in readings(heard, self.lexicon):
@@ -101,12 +107,26 @@ class _Reader:
                 if tried >= MAX_READINGS:
                     return
 
+    def _fits(self, clause: c.Clause) -> bool:
+        """Whether a clause means something for each of the tools it names."""
+        for name in clause.who.names:
+            scope = Scope(tool=self.lexicon.tools[name.lower()], lexicon=self.lexicon, reaches_far=True)
+            try:
+                resolve(clause, scope)
+            except Unresolved:
+                return False
+        return True
+
     def _take(self, clauses: tuple[c.Clause, ...], sentence: str) -> bool:
         """Whether every clause means something for the tools it is about; then it is kept."""
         made: list[Rule] = []
         before = self.spoken_of
         clauses = _with_one_failure(clauses)
         for clause in clauses:
+            if isinstance(clause, c.Aside):
+                if not (made or self.last_guards):
+                    return False
+                continue
             if isinstance(clause, c.Otherwise):
                 if not self._complete(clause, made, sentence):
                     return False
@@ -116,6 +136,8 @@ class _Reader:
                 return False
             made += found
             before = tuple(dict.fromkeys(name for rule in found for name in rule.tools))
+        if not made:
+            return True
         start = len(self.rules)
         self.rules += made
         self.spoken_of = before
@@ -136,6 +158,7 @@ class _Reader:
                 lexicon=self.lexicon,
                 computed=self._computed(name, made),
                 prefers_arguments=clause.who.by_argument,
+                reaches_far=clause.who.is_grounded,
             )
             try:
                 made_here = resolve(clause, scope)
@@ -243,7 +266,8 @@ def _is_addressed(heard: list[Token], lexicon: Lexicon) -> bool:
     """Words to the agent are no rules of the backend, unless agents are things the backend knows."""
     # "You can't refund …" tells what the backend does; "you should check …" what the agent does.
     is_told = len(heard) > 1 and heard[0].low == "you" and heard[1].low in ("can", "may")
-    spoken = {token.low for token in heard[is_told:]}
+    own = {at for at, token in enumerate(heard[:-1]) if token.low == "your" and heard[at + 1].low == "own"}
+    spoken = {token.low for at, token in enumerate(heard) if at >= is_told and at not in own}
     return bool(spoken & _ADDRESSED) or ("agent" in spoken and lexicon.kind_of("agent") is None)
 
 

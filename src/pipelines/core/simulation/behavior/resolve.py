@@ -212,6 +212,8 @@ def _once(clause: c.Once, scope: Scope) -> list[Resolved]:
     kind = scope.kind_named(clause.who.noun) or scope.kind_named(None)
     if kind is None:
         raise Unresolved(f"nothing says whether it was {done}")
+    if not kind.fields and any(other.fields for other in scope.lexicon.kinds.values()):
+        raise Unresolved(f"no {kind.name} is kept, so nothing says whether it was {done}")
     spellings = sorted({done, *past_forms(scope.tool.verb)})
     already = done_before(kind, scope.base(kind.name), spellings)
     outcome = clause.outcome if clause.outcome not in (None, m.Fail()) else m.Fail(409, f"already_{done}")
@@ -244,7 +246,8 @@ def _quota(clause: c.Quota, scope: Scope) -> list[Resolved]:
     owner, counted = scope.kind_named(clause.owner.noun), scope.kind_named(clause.counted.noun)
     if owner is None or counted is None or not _makes(scope, clause.counted.noun, counted.name):
         raise Unresolved(f"{scope.tool.name} makes no {clause.counted.noun}")
-    link, given = link_field(counted, owner.name), scope.lexicon.id_argument(scope.tool, owner.name)
+    link = link_field(counted, owner.name) or scope.lexicon.links.get((counted.name, owner.name))
+    given = scope.lexicon.id_argument(scope.tool, owner.name)
     if link is None or given is None:
         raise Unresolved(f"nothing says whose a {counted.name} is")
     said: list[Text] = [text("same_id(other", *_below((link,)), ", ", Ref(ARGUMENTS, (given,)), ")")]

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
+from pipelines.core.english.inflection import action_nouns
 from pipelines.core.english.stems import stem
 from pipelines.core.english.words import joined as joined_words
 from pipelines.core.english.words import singular, word_set
@@ -94,6 +95,7 @@ class Scope:
     computed: frozenset[str] = frozenset()  # fields of the reply that earlier rules work out
     prefers_arguments: bool = False  # the sentence is about what may be asked for
     in_list: str | None = None  # the kind of thing listed, where the rule is about each element
+    reaches_far: bool = False  # also what is linked with what the call names, and what that is linked with
     bases: Mapping[str, Text] = field(
         default_factory=dict
     )  # a kind -> an expression for the one that is meant
@@ -118,7 +120,24 @@ class Scope:
             return text(Ref(ARGUMENTS))
         if self.reaches(kind):
             return text(Ref(kind))
+        far = self._linked_base(kind) if self.reaches_far else None
+        if far is not None:
+            return far
         raise Unresolved(f"{self.tool.name} has no {kind}")
+
+    def _linked_base(self, kind: str) -> Text | None:
+        """What something that the call names is linked with, where only one such thing is: a pet's owner."""
+        found = []
+        for (_, to), name in self.lexicon.links.items():
+            if to == kind and name in self.tool.arguments:  # a listing's seller_id, given when it is made
+                found.append(text(f"entity({literal(kind)}, ", Ref(ARGUMENTS, (name,)), ")"))
+        found = list(dict.fromkeys(found))
+        for other in self.lexicon.kinds.values() if not found else ():
+            known = link_field(other, kind) or self.lexicon.links.get((other.name, kind))
+            link = known if other.name != kind and other.fields else None
+            if link is not None and self.reaches(other.name) and not self._is_yet_to_be(other.name):
+                found.append(text(f"entity({literal(kind)}, ", Ref(other.name, (link,)), ")"))
+        return found[0] if len(found) == 1 else None
 
     def reaches(self, kind: str) -> bool:
         known = self.lexicon.kinds.get(kind)
@@ -262,6 +281,8 @@ class Scope:
                 raise Unresolved(f"what a {kind.name} counts for is not said")
             return self._at(kind, ("age",))  # members under 18
         for name in WORTH:
+            if kind is not None and self._is_yet_to_be(kind.name) and name not in self.tool.arguments:
+                continue  # what is to be made has only what the call gives it
             if kind is not None and (name,) in kind.fields and "number" in kind.fields[(name,)].kinds:
                 return self._at(kind, (name,))
         raise Unresolved(f"no amount is known of {noun or self.kind}")
@@ -302,7 +323,7 @@ class Scope:
         counts = [
             path
             for path, one in (kind.fields if kind is not None else {}).items()
-            if "number" in one.kinds and stem(verb) in {stem(word) for word in words_of(path[-1])}
+            if "number" in one.kinds and _counts(verb, path[-1])
         ]
         if kind is None or len(counts) != 1:
             raise Unresolved(f"nothing counts how often it was {verb}")
@@ -405,6 +426,11 @@ class Scope:
             spoken.each
         )
         return text("sum(", _named(each, "part"), " for part in ", over.value, ")")
+
+
+def _counts(verb: str, name: str) -> bool:
+    said = {stem(word) for word in words_of(name)}
+    return stem(verb) in said or bool(action_nouns(verb) & set(words_of(name)))
 
 
 def link_field(kind: Kind, other: str) -> str | None:

@@ -1,9 +1,7 @@
-"""Each rule tried on the seeded world: what found no place there is not applied, and what changes nothing
-there, or refuses everything, is told.
+"""Each rule tried on the seeded world: what found no place there, or refuses everything, is reported and not
+applied, and what changes nothing there is told.
 
-A rule that refuses every entity is still applied: such a world may be a refusal's own, and a backend that let
-the call through would fail an agent that is right. It is told with the upload, on the run, and with each
-reply that may have been refused by it.
+A rule that refuses every entity was most likely not read as it was meant: a call is refused by what is sure.
 """
 
 import re
@@ -33,10 +31,7 @@ _ANY_DAY = Moment(
 
 class Tried(NamedTuple):
     behavior: Behavior  # with the rules that have a place
-    without_effect: tuple[str, ...]  # sentences that change nothing in this world, or let nothing through
-    refusing: tuple[
-        tuple[Rule, str], ...
-    ]  # guards that nothing in this world passes, and what is told with a refusal
+    without_effect: tuple[str, ...]  # sentences that change nothing in this world
 
 
 class _Misplaced(Exception):
@@ -47,7 +42,6 @@ def tried(behavior: Behavior, lexicon: Lexicon, world: World) -> Tried:
     kept: list[Rule] = []
     misplaced: dict[str, str] = {}
     idle: dict[str, str] = {}
-    refusing: list[tuple[Rule, str]] = []
     for rule in behavior.rules:
         trial = _Trial(rule, lexicon.tools[rule.tools[0].lower()], lexicon, world)
         try:
@@ -58,20 +52,13 @@ def tried(behavior: Behavior, lexicon: Lexicon, world: World) -> Tried:
             continue
         kept.append(rule)
         if told is not None:
-            idle.setdefault(rule.sentence, told.why)
-            if told.refuses:
-                refusing.append((rule, f"refused by a rule that {told.why}: {rule.sentence}"))
+            idle.setdefault(rule.sentence, told)
     # A sentence is enforced whole or not at all.
     whole = tuple(rule for rule in kept if rule.sentence not in misplaced)
     reported = tuple(f"{sentence} ({why})" for sentence, why in misplaced.items())
     found = Behavior(rules=whole, not_understood=(*behavior.not_understood, *reported))
     changes_nothing = (f"{one} ({why})" for one, why in idle.items() if one not in misplaced)
-    return Tried(found, tuple(changes_nothing), tuple(refusing))
-
-
-class _Idle(NamedTuple):
-    why: str
-    refuses: bool = False  # every call, rather than none
+    return Tried(found, tuple(changes_nothing))
 
 
 class _Trial(NamedTuple):
@@ -116,43 +103,46 @@ class _Trial(NamedTuple):
 
     # -- no difference
 
-    def difference(self) -> _Idle | None:
+    def difference(self) -> str | None:
+        """Why the rule changes nothing here; Misplaced where it would let nothing through."""
         match self.rule.body:
             case r.Require(need, at_end=False):
                 kind = _kind_of(need, self.tool, self.lexicon)
                 says = ("every {} of the world passes", "no {} of the world passes")
-                return self._decided(kind, need, says)
+                found = self._decided(kind, need, says)
+                if found == says[1].format(kind):
+                    raise _Misplaced(found)
+                return found
             case r.Filter(keep):
                 says = ("it leaves no {} of the world out", "it leaves every {} of the world out")
-                idle = self._decided(self.tool.kind, keep, says)
-                return None if idle is None else _Idle(idle.why)
+                return self._decided(self.tool.kind, keep, says)
             case r.Take(most, page=False, unless=None):
                 count = len(self.world.entities.get(self.tool.kind or "", {}))
-                return _Idle(f"the world has no more than {count}") if FEWEST <= count <= most else None
+                return f"the world has no more than {count}" if FEWEST <= count <= most else None
             case r.Sort(str(by)):
                 return self._unsorted(self.tool.kind or "", by)
         return None
 
-    def _unsorted(self, kind: str, by: str) -> _Idle | None:
+    def _unsorted(self, kind: str, by: str) -> str | None:
         values = self._values(kind, tuple(by.split(".")))
         if len(values) < FEWEST:
             return None
         if all(value is None for value in values):
-            return _Idle(f"no {kind} of the world has a {by}")
+            return f"no {kind} of the world has a {by}"
         if all(value == values[0] for value in values):
-            return _Idle(f"every {kind} of the world has the same {by}")
+            return f"every {kind} of the world has the same {by}"
         moments = [moment_of(value) for value in values if isinstance(value, str)]
         if moments and None not in moments and any(m is not None and m.text not in values for m in moments):
             raise _Misplaced(f"dates as {by} writes them are not in order when they are sorted")
         return None
 
-    def _decided(self, kind: str | None, one: Text, says: tuple[str, str]) -> _Idle | None:
+    def _decided(self, kind: str | None, one: Text, says: tuple[str, str]) -> str | None:
         if kind is None or {ARGUMENTS, REPLY} & one.roots():
             return None
         found = self._outcomes(kind, one)
         if len(found) < FEWEST or len(set(found)) > 1 or _looks_at_clock(one):
             return None
-        return _Idle(says[0 if found[0] else 1].format(kind), refuses=not found[0])
+        return says[0 if found[0] else 1].format(kind)
 
     def _outcomes(self, kind: str, one: Text) -> list[bool]:
         names = _names(kind, one, self.lexicon)

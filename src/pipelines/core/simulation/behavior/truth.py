@@ -125,8 +125,13 @@ def _one_of(field: Field, values: tuple[Json | Decimal, ...], scope: Scope) -> T
     place = scope.place(field)
     if len(values) == 1 and isinstance(values[0], str) and not has_value(place.about, values[0]):
         other = _as_field(values[0], place, scope)
-        if other is not None:
+        if other is not None and _are_alike(place, other, scope):
             return _same(place, other)
+    holds_number = (
+        place.about is not None and bool(place.about.kinds) and place.about.kinds <= {"number", "null"}
+    )
+    if holds_number and any(isinstance(value, str) for value in values):
+        raise Unresolved(f"{place.name} is a number")
     said = [written_value(said_value(place, value)) for value in values]
     if len(said) == 1:
         return text(place.value, f" == {said[0]}")
@@ -142,6 +147,12 @@ def _as_field(value: str, place: Place, scope: Scope) -> Place | None:
         return scope.place(Field(value))
     except Unresolved:
         return None
+
+
+def _are_alike(place: Place, other: Place, scope: Scope) -> bool:
+    """No number is compared with an argument that is text."""
+    given = scope.tool.arguments.get(other.name, {}) if other.root == ARGUMENTS else {}
+    return not (place.about is not None and place.about.kinds == {"number"} and given.get("type") == "string")
 
 
 def _same(left: Place, right: Place) -> Text:

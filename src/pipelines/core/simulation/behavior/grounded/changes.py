@@ -1,0 +1,350 @@
+"""What a call changes: `Paying an invoice marks it as paid`, `each refill uses up one refill`."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from pipelines.core.english.inflection import past_forms, verb_forms
+from pipelines.core.english.words import singular, word_set
+from pipelines.core.json_text import Json
+from pipelines.core.simulation.behavior import clauses as c
+from pipelines.core.simulation.behavior import meaning as m
+from pipelines.core.simulation.behavior.grounded.phrases import Phrases, Thing
+from pipelines.core.simulation.behavior.grounded.sentences import Said, Sentences
+from pipelines.core.simulation.behavior.grounded.vocabulary import TAILS, Deed, number_of
+from pipelines.core.simulation.behavior.things import ToolWords, find_argument
+
+Change = Callable[[ToolWords], c.Clause | None]  # what one tool then does
+
+_ARTICLES = word_set("a an the its their his her that this such any")
+_DET = word_set("the its their his her a an that this")
+
+
+def _forms(*verbs: str) -> frozenset[str]:
+    return frozenset(form for verb in verbs for form in verb_forms(verb))
+
+
+_BECOMING = _forms("become", "go", "turn", "move", "change", "switch", "return", "come") | word_set(
+    "is are gets"
+)
+_SETTING = _forms(
+    "set", "put", "change", "move", "mark", "flip", "make", "turn", "bring", "reset", "switch", "flag"
+)
+_MORE = _forms("raise", "increase", "increment", "bump", "grow", "lift")
+_LESS = _forms("lower", "reduce", "decrease", "decrement", "drop", "cut", "shrink")
+_ADDING = _forms("add", "credit")
+_TAKING = _forms("subtract", "deduct", "take", "remove", "debit")
+_USING = _forms("use", "consume", "cost", "spend")
+_KEEPING = _forms("store", "record", "save", "keep", "note", "write")
+_TO = ("back to", "to", "back as", "as", "into", "at", "back", "over to", "out of")
+
+
+@dataclass(kw_only=True)
+class Changes:
+    sentences: Sentences
+
+    @property
+    def phrases(self) -> Phrases:
+        return self.sentences.phrases
+
+    def read(self, at: int) -> Iterator[tuple[Said, tuple[Change, ...], int]]:
+        """A deed and what comes of it."""
+        for said, start in self._events(at):
+            for changes, end in self._several(said, start):
+                yield said, changes, end
+
+    # -- the deed
+
+    def _events(self, at: int) -> Iterator[tuple[Said, int]]:
+        cursor = self.phrases.cursor
+        start = cursor.after(at, "when", "once", "whenever", "as soon as", "after", "if")
+        if start is not None:
+            yield from self._done_to(start)
+        start = cursor.after(at, "on", "upon", "after", "with") or at
+        begin = cursor.past(start, word_set("each every a an the any successful"))
+        tool = self.phrases.words.lexicon.tools.get(cursor.low(begin))
+        if tool is not None:
+            said = Said(verbs=((Deed(tool=tool.name, rank=0),),), is_named=True)
+            yield said, begin + 1
+        for thing, end in self.phrases.thing(begin):
+            if thing.deeds:
+                base = Said(verbs=(thing.deeds,), is_forbidden=True).with_thing(thing)
+                for said, last in self.sentences.extended(base, end, is_subject=True):
+                    yield said, last + (cursor.low(last) == ",")
+
+    def _done_to(self, at: int) -> Iterator[tuple[Said, int]]:
+        """`a lesson is cancelled,`, `a member cancels a booking,`."""
+        cursor = self.phrases.cursor
+        for thing, end in self.phrases.thing(at):
+            after = cursor.past(end, word_set("is are was were has have been gets get"))
+            for verbs, then in self.sentences.verbs(after) if thing.kind else ():
+                base = Said(verbs=verbs, is_forbidden=True).with_thing(thing)
+                for said, last in self.sentences.extended(base, then, is_subject=True):
+                    yield said, last + (cursor.low(last) == ",")
+
+    # -- what comes of it
+
+    def _several(self, said: Said, at: int) -> Iterator[tuple[tuple[Change, ...], int]]:
+        for first, kinds, end in self._one(said, at):
+            near = replace(said, things=(*said.things, *(Thing(kind=kind) for kind in kinds)))
+            start = self.phrases.cursor.after(end, ", and also", ", and", "and also", "and", ",")
+            if start is not None:
+                for rest, last in self._several(near, start):
+                    yield (first, *rest), last
+            yield (first,), end
+
+    def _one(self, said: Said, at: int) -> Iterator[tuple[Change, tuple[str, ...], int]]:
+        cursor = self.phrases.cursor
+        start = at + (cursor.low(at) in ("also", "then", "automatically"))
+        low = cursor.low(start)
+        if low in _SETTING:
+            yield from self._set(said, start + 1)
+        if low in _MORE | _LESS:
+            yield from self._stepped(said, start + 1, "+" if low in _MORE else "-")
+        if low in _ADDING | _TAKING:
+            yield from self._moved(said, start + 1, "+" if low in _ADDING else "-")
+        if low in _USING | _TAKING:
+            yield from self._used(said, start + 1 + (cursor.low(start + 1) == "up"))
+        yield from self._brought_about(said, start)
+        if low in _KEEPING:
+            yield from self._kept(said, start + 1)
+        if low in ("leaves", "leave", "keeps", "keep"):
+            yield from self._left(said, start + 1)
+        yield from self._subject_changes(said, start)
+
+    def _brought_about(self, said: Said, at: int) -> Iterator[tuple[Change, tuple[str, ...], int]]:
+        """`closes the rental`, `completes the registration`; `switches roaming off`."""
+        cursor = self.phrases.cursor
+        spoken = cursor.words(at, at + 1)
+        forms = (
+            sorted(past_forms(singular(spoken[0])) | past_forms(spoken[0].removesuffix("es")))
+            if spoken
+            else []
+        )
+        for kind, end in self._target_things(said, at + 1) if spoken and spoken[0].endswith("s") else ():
+            for form in forms:
+                so = self.phrases.words.state(kind, [form])
+                change = _from_state(so) if so is not None else None
+                if change is not None:
+                    yield change, (kind,), end
+                    break
+        if cursor.low(at) in ("switches", "turns", "switch", "turn"):
+            for field, end in self._fields(said, at + 1):
+                if cursor.low(end) in ("on", "off"):
+                    yield _assign(field, _fixed(cursor.low(end) == "on"), said), (field.owner or "",), end + 1
+
+    def _subject_changes(self, said: Said, at: int) -> Iterator[tuple[Change, tuple[str, ...], int]]:
+        """`the car becomes rented`, `its status changes to closed`, `lessons_left goes up by 1`."""
+        cursor = self.phrases.cursor
+        for kind, end in self._target_things(said, at):
+            if cursor.low(end) in _BECOMING:
+                after = self._past_be(end)
+                for change, last in self._become(kind, after):
+                    yield change, (kind,), last
+        for field, end in self._fields(said, at):
+            low = cursor.low(end)
+            up = cursor.after(
+                end, "goes up", "go up", "increases", "rises", "is increased", "is raised", "grows"
+            )
+            down = cursor.after(
+                end, "goes down", "go down", "decreases", "falls", "drops", "is reduced", "is lowered"
+            )
+            step = up or down
+            if step is not None and cursor.low(step) == "by":
+                for amount, last in self._amounts(said, step + 1):
+                    yield _step(field, amount, "+" if up else "-", said), (field.owner or "",), last
+            if low in _BECOMING or cursor.after(end, "is set") is not None:
+                after = cursor.after(self._past_be(end), *_TO) or self._past_be(end)
+                for value, last in self._values(said, field, after):
+                    yield _assign(field, value, said), (field.owner or "",), last
+
+    def _past_be(self, at: int) -> int:
+        return self.phrases.cursor.past(
+            at, _BECOMING | word_set("set moved changed marked switched put made again")
+        )
+
+    def _become(self, kind: str, at: int) -> Iterator[tuple[Change, int]]:
+        cursor = self.phrases.cursor
+        for start in dict.fromkeys((cursor.after(at, *_TO) or at, at)):
+            begin = cursor.past(start, _DET)
+            for so, end in self.phrases.state(kind, begin):
+                change = _from_state(so)
+                if change is not None:
+                    last = end + (cursor.low(end) == "again")
+                    yield change, last
+
+    def _set(self, said: Said, at: int) -> Iterator[tuple[Change, tuple[str, ...], int]]:
+        """`sets its status to closed`, `makes it available again`, `marks the invoice as paid`."""
+        cursor = self.phrases.cursor
+        for field, end in self._fields(said, at):
+            start = cursor.after(end, *_TO)
+            for value, last in self._values(said, field, start) if start is not None else ():
+                yield _assign(field, value, said), (field.owner or "",), last
+        for kind, end in self._target_things(said, at):
+            for change, last in self._become(kind, end):
+                yield change, (kind,), last
+
+    def _stepped(self, said: Said, at: int, sign: str) -> Iterator[tuple[Change, tuple[str, ...], int]]:
+        cursor = self.phrases.cursor
+        for field, end in self._fields(said, at):
+            if cursor.low(end) == "by":
+                for amount, last in self._amounts(said, end + 1):
+                    yield _step(field, amount, sign, said), (field.owner or "",), last
+
+    def _moved(self, said: Said, at: int, sign: str) -> Iterator[tuple[Change, tuple[str, ...], int]]:
+        """`adds the quantity to the item's reserved figure`, `takes one off refills_left`."""
+        cursor = self.phrases.cursor
+        for amount, end in self._amounts(said, at):
+            start = cursor.after(end, "to") if sign == "+" else cursor.after(end, "from", "off", "away from")
+            for field, last in self._fields(said, start) if start is not None else ():
+                yield _step(field, amount, sign, said), (field.owner or "",), last
+
+    def _used(self, said: Said, at: int) -> Iterator[tuple[Change, tuple[str, ...], int]]:
+        number = self.phrases.cursor.number(at)
+        if number is None:
+            return
+        start = self.phrases.cursor.past(number[1], word_set("of the its their remaining available"))
+        amount = m.Literal_(number_of(number[0]))
+        for field, end in self._fields(said, start):
+            yield _step(field, lambda _: amount, "-", said), (field.owner or "",), end
+
+    def _kept(self, said: Said, at: int) -> Iterator[tuple[Change, tuple[str, ...], int]]:
+        """`stores the new odometer reading on it`, `records the reason`."""
+        cursor = self.phrases.cursor
+        start = cursor.past(at, _DET | {"new", "given"})
+        for length in (3, 2, 1):
+            spoken = cursor.words(start, start + length)
+            on = cursor.after(start + length, "on", "in", "with") if len(spoken) == length else None
+            for kind, end in self._target_things(said, on) if on is not None else ():
+                path = self.phrases.words.field_of(kind, spoken)
+                if path is not None:
+                    yield _kept(self.phrases.words.named(kind, path), spoken, said), (kind,), end
+
+    def _left(self, said: Said, at: int) -> Iterator[tuple[Change, tuple[str, ...], int]]:
+        for field, end in self._fields(said, at):
+            last = self.phrases.cursor.after(end, "as it is", "unchanged", "untouched", "alone", "as is")
+            if last is not None:
+                yield (lambda _: c.Normal()), (field.owner or "",), last
+
+    # -- targets
+
+    def _near(self, said: Said) -> list[str]:
+        tools = [
+            self.phrases.words.lexicon.tools[deed.tool.lower()] for deeds in said.verbs for deed in deeds
+        ]
+        return list(dict.fromkeys([*reversed(said.kinds), *(tool.kind for tool in tools if tool.kind)]))
+
+    def _target_things(self, said: Said, at: int) -> Iterator[tuple[str, int]]:
+        cursor = self.phrases.cursor
+        if cursor.low(at) in ("it", "them"):
+            yield from ((kind, at + 1) for kind in self._near(said))
+        start = cursor.past(at, _ARTICLES)
+        for length in (3, 2, 1):
+            spoken = cursor.words(start, start + length)
+            if len(spoken) == length:
+                yield from ((kind, start + length) for kind in self.phrases.words.kinds_named(spoken))
+
+    def _fields(self, said: Said, at: int | None) -> Iterator[tuple[m.Field, int]]:
+        if at is None:
+            return
+        near = self._near(said)
+        for kind in near or [""]:
+            yield from self.phrases.amount_field(at, kind or None)
+
+    def _amounts(self, said: Said, at: int) -> Iterator[tuple[Callable[[ToolWords], m.Amount | None], int]]:
+        """A number, an argument of the tool, or a field."""
+        cursor = self.phrases.cursor
+        found = cursor.quantity(at)
+        if found is not None and not found[0].is_percent:
+            literal = m.Literal_(number_of(found[0].number))
+            yield (lambda _: literal), found[1]
+            return
+        start = cursor.past(at, _DET)
+        for length in (3, 2, 1):
+            spoken = cursor.words(start, start + length)
+            if len(spoken) != length:
+                continue
+            tools = [self.phrases.words.lexicon.tools[d.tool.lower()] for deeds in said.verbs for d in deeds]
+            if any(_argument(tool, spoken) for tool in tools):
+                end = start + length  # `the amount paid`
+                end += self._is_done(said, end)
+                yield (lambda tool, spoken=spoken: _argument(tool, spoken)), end  # type: ignore[misc]
+        for kind in self._near(said):
+            for field, end in self.phrases.amount_field(at, kind):
+                yield (lambda _, field=field: field), end  # type: ignore[misc]
+
+    def _is_done(self, said: Said, at: int) -> bool:
+        """`paid`, `bought`: what was given, of the deed itself."""
+        spoken = self.phrases.cursor.words(at, at + 1)
+        deeds = self.phrases.words.deeds_of(spoken[0]) if spoken and not spoken[0].endswith("s") else ()
+        return bool({deed.tool for deed in deeds} & {deed.tool for group in said.verbs for deed in group})
+
+    def _values(
+        self, said: Said, field: m.Field, at: int
+    ) -> Iterator[tuple[Callable[[ToolWords], m.Amount | None], int]]:
+        cursor = self.phrases.cursor
+        kind = self.phrases.words.lexicon.kinds.get(field.owner or "")
+        path = self.phrases.words.field_of(field.owner or "", [field.name])
+        for length in (3, 2, 1):
+            spoken = cursor.words(at, at + length)
+            value = (
+                self.phrases.words.value_in(kind.name, path, spoken)
+                if kind is not None and path is not None and len(spoken) == length
+                else None
+            )
+            if value is not None:
+                yield _fixed(value), at + length
+                return
+        if cursor.low(at) in ("true", "false"):
+            switch = m.Literal_(cursor.low(at) == "true")
+            yield (lambda _: switch), at + 1
+            return
+        token = self.phrases.token(at)
+        if kind is not None and path == kind.status and token is not None and token.is_word():
+            said_so = m.Literal_(token.text if "_" in token.text else token.low)
+            if token.low.endswith(("ed", "en", "ing")) or "_" in token.text:
+                yield (lambda _: said_so), at + 1
+                return
+        yield from self._amounts(said, at)
+
+
+def _argument(tool: ToolWords, words: Sequence[str]) -> m.Field | None:
+    plain = [word for word in words if not word.endswith("ed") and word not in TAILS] or list(words)
+    name = find_argument(tool, " ".join(words)) or find_argument(tool, " ".join(plain))
+    return m.Field(name, None, True) if name is not None else None
+
+
+def _fixed(value: Json) -> Callable[[ToolWords], m.Amount | None]:
+    return lambda _: m.Literal_(value)
+
+
+def _when(said: Said) -> m.Condition | None:
+    return m.both(*said.so)
+
+
+def _assign(field: m.Field, value: Callable[[ToolWords], m.Amount | None], said: Said) -> Change:
+    def change(tool: ToolWords) -> c.Clause | None:
+        amount = value(tool)
+        return None if amount is None else c.Assign(field, amount, _when(said))
+
+    return change
+
+
+def _step(field: m.Field, amount: Callable[[ToolWords], m.Amount | None], sign: str, said: Said) -> Change:
+    def change(tool: ToolWords) -> c.Clause | None:
+        by = amount(tool)
+        return None if by is None else c.Step(field, by, sign, _when(said))  # type: ignore[arg-type]
+
+    return change
+
+
+def _kept(field: m.Field, words: Sequence[str], said: Said) -> Change:
+    return _assign(field, lambda tool: _argument(tool, words), said)
+
+
+def _from_state(so: m.Condition) -> Change | None:
+    match so:
+        case m.OneOf(field, (value,)):
+            return lambda _: c.Assign(field, m.Literal_(value))
+        case m.Compare(m.Field() as field, "==", m.Literal_() as switch):
+            return lambda _: c.Assign(field, switch)
+    return None

@@ -1,0 +1,685 @@
+"""Phrases: a thing with what is said of it, a field, an amount, and what must be so.
+
+Each yields what it may mean and where it ends, the longest way first; every word in between is accounted for.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from pipelines.core.english.stems import stem
+from pipelines.core.english.words import singular, word_set
+from pipelines.core.english.words import tokens as words_of
+from pipelines.core.simulation.behavior import meaning as m
+from pipelines.core.simulation.behavior.grounded.cursor import Cursor, Quantity
+from pipelines.core.simulation.behavior.grounded.vocabulary import (
+    ANYBODY,
+    Deed,
+    Vocabulary,
+    key_of,
+    number_of,
+)
+from pipelines.core.simulation.behavior.things import Path
+from pipelines.core.simulation.behavior.tokens import Kind as TokenKind
+from pipelines.core.simulation.behavior.tokens import Token
+
+_ARTICLES = word_set(
+    "a an the any all every each such this that these those some another its their his her your"
+)
+_OWNED = word_set("its their his her")
+_BE = word_set("is are was were be being been")
+_HAVE = word_set("has have had having")
+_DO = word_set("does do did")
+_OWE = word_set("owe owes owing")
+_DEBTS = ("due", "owed", "owe", "balance", "outstanding", "debt", "overdue", "fines", "arrears")
+_LINKING = word_set("of for by from to with on at in into against under as")
+_SAID_TO_BE = word_set("flagged marked rated called classed tagged labelled labeled named classified")
+LONGEST_NAME = 4
+_LONG = word_set("older more over less younger under at longer shorter no exceeding up from between")
+_SIGNS: dict[str, m.Op] = {"zero": "==", "negative": "<", "positive": ">"}
+_SORTS = word_set("kind type category class role position grade tier status")
+
+
+def done(so: m.Condition) -> m.Condition:
+    """What has been so at any time: an order that was delivered has been shipped."""
+    match so:
+        case m.OneOf(m.Field(owner=str(kind)), (str(word),)) if word.isalpha() and word.endswith(
+            ("ed", "en")
+        ):
+            return m.Is(word, kind, True)
+        case m.Any_(parts):
+            return m.Any_(tuple(done(part) for part in parts))
+    return so
+
+
+def _is_sort(name: str) -> bool:
+    """Whether a field says what sort of thing it is, so that its values stand for such things."""
+    return words_of(name)[-1] in _SORTS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Thing:
+    """A noun phrase: of which kind, what is so of it, and what else it says."""
+
+    kind: str = ""  # "": nothing that the world keeps
+    so: tuple[m.Condition, ...] = ()
+    deeds: tuple[Deed, ...] = ()  # where the noun names the doing: a cancellation
+    is_none: bool = False  # no, nobody
+    is_only: bool = False
+    is_new: bool = False
+    bounds: tuple[tuple[m.Op, Quantity], ...] = ()  # how many
+    field: m.Field | None = None  # where it is a field of a thing
+    path: Path = ()
+    is_person: bool = False
+    is_own: bool = False  # of whoever calls
+    others: tuple[str, ...] = ()  # kinds of things that are said to go with it
+
+
+@dataclass(kw_only=True)
+class Phrases:
+    cursor: Cursor
+    words: Vocabulary
+    known: dict[object, list[tuple[object, int]]] = field(default_factory=dict)
+
+    # -- things
+
+    def thing(self, at: int) -> Iterator[tuple[Thing, int]]:
+        key = ("thing", at)
+        if key not in self.known:
+            self.known[key] = []  # a phrase inside itself has no reading
+            self.known[key] = [*self._thing(at)]
+        yield from self.known[key]  # type: ignore[misc]
+
+    def _thing(self, at: int) -> Iterator[tuple[Thing, int]]:
+        base = Thing()
+        start = at
+        if self.cursor.low(start) == "only":
+            base, start = replace(base, is_only=True), start + 1
+        if self.cursor.low(start) in ("no", "nobody", "none", "nothing"):
+            base = replace(base, is_none=True)
+            start += 1 if self.cursor.low(start) in ("no", "none") else 0
+        start = self.cursor.past(start, _ARTICLES | {"of"}) if self.cursor.low(start) != "of" else start
+        if self.cursor.low(start) == "own" and start > at:
+            base, start = replace(base, is_own=True), start + 1
+        for more in ("new", "further", "additional", "other"):
+            if self.cursor.low(start) == more:
+                base, start = replace(base, is_new=more != "other"), start + 1
+        for bounds, after in self._how_many(start):
+            yield from self._headed(replace(base, bounds=bounds), after)
+
+    def _how_many(self, at: int) -> Iterator[tuple[tuple[tuple[m.Op, Quantity], ...], int]]:
+        for bounds, end in self.cursor.bounds(at):
+            if not bounds[0][1].unit and not bounds[0][1].is_percent:
+                yield bounds, end
+        number = self.cursor.number(at)
+        if number is not None and self.cursor.low(at) != "one":
+            yield (("==", Quantity(number[0])),), number[1]
+        yield (), at
+
+    def _headed(self, base: Thing, at: int) -> Iterator[tuple[Thing, int]]:
+        """States in front, the noun, and what follows it."""
+        for noun in range(at, min(at + LONGEST_NAME + 1, self.cursor.end)):
+            for kind, extra, end in self._noun(noun):
+                for so in self._states_between(kind, at, noun):
+                    is_person = kind in self.words.folk or (not kind and _is_sort(extra[0].field.name))  # type: ignore[union-attr]
+                    owned: tuple[m.Condition, ...] = (m.Owns(kind),) if base.is_own else ()
+                    whole = replace(base, kind=kind, so=(*owned, *so, *extra), is_person=is_person)
+                    yield from self.described(whole, end)
+        yield from self._doing(base, at)
+
+    def _noun(self, at: int) -> Iterator[tuple[str, tuple[m.Condition, ...], int]]:
+        low = self.cursor.low(at)
+        if low == "ones":
+            yield from ((kind.name, (), at + 1) for kind in self.words.lexicon.kinds.values() if kind.fields)
+            return
+        if low in ANYBODY or low == "nobody":
+            end = at + 1 + (self.cursor.low(at + 1) == "else")
+            yield from ((kind, (), end) for kind in self.words.folk)
+            return
+        for length in (3, 2, 1):
+            said = self.cursor.words(at, at + length)
+            if len(said) == length:
+                kinds = self.words.kinds_named(said)
+                yield from ((kind, (), at + length) for kind in kinds)
+                if kinds:
+                    return
+        yield from self._value_noun(at)
+        yield from self._value_of_argument(at)
+
+    def _value_of_argument(self, at: int) -> Iterator[tuple[str, tuple[m.Condition, ...], int]]:
+        """`the off_peak plan`, where a tool is asked for a plan."""
+        for length in (2, 1):
+            said = self.cursor.words(at, at + length + 1)
+            for tool in self.words.lexicon.tools.values() if len(said) == length + 1 else ():
+                enum = tool.arguments.get(said[-1], {}).get("enum")
+                for value in enum if isinstance(enum, list) and not tool.reads else ():
+                    if isinstance(value, str) and key_of([value]) == key_of(said[:-1]):
+                        yield "", (m.OneOf(m.Field(said[-1], None, True), (value,)),), at + length + 1
+                        return
+
+    def value_nouns(self, kind: str, at: int) -> Iterator[tuple[m.OneOf, int]]:
+        """A value as a noun, of this kind: `as drafts`."""
+        for length in (2, 1):
+            said = self.cursor.words(at, at + length)
+            so = self.words.state(kind, [*said[:-1], singular(said[-1])]) if len(said) == length else None
+            if isinstance(so, m.OneOf):
+                yield so, at + length
+
+    def _value_noun(self, at: int) -> Iterator[tuple[str, tuple[m.Condition, ...], int]]:
+        """`drafts`, `surgeries`, `admins`: a value stands for the things that have it."""
+        for length in (2, 1):
+            said = self.cursor.words(at, at + length)
+            plural_end = bool(said) and (
+                singular(said[-1]) != said[-1] or self.cursor.low(at - 1) in ("a", "an", "the", "by")
+            )
+            if len(said) != length or not plural_end:
+                continue
+            spelled = [*said[:-1], singular(said[-1])]
+            hits = [
+                (kind.name, so)
+                for kind in self.words.lexicon.kinds.values()
+                if (so := self.words.state(kind.name, spelled)) is not None and isinstance(so, m.OneOf)
+            ]
+            sorts = [one for one in hits if _is_sort(one[1].field.name)]
+            for kind_name, so in (sorts or hits) if len(sorts or hits) == 1 else ():
+                yield kind_name, (so,), at + length
+            yield from ((("", (so,), at + length) for so in self._role_given(spelled)) if not hits else ())
+
+    def _role_given(self, said: list[str]) -> Iterator[m.Condition]:
+        """`managers`, where the tools are told the role of whoever calls."""
+        for tool in self.words.lexicon.tools.values():
+            for name, schema in tool.arguments.items():
+                enum = schema.get("enum")
+                for value in enum if isinstance(enum, list) and _is_sort(name) and not tool.reads else ():
+                    if isinstance(value, str) and key_of([value]) == key_of(said):
+                        yield m.OneOf(m.Field(name, None, True), (value,))
+                        return
+
+    def _states_between(self, kind: str, at: int, to: int) -> Iterator[tuple[m.Condition, ...]]:
+        if at == to:
+            yield ()
+            return
+        for so, end in self.states(kind, at):
+            if end == to:
+                yield (so,)
+        for length in (3, 2, 1):  # `active hazardous items`
+            said = self.cursor.words(at, at + length)
+            first = self.words.state(kind, said) if len(said) == length and at + length < to else None
+            if first is not None:
+                for rest in self._states_between(kind, at + length, to):
+                    yield (first, *rest)
+
+    def _doing(self, base: Thing, at: int) -> Iterator[tuple[Thing, int]]:
+        """A noun or a gerund for what tools do: a cancellation, booking a class."""
+        said = self.cursor.words(at, at + 1)
+        deeds = tuple(deed for deed in self.words.deeds_of(said[0]) if deed.given is None) if said else ()
+        if deeds and (
+            self.cursor.low(at - 1) in ("a", "an", "each", "every", "the")
+            or said[0].endswith(("ing", "ion", "ions", "ment", "ments", "al", "als"))
+            or base.is_new
+            or singular(said[0]) != said[0]
+            or stem(said[0]) == said[0]
+        ):
+            end, kept = self.particle(deeds, at + 1)
+            if kept:
+                yield replace(base, deeds=kept), end
+
+    def particle(self, deeds: tuple[Deed, ...], at: int) -> tuple[int, tuple[Deed, ...]]:
+        """Of verbs of two words those whose second stands here; else those of one."""
+        parted = tuple(deed for deed in deeds if deed.particle and deed.particle == self.cursor.low(at))
+        if parted:
+            return at + 1, parted
+        return at, deeds
+
+    # -- what follows a noun
+
+    def described(self, thing: Thing, at: int) -> Iterator[tuple[Thing, int]]:
+        for so, others, end in self._description(thing.kind, at):
+            yield from self.described(
+                replace(thing, so=(*thing.so, *so), others=(*thing.others, *others)), end
+            )
+        yield thing, at
+
+    def _description(
+        self, kind: str, at: int
+    ) -> Iterator[tuple[tuple[m.Condition, ...], tuple[str, ...], int]]:
+        low = self.cursor.low(at)
+        start = at + (low == "," and self.cursor.low(at + 1) in ("who", "that", "which", "whose"))
+        low = self.cursor.low(start)
+        if low in ("who", "that", "which"):
+            for so, end in self.predicate(kind, start + 1):
+                yield (so,), (), end
+            mine = self.cursor.after(
+                start + 1, "belong to them", "belongs to them", "are theirs", "they own", "is theirs"
+            )
+            if mine is not None:
+                yield (m.Owns(kind),), (), mine
+        if low == "whose":
+            for so, end in self.of_part(kind, start + 1):
+                yield (so,), (), end
+        if low in ("with", "without", "having"):
+            for so, end in self.having(kind, at + 1):
+                yield (m.negated(so) if low == "without" else so,), (), end
+        if low in ("in", "on", "under", "at", "out", "off", "past", "still") or low in _SAID_TO_BE:
+            for so, end in self.state_phrase(kind, at):
+                yield (so,), (), end
+        if low == "not" or low in (
+            "aged",
+            "worth",
+            "of",
+            "older",
+            "younger",
+            "past",
+            "under",
+            "over",
+            "above",
+        ):
+            for so, end in self.measured(kind, at):
+                yield (so,), (), end
+        for so, end in self._gerund(kind, at):
+            yield (so,), (), end
+        for so, end in self.event_ago(kind, at):
+            yield (so,), (), end
+        for so, end in self.measured(kind, at) if low not in ("aged", "worth", "of") else ():
+            yield (so,), (), end
+
+    def linked(self, at: int) -> Iterator[tuple[Thing, int]]:
+        """`by blacklisted customers`, `for any of their pets`, `to a branch that is closed`."""
+        start = at + (self.cursor.low(at) == "only")
+        if self.cursor.low(start) not in _LINKING:
+            return
+        second = start + 1 + (self.cursor.low(start + 1) in ("of", "to"))
+        for thing, end in self.thing(second):
+            if thing.kind or thing.deeds or thing.so:
+                last = end + (self.cursor.low(end) in ("only", "alone"))
+                yield replace(thing, is_only=thing.is_only or start > at or last > end), last
+
+    def event_ago(self, kind: str, at: int) -> Iterator[tuple[m.Condition, int]]:
+        """`booked more than 60 days ago`."""
+        said = self.cursor.words(at, at + 1)
+        dates = (
+            self.words.dates_of(kind, said) if said and said[0].endswith(("ed", "en", "ade", "ent")) else []
+        )
+        for bounds, end in self.cursor.bounds(at + 1) if len(dates) == 1 else ():
+            (op, span), *rest = bounds
+            if not rest and span.duration is not None and self.cursor.low(end) == "ago":
+                yield m.Age(self.words.named(kind, dates[0]), op, span.duration), end + 1
+
+    def _gerund(self, kind: str, at: int) -> Iterator[tuple[m.Condition, int]]:
+        """`scoring under 50`, `owing more than 20`."""
+        said = self.cursor.words(at, at + 1)
+        if said and said[0].endswith("ing"):
+            path = self.words.field_of(kind, [stem(said[0])]) or self.words.field_of(
+                kind, [said[0][:-3] + "e"]
+            )
+            if said[0] == "owing":
+                yield from self._owed(kind, at + 1)
+            elif path is not None:
+                yield from self.compared(kind, path, at + 1)
+
+    # -- what is so
+
+    def states(self, kind: str, at: int) -> Iterator[tuple[m.Condition, int]]:
+        """One state or several: `picked or shipped`, `active`, `closed, won or lost`."""
+        for first, end in self.state(kind, at):
+            for rest, last in self._more_states(kind, end):
+                yield m.Any_((first, *rest)), last
+            yield first, end
+
+    def _more_states(self, kind: str, at: int) -> Iterator[tuple[tuple[m.Condition, ...], int]]:
+        start = self.cursor.after(at, ", or", ", and", "or", "and", ",", "nor")
+        if start is None:
+            return
+        start = self.cursor.past(start, _BE | word_set("already been"))
+        for one, end in self.state(kind, start):
+            for rest, last in self._more_states(kind, end):
+                yield (one, *rest), last
+            yield (one,), end
+
+    def state(self, kind: str, at: int) -> Iterator[tuple[m.Condition, int]]:
+        is_not = self.cursor.low(at) in ("not", "non", "never")
+        start = at + is_not
+        start = self.cursor.past(start, word_set("a an the in on still already currently"))
+        tried = [start] if start == at + is_not else [at + is_not, start]
+        for begin in tried:
+            for length in range(LONGEST_NAME, 0, -1):
+                said = self.cursor.words(begin, begin + length)
+                if len(said) != length:
+                    continue
+                so = self.words.state(kind, said) or self._named_state(kind, said)
+                if so is not None:
+                    yield (m.negated(so) if is_not else so), begin + length
+                    return
+
+    def _named_state(self, kind: str, said: list[str]) -> m.Condition | None:
+        """`child tier`, `status paid`, `plan premium`, `high intensity`: a value with its field's name."""
+        for at in range(1, len(said)):
+            for name, value in ((said[at:], said[:at]), (said[:at], said[at:])):
+                path = self.words.field_of(kind, name)
+                spelled = self.words.value_in(kind, path, value) if path is not None else None
+                if path is not None and spelled is not None:
+                    return m.OneOf(self.words.named(kind, path), (spelled,))
+        return None
+
+    def state_phrase(self, kind: str, at: int) -> Iterator[tuple[m.Condition, int]]:
+        """`on credit hold`, `in maintenance`, `flagged do_not_contact`, `past their due date`."""
+        if self.cursor.low(at) in _SAID_TO_BE:
+            start = self.cursor.past(at + 1, word_set("as with"))
+            yield from self.state(kind, start)
+            for field_name, path, end in self._own_field(kind, start):
+                if "boolean" in self.words.lexicon.kinds[kind].fields[path].kinds:
+                    yield m.Compare(field_name, "==", m.Literal_(True)), end
+            return
+        if self.cursor.low(at) == "past":
+            yield from self._past_its(kind, at + 1)
+            return
+        yield from self.state(kind, at)
+        start = self.cursor.past(at + 1, _ARTICLES)
+        yield from self.state(kind, start)
+        said = self.cursor.words(start, start + 1)
+        underway = self.words.in_the_course_of(kind, said[0]) if said and kind else None
+        if underway is not None:
+            yield underway, start + 1
+
+    def _past_its(self, kind: str, at: int) -> Iterator[tuple[m.Condition, int]]:
+        for field_name, path, end in self._own_field(kind, self.cursor.past(at, _ARTICLES)):
+            if path in self.words.lexicon.kinds[kind].dates():
+                yield m.Compare(field_name, "<", m.Now()), end
+
+    def predicate(self, kind: str, at: int) -> Iterator[tuple[m.Condition, int]]:
+        """What follows `which` or a subject: `is closed`, `hasn't been paid`, `owe us more than 100`."""
+        low = self.cursor.low(at)
+        if low in _DO and self.cursor.low(at + 1) == "not":
+            for so, end in self.predicate(kind, at + 2):
+                yield m.negated(so), end
+            return
+        if low in _BE or low in _HAVE:
+            start, is_not = at + 1, False
+            while self.cursor.low(start) in (
+                "not",
+                "never",
+                "been",
+                "no",
+                "longer",
+                "already",
+                "still",
+                "yet",
+            ):
+                if self.cursor.low(start) == "no" and self.cursor.low(start + 1) != "longer":
+                    break
+                is_not = is_not or self.cursor.low(start) in ("not", "never", "no")
+                start += 1
+            for so, end in self._being(kind, low, start):
+                told = done(so) if low in _HAVE or self.cursor.low(start - 1) == "been" else so
+                yield (m.negated(told) if is_not else told), end
+            return
+        if low == "have" or low in _HAVE:
+            yield from self.having(kind, at + 1)
+        if low in _OWE:
+            yield from self._owed(kind, at + 1)
+        if low in ("passed", "passes", "missed", "reached"):
+            yield from self._past_its(kind, at + 1)
+        if low in ("lack", "lacks"):
+            for so, end in self.having(kind, at + 1):
+                yield m.negated(so), end
+        if low in ("exceed", "exceeds"):
+            yield from self.measured(kind, at)
+
+    def _being(self, kind: str, verb: str, at: int) -> Iterator[tuple[m.Condition, int]]:
+        if self.cursor.low(at) == "neither":
+            for so, end in self.states(kind, at + 1):
+                yield m.negated(so), end
+            return
+        yield from self.event_ago(kind, at)
+        yield from self.states(kind, at)
+        yield from self.state_phrase(kind, at)
+        if self.cursor.low(at) in ("passed", "past"):
+            yield from self._past_its(kind, at + 1)
+        yield from self.measured(kind, at)
+        if verb in _HAVE:
+            yield from self.having(kind, at)
+        elif verb in _BE:
+            yield from self._in_time(kind, at)
+
+    def _in_time(self, kind: str, at: int) -> Iterator[tuple[m.Condition, int]]:
+        end = self.cursor.after(at, "in the past", "in the future")
+        moments = self.words.lexicon.kinds[kind].dates()
+        if end is not None and len(moments) == 1:
+            op: m.Op = "<" if self.cursor.low(end - 1) == "past" else ">"
+            yield m.Compare(self.words.named(kind, moments[0]), op, m.Now()), end
+
+    def having(self, kind: str, at: int) -> Iterator[tuple[m.Condition, int]]:
+        """After `with` or `has`: `no seats left`, `an active membership`, `more than two fines`."""
+        low = self.cursor.low(at)
+        is_none = low == "no"
+        start = self.cursor.past(at + (is_none or low == "any"), _ARTICLES)
+        for so, end in self.state(kind, start):
+            # `an active membership` of a member: the noun only repeats whose state it is.
+            last = self._same_thing(kind, end)
+            yield (m.negated(so) if is_none else so), last
+        for bounds, after in self.cursor.bounds(start):
+            for name, path, end in self._own_field(kind, self.cursor.past(after, word_set("of in"))):
+                yield self._within(name, path, kind, bounds), self._left(end)
+        for name, path, end in self._own_field(kind, start):
+            about = self.words.lexicon.kinds[kind].fields[path]
+            if path in self.words.lexicon.kinds[kind].dates():
+                continue  # a class that has started is not one that has a start
+            for so, last in self.compared(kind, path, end):
+                yield so, last
+            has: m.Condition = (
+                m.Compare(name, "==", m.Literal_(True)) if "boolean" in about.kinds else m.HasSome(name)
+            )
+            yield (m.negated(has) if is_none else has), self._left(end)
+
+    def _same_thing(self, kind: str, at: int) -> int:
+        for length in (2, 1):
+            said = self.cursor.words(at, at + length)
+            if len(said) == length and kind in self.words.kinds_named(said):
+                return at + length
+        return at
+
+    def _left(self, at: int) -> int:
+        return at + (self.cursor.low(at) in ("left", "remaining", "available"))
+
+    def _owed(self, kind: str, at: int) -> Iterator[tuple[m.Condition, int]]:
+        fields = self.words.lexicon.kinds[kind].fields
+        debts = [
+            path
+            for path, one in fields.items()
+            if "number" in one.kinds and any(word in path[-1].lower() for word in _DEBTS)
+        ]
+        if len(debts) != 1:
+            return
+        start = self.cursor.past(at, word_set("us any money anything"))
+        for bounds, end in self.cursor.bounds(start):
+            yield self._within(self.words.named(kind, debts[0]), debts[0], kind, bounds), end
+        yield m.HasSome(self.words.named(kind, debts[0])), start
+
+    # -- fields
+
+    def _own_field(self, kind: str, at: int) -> Iterator[tuple[m.Field, Path, int]]:
+        for length in range(LONGEST_NAME, 0, -1):
+            said = self.cursor.words(at, at + length)
+            path = self.words.field_of(kind, said) if len(said) == length else None
+            if path is not None:
+                yield self.words.named(kind, path), path, at + length
+                return
+
+    def of_part(self, kind: str, at: int) -> Iterator[tuple[m.Condition, int]]:
+        """After `whose`: a field with its value, or a thing that is linked with it."""
+        for _, path, end in self._own_field(kind, at):
+            yield from self.valued(kind, path, end)
+        for other, end in self.thing(at):
+            if other.kind and other.kind != kind:
+                for so, last in self.predicate(other.kind, end):
+                    yield m.both(*other.so, so) or so, last
+
+    def valued(self, kind: str, path: Path, at: int) -> Iterator[tuple[m.Condition, int]]:
+        """What a field is: `is surgery`, `exceeds 100`, `lies in the past`, `has been reached`."""
+        name = self.words.named(kind, path)
+        start, is_not = at, False
+        while self.cursor.low(start) in _BE | word_set("not has have never lies lie falls set to"):
+            is_not = is_not or self.cursor.low(start) in ("not", "never")
+            start += 1
+        for so, end in self._valued(name, kind, path, start):
+            yield (m.negated(so) if is_not else so), end
+
+    def _valued(self, name: m.Field, kind: str, path: Path, at: int) -> Iterator[tuple[m.Condition, int]]:
+        for length in range(3, 0, -1):
+            said = self.cursor.words(at, at + length)
+            spelled = self.words.value_in(kind, path, said) if len(said) == length else None
+            if spelled is not None:
+                yield m.OneOf(name, (spelled,)), at + length
+                break
+        if path in self.words.lexicon.kinds[kind].dates():
+            end = self.cursor.after(at, "in the past", "passed", "over")
+            if end is not None:
+                yield m.Compare(name, "<", m.Now()), end
+            if (end := self.cursor.after(at, "in the future")) is not None:
+                yield m.Compare(name, ">", m.Now()), end
+        if self.cursor.low(at) in ("true", "false"):
+            yield m.Compare(name, "==", m.Literal_(self.cursor.low(at) == "true")), at + 1
+        yield from self.compared(kind, path, at)
+
+    def compared(self, kind: str, path: Path, at: int) -> Iterator[tuple[m.Condition, int]]:
+        name = self.words.named(kind, path)
+        start = at + (self.cursor.low(at) in ("of", "at", "is", "are", "exceeding"))
+        for begin in dict.fromkeys((start, at)):
+            for bounds, end in self.cursor.bounds(begin):
+                yield self._within(name, path, kind, bounds), end
+            yield from self._against_field(name, begin)
+        if self.cursor.low(at) in ("exceed", "exceeds"):
+            found = self.cursor.quantity(at + 1)
+            if found is not None:
+                yield self._within(name, path, kind, ((">", found[0]),)), found[1]
+        op = _SIGNS.get(self.cursor.low(at))
+        if op is not None:
+            yield m.Compare(name, op, m.Literal_(0)), at + 1
+
+    def _against_field(self, name: m.Field, at: int) -> Iterator[tuple[m.Condition, int]]:
+        for op, start in self.cursor.comparison(at):
+            for other, end in self.amount_field(start, name.owner):
+                yield m.Compare(name, op, other), end
+
+    def _within(
+        self, name: m.Field, path: Path, kind: str, bounds: tuple[tuple[m.Op, Quantity], ...]
+    ) -> m.Condition:
+        parts = tuple(m.Compare(name, op, self.literal(one)) for op, one in bounds)
+        return parts[0] if len(parts) == 1 else m.All(parts)
+
+    def literal(self, one: Quantity) -> m.Amount:
+        if one.is_percent:
+            return m.Percent(one.number / 100)
+        return m.Literal_(number_of(one.number))
+
+    def measured(self, kind: str, at: int) -> Iterator[tuple[m.Condition, int]]:
+        """`over 200 euros`, `aged 60 and over`, `under the age of 18`, `older than 30 days`."""
+        start = at + (self.cursor.low(at) in ("aged", "worth", "of", "exceed", "exceeds", "valued"))
+        if self.cursor.low(at) in ("exceed", "exceeds"):
+            found = self.cursor.quantity(start)
+            so = self._measure(kind, ((">", found[0]),), "") if found is not None else None
+            if found is not None and so is not None:
+                yield so, found[1]
+            return
+        if (
+            after := self.cursor.after(start, "under the age of", "below the age of", "over the age of")
+        ) is not None:
+            number = self.cursor.number(after)
+            op: m.Op = ">" if self.cursor.low(start) == "over" else "<"
+            if number is not None and ("age",) in self.words.lexicon.kinds[kind].fields:
+                yield m.Compare(self.words.named(kind, ("age",)), op, m.Literal_(int(number[0]))), number[1]
+        for bounds, end in self.cursor.bounds(start):
+            said = self.cursor.low(start)
+            so = self._measure(kind, bounds, said)
+            if so is not None and self.cursor.low(end) != "ago":
+                yield so, end
+
+    def _measure(self, kind: str, bounds: tuple[tuple[m.Op, Quantity], ...], said: str) -> m.Condition | None:
+        known = self.words.lexicon.kinds[kind]
+        unit = bounds[0][1].unit
+        if (bounds[0][1].duration is not None and unit != "year") or (
+            unit == "year" and ("age",) not in known.fields
+        ):
+            spans = [(op, one.duration) for op, one in bounds]
+            if said not in _LONG:
+                return None
+            by_unit = self.words.field_of(kind, [f"{unit}s"])
+            if by_unit is not None and said not in ("older", "younger"):
+                return self._within(self.words.named(kind, by_unit), by_unit, kind, bounds)
+            if said not in ("older", "younger"):
+                return self._lasting(unit, bounds)
+            parts = tuple(m.Age(None, op, span, kind) for op, span in spans if span is not None)
+            return parts[0] if len(parts) == 1 else m.All(parts)
+        by_unit = (
+            self.words.field_of(kind, [unit]) if unit and unit not in ("euro", "dollar", "year") else None
+        )
+        if by_unit is not None and "number" in known.fields[by_unit].kinds:
+            return self._within(self.words.named(kind, by_unit), by_unit, kind, bounds)
+        if ("age",) in known.fields and unit in ("", "year"):  # members under 18
+            return self._within(self.words.named(kind, ("age",)), ("age",), kind, bounds)
+        return m.both(*(m.Measure(kind, op, self.literal(one)) for op, one in bounds))
+
+    def lasting(self, bounds: tuple[tuple[m.Op, Quantity], ...]) -> m.Condition | None:
+        unit = next((one.unit for _, one in bounds if one.unit), "")
+        return (
+            self._lasting(unit, bounds)
+            if unit and bounds[0][1].unit in ("", unit) and unit != "time"
+            else None
+        )
+
+    def _lasting(self, unit: str, bounds: tuple[tuple[m.Op, Quantity], ...]) -> m.Condition | None:
+        """How long it is for is what the call says under the unit's name: `hours`, `weeks`."""
+        if not any(
+            f"{unit}s" in tool.arguments for tool in self.words.lexicon.tools.values() if not tool.reads
+        ):
+            return None
+        parts = tuple(m.Compare(m.Field(f"{unit}s", None, True), op, self.literal(one)) for op, one in bounds)
+        return parts[0] if len(parts) == 1 else m.All(parts)
+
+    # -- amounts
+
+    def amount_field(self, at: int, near: str | None = None) -> Iterator[tuple[m.Field, int]]:
+        """`the vehicle's recorded mileage`, `its max_seats`, `the price of the listing`, `unit cost`."""
+        if self.cursor.low(at) in _OWNED and near:
+            for name, _, end in self._own_field(near, at + 1):
+                yield name, end
+        start = self.cursor.past(at, _ARTICLES | word_set("total current recorded"))
+        for owner, end in self._bare_thing(start):
+            after = end + (self.cursor.low(end) == "'s")
+            for name, _, last in self._own_field(
+                owner, self.cursor.past(after, word_set("current recorded"))
+            ):
+                yield name, last
+        for length in range(LONGEST_NAME, 0, -1):
+            said = self.cursor.words(start, start + length)
+            if len(said) != length:
+                continue
+            yield from self._field_anywhere(said, start + length, near)
+
+    def _field_anywhere(self, said: list[str], end: int, near: str | None) -> Iterator[tuple[m.Field, int]]:
+        if self.cursor.low(end) in ("of", "on"):
+            for owner, after in self._bare_thing(self.cursor.past(end + 1, _ARTICLES)):
+                path = self.words.field_of(owner, said)
+                if path is not None:
+                    yield self.words.named(owner, path), after
+        if near and (path := self.words.field_of(near, said)) is not None:
+            yield self.words.named(near, path), end
+        homes = [
+            (kind.name, path)
+            for kind in self.words.lexicon.kinds.values()
+            if kind.fields and (path := self.words.field_of(kind.name, said)) is not None
+        ]
+        if len(homes) == 1:
+            yield self.words.named(*homes[0]), end
+
+    def _bare_thing(self, at: int) -> Iterator[tuple[str, int]]:
+        for length in (3, 2, 1):
+            said = self.cursor.words(at, at + length)
+            for kind in self.words.kinds_named(said) if len(said) == length else ():
+                yield kind, at + length
+
+    def token(self, at: int) -> Token | None:
+        return self.cursor.tokens[at] if at < self.cursor.end else None
+
+    def is_name(self, at: int) -> bool:
+        token = self.token(at)
+        return token is not None and token.kind is TokenKind.NAME

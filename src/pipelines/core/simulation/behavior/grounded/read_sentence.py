@@ -1,0 +1,305 @@
+"""A whole sentence, read from what the world has: the rules it lays down, each tied to tools that it fits."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice
+from typing import TypeAlias
+
+from pipelines.core.simulation.behavior import clauses as c
+from pipelines.core.simulation.behavior import meaning as m
+from pipelines.core.simulation.behavior.grounded.answers import allows_the_rest, tail
+from pipelines.core.simulation.behavior.grounded.changes import Change, Changes
+from pipelines.core.simulation.behavior.grounded.cursor import Cursor, TooLong
+from pipelines.core.simulation.behavior.grounded.lists import Lists
+from pipelines.core.simulation.behavior.grounded.phrases import Phrases, Thing
+from pipelines.core.simulation.behavior.grounded.sentences import Said, Sentences, clauses_of
+from pipelines.core.simulation.behavior.grounded.values import Values
+from pipelines.core.simulation.behavior.grounded.vocabulary import Deed, Vocabulary
+from pipelines.core.simulation.behavior.scope import Scope, Unresolved
+from pipelines.core.simulation.behavior.things import ToolWords
+from pipelines.core.simulation.behavior.tokens import Token
+
+MOST_TOKENS = 60
+MOST_WAYS = 12
+Fits: TypeAlias = Callable[[c.Clause], bool]  # whether a clause means something for the tools it names
+Clauses: TypeAlias = tuple[c.Clause, ...]
+
+
+def grounded_readings(tokens: Sequence[Token], vocabulary: Vocabulary, fits: Fits) -> Iterator[Clauses]:
+    """The ways to take a sentence of which every word stands for something here."""
+    if len(tokens) > MOST_TOKENS:
+        return
+    phrases = Phrases(cursor=Cursor(tokens=tokens), words=vocabulary)
+    reader = _SentenceReader(phrases=phrases, sentences=Sentences(phrases=phrases), fits=fits)
+    try:
+        yield from islice(reader.readings(), MOST_WAYS)
+    except TooLong:
+        return
+
+
+@dataclass(kw_only=True)
+class _SentenceReader:
+    phrases: Phrases
+    sentences: Sentences
+    fits: Fits
+
+    def readings(self) -> Iterator[Clauses]:
+        for outcome, end in tail(self.phrases, 0):
+            if end == self.phrases.cursor.end:
+                yield (c.Otherwise(outcome),)
+        if allows_the_rest(self.phrases):
+            yield (c.Aside(),)
+        yield from self._from(0, None)
+        yield from self._permissions()
+
+    def _permissions(self) -> Iterator[Clauses]:
+        """`Meetings may be logged`: nothing is asked for, so that it only goes with the rule before."""
+        for said, end in self.sentences.rules(0):
+            # With a condition it would be an exception to the rule before, which is not read.
+            is_plain = said.verbs and not (said.so or said.needed or said.is_forbidden or said.times)
+            if end == self.phrases.cursor.end and is_plain and not any(thing.bounds for thing in said.things):
+                yield (c.Aside(),)
+                return
+
+    def _from(self, at: int, before: Said | None) -> Iterator[Clauses]:
+        """Statements one after another to the end of the sentence."""
+        cursor = self.phrases.cursor
+        for clauses, said, end in self._statements(at, before):
+            for outcome, last in self._answered(end):
+                made = _answering(clauses, outcome)
+                if last == cursor.end:
+                    yield made
+                    continue
+                start = cursor.after(last, "; and", ", and", ", but", ";", ",", "and", ":")
+                for rest in self._from(start, said or before) if start is not None else ():
+                    yield (*made, *rest)
+
+    def _answered(self, at: int) -> Iterator[tuple[m.Fail | None, int]]:
+        yield from tail(self.phrases, at)
+        yield None, at
+
+    def _statements(self, at: int, before: Said | None) -> Iterator[tuple[Clauses, Said | None, int]]:
+        for said, end in self.sentences.rules(at):
+            made = self._tied(said, lambda tool, deed, said=said: _guard(said, tool, deed))  # type: ignore[misc]
+            if made:
+                yield made, said, end
+        for said, changes, end in self._changes.read(at):
+            made = self._tied(said, lambda tool, deed, changes=changes: self._changed(changes, tool, deed))  # type: ignore[misc]
+            if made:
+                yield made, said, end
+        for clauses, end in self._quotas(at):
+            yield clauses, None, end
+        for reader in (self._values, self._lists):
+            for clauses, end in reader.read(at):
+                if all(self.fits(clause) for clause in clauses):
+                    yield clauses, None, end
+        if before is not None:
+            yield from self._refused_things(at, before)
+
+    def _changed(self, changes: tuple[Change, ...], tool: ToolWords, deed: Deed) -> Clauses:
+        own = self.phrases.words.lexicon.kinds.get(tool.kind or "")
+        if (own is None or not own.fields) and not tool.creates:
+            return ()  # what the tool itself does is not known, so that this would be half of it
+        made: list[c.Clause] = []
+        for change in changes:
+            clause = change(tool)
+            if clause is None:
+                return ()
+            if isinstance(clause, c.Normal):
+                continue
+            if deed.given is not None and isinstance(clause, (c.Assign, c.Step)):
+                clause = replace(clause, when=m.both(clause.when, deed.given))
+            made.append(replace(clause, who=_of((tool.name,))))
+        return tuple(made)
+
+    @cached_property
+    def _changes(self) -> Changes:
+        return Changes(sentences=self.sentences)
+
+    @cached_property
+    def _values(self) -> Values:
+        return Values(sentences=self.sentences)
+
+    @cached_property
+    def _lists(self) -> Lists:
+        return Lists(sentences=self.sentences)
+
+    def _quotas(self, at: int) -> Iterator[tuple[Clauses, int]]:
+        """`A worker holds at most one open pick order at a time.`"""
+        cursor = self.phrases.cursor
+        for owner, start in self.phrases.thing(at):
+            modal = next(self.sentences.modals(start), None)
+            begin = modal.end if modal is not None else start
+            is_not = (modal is not None and modal.is_not) != owner.is_none
+            if cursor.low(begin) in HOLDING:
+                begin += 1
+            elif modal is None or cursor.low(begin - 1) not in HOLDING:
+                continue
+            for counted, end in self.phrases.thing(begin):
+                most = _most(counted, is_not)
+                if most is None or not counted.kind or not owner.kind or counted.kind == owner.kind:
+                    continue
+                last = cursor.after(end, "at a time", "at once", "at the same time", "at any one time") or end
+                clause = c.Quota(
+                    m.Thing(owner.kind, m.both(*owner.so)), most, m.Thing(counted.kind, m.both(*counted.so))
+                )
+                names = [tool.name for tool in self.phrases.words.lexicon.tools.values() if not tool.reads]
+                fitting = tuple(name for name in names if self.fits(replace(clause, who=_of((name,)))))
+                if len(fitting) == 1:
+                    yield (replace(clause, who=_of(fitting)),), last
+
+    def _refused_things(self, at: int, before: Said) -> Iterator[tuple[Clauses, Said | None, int]]:
+        """`; for picked or shipped ones answer 409`, `members without any passes left get 403`."""
+        cursor = self.phrases.cursor
+        neither = cursor.after(
+            at, "neither may", "neither can", "nor may", "nor can", "neither are", "nor are"
+        )
+        start = neither or at + (cursor.low(at) == "for")
+        for thing, end in self.phrases.thing(start):
+            so = m.both(*thing.so)
+            if so is None or (neither is None and next(tail(self.phrases, end), None) is None):
+                continue
+            if cursor.low(end - 1) == "ones" and thing.kind not in before.kinds:
+                continue
+            said = replace(
+                before, things=(thing,), so=(so,), needed=(), exceptions=(), is_forbidden=True, times=None
+            )
+            made = self._tied(said, lambda tool, deed, said=said: _guard(said, tool, deed))  # type: ignore[misc]
+            if made:
+                yield made, said, end
+
+    # -- which tools
+
+    def _tied(self, said: Said, make: Callable[[ToolWords, Deed], Clauses]) -> Clauses:
+        made: list[c.Clause] = []
+        for deeds in said.verbs or (self._implied(said),):
+            found = self._chosen(said, deeds, make)
+            if not found:
+                return ()
+            made += found
+        return tuple(made)
+
+    def _implied(self, said: Said) -> tuple[Deed, ...]:
+        """`Orders over 200 are rejected`: no verb says so, but making one is meant."""
+        lexicon = self.phrases.words.lexicon
+        tools = [tool for tool in lexicon.tools.values() if not tool.reads]
+        asked = {field.name for one in (*said.so, *said.needed) for field in _given_fields(one)}
+        if asked:  # `The off_peak plan is for members over 60`: whatever is given a plan
+            found = [tool for tool in tools if asked <= set(tool.arguments)]
+            return tuple(Deed(tool=tool.name, rank=0) for tool in found)
+        if len(said.kinds) == 1:
+            new = [tool for tool in tools if tool.kind == said.kinds[0]]
+            made = [tool for tool in new if tool.creates or lexicon.id_argument(tool, said.kinds[0]) is None]
+            about = self.phrases.words.is_about
+            made = made or [tool for tool in tools if tool.creates and about(tool, said.kinds[0])]
+        else:  # `members under 18 are not allowed into such sessions`: what takes both
+            about = self.phrases.words.is_about
+            made = [tool for tool in tools if all(about(tool, kind) for kind in said.kinds)]
+        return tuple(Deed(tool=tool.name, rank=0) for tool in made) if len(made) == 1 else ()
+
+    def _chosen(
+        self, said: Said, deeds: tuple[Deed, ...], make: Callable[[ToolWords, Deed], Clauses]
+    ) -> list[c.Clause]:
+        """The tools that do it in the nearest sense of the verb, to most of the things that are named."""
+        for rank in sorted({deed.rank for deed in deeds}):
+            found: list[tuple[int, Deed, Clauses]] = []
+            of_rank = [deed for deed in deeds if deed.rank == rank]
+            for deed in of_rank:
+                clauses = () if self._is_done_to(said, deed) else make(self._tool(deed), deed)
+                if clauses and all(self.fits(clause) for clause in clauses):
+                    found.append((self._named_things(said, deed), deed, clauses))
+            most = max((count for count, _, _ in found), default=0)
+            kept = [(deed, clauses) for count, deed, clauses in found if count == most]
+            if kept and (most or not said.kinds or said.is_named):
+                return _together(kept)
+            if any(self._is_about_some(said, deed) for deed in of_rank):
+                return []  # this tool is meant, and the rule does not fit it
+        return []
+
+    def _is_done_to(self, said: Said, deed: Deed) -> bool:
+        """`Only admins can delete users`: whoever calls is not whom it is done to. A list refuses nothing."""
+        tool = self._tool(deed)
+        if tool.reads and (
+            tool.kind is None or self.phrases.words.lexicon.id_argument(tool, tool.kind) is None
+        ):
+            return True
+        is_active = not said.things or said.things[0].kind != tool.kind or len(said.things) > 1
+        return tool.kind in said.agents and not tool.creates and (is_active or said.is_named)
+
+    def _tool(self, deed: Deed) -> ToolWords:
+        return self.phrases.words.lexicon.tools[deed.tool.lower()]
+
+    def _is_about_some(self, said: Said, deed: Deed) -> bool:
+        return any(self.phrases.words.is_about(self._tool(deed), kind) for kind in said.kinds)
+
+    def _named_things(self, said: Said, deed: Deed) -> int:
+        about = self.phrases.words.is_about
+        return sum(2 * about(self._tool(deed), kind) or self._reaches(deed, kind) for kind in said.kinds)
+
+    def _reaches(self, deed: Deed, kind: str) -> bool:
+        try:
+            Scope(tool=self._tool(deed), lexicon=self.phrases.words.lexicon, reaches_far=True).base(kind)
+        except Unresolved:
+            return False
+        return True
+
+
+HOLDING = frozenset(("have", "has", "hold", "holds", "keep", "keeps", "own", "owns", "had"))
+
+
+def _of(names: tuple[str, ...]) -> m.Who:
+    return m.Who(names=names, is_grounded=True)
+
+
+def _most(counted: Thing, is_not: bool) -> int | None:
+    """How many are allowed: at most two, no more than two, not more than two."""
+    if len(counted.bounds) != 1:
+        return None
+    op, amount = counted.bounds[0]
+    number = int(amount.number)
+    if is_not:
+        return number if op == ">" else number - 1 if op == ">=" else None
+    return number if op == "<=" else None
+
+
+def _given_fields(so: m.Condition) -> Iterator[m.Field]:
+    match so:
+        case m.Present(m.Field(is_argument=True) as field) | m.OneOf(m.Field(is_argument=True) as field, _):
+            yield field
+        case m.Compare(m.Field(is_argument=True) as field, _, _):
+            yield field
+        case m.Not(part) | m.Allowed(part):
+            yield from _given_fields(part)
+        case m.All(parts) | m.Any_(parts):
+            for part in parts:
+                yield from _given_fields(part)
+
+
+def _guard(said: Said, tool: ToolWords, deed: Deed) -> Clauses:
+    clause = clauses_of(said, tool, deed.given)
+    return _answering((clause,), said.outcome) if clause is not None else ()
+
+
+def _answering(clauses: Clauses, outcome: m.Fail | None) -> Clauses:
+    if outcome is None:
+        return clauses
+    return tuple(
+        replace(clause, outcome=outcome)
+        if isinstance(clause, (c.Guard, c.Once, c.Rarely, c.Quota)) and clause.outcome is None
+        else clause
+        for clause in clauses
+    )
+
+
+def _together(kept: list[tuple[Deed, Clauses]]) -> list[c.Clause]:
+    """One clause for the tools for which it is the same."""
+    merged: dict[str, c.Clause] = {}
+    for deed, clauses in kept:
+        for clause in clauses:
+            key = repr(replace(clause, who=m.IT))
+            known = merged.get(key)
+            names = tuple(dict.fromkeys((*(known.who.names if known else ()), deed.tool)))
+            who = m.Who(names=names, noun=clause.who.noun, is_grounded=True)
+            merged[key] = replace(clause, who=who)
+    return list(merged.values())

@@ -1,0 +1,426 @@
+"""Rules about values: what an argument may be, what it is when not given, and how a field is worked out."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from pipelines.core.english.words import tokens as words_of
+from pipelines.core.english.words import word_set
+from pipelines.core.json_text import Json
+from pipelines.core.simulation.behavior import clauses as c
+from pipelines.core.simulation.behavior import meaning as m
+from pipelines.core.simulation.behavior.grounded.phrases import Phrases
+from pipelines.core.simulation.behavior.grounded.sentences import Sentences
+from pipelines.core.simulation.behavior.grounded.vocabulary import key_of, number_of
+from pipelines.core.simulation.behavior.things import ToolWords
+
+_DET = word_set("a an the its their any every each")
+_UNLESS = tuple(
+    f"unless {said}"
+    for said in (
+        "told otherwise", "stated otherwise", "otherwise specified", "otherwise stated",
+        "another one is chosen", "another is chosen", "another one is given", "another one is named",
+        "another is given", "a different one is given", "something else is given", "another one is requested",
+        "another one is specified", "otherwise given", "otherwise requested", "one is given",
+    )
+)  # fmt: skip
+_ABSENT = (
+    "is given", "is passed", "is specified", "is provided", "is supplied", "is named", "is chosen",
+    "is stated", "was given", "is set", "is mentioned", "is requested", "is sent", "is indicated",
+)  # fmt: skip
+_MISSING = (
+    "is left out", "is omitted", "is missing", "is not given", "is not passed", "is not specified",
+    "is not provided", "is not set", "is absent", "is not supplied", "is left blank", "is left empty",
+    "is empty",
+)  # fmt: skip
+_STARTING = word_set(
+    "start starts begin begins get gets receive receives are is come comes created opened made"
+)
+_JOINS = word_set("in as with on at out a an the to of into and")
+
+
+@dataclass(kw_only=True)
+class Values:
+    sentences: Sentences
+
+    @property
+    def phrases(self) -> Phrases:
+        return self.sentences.phrases
+
+    def read(self, at: int) -> Iterator[tuple[tuple[c.Clause, ...], int]]:
+        yield from self._bounded(at)
+        yield from self._defaults(at)
+        yield from self._new_things(at)
+        yield from self._computed(at)
+        yield from self._unique(at)
+        yield from self._given_to(at)
+        yield from self._of_new(at)
+
+    def _unique(self, at: int) -> Iterator[tuple[tuple[c.Clause, ...], int]]:
+        """`E-mail addresses of leads are unique`."""
+        cursor = self.phrases.cursor
+        for tools, name, start in self._arguments(at):
+            end = cursor.after(
+                start, "are unique", "is unique", "must be unique", "has to be unique", "have to be unique"
+            )
+            makers = [tool for tool in tools if tool.creates]
+            if end is not None and makers:
+                yield (c.Guard(m.Unique(m.Field(name)), None, _who(makers)),), end
+
+    def _given_to(self, at: int) -> Iterator[tuple[tuple[c.Clause, ...], int]]:
+        """`Nobody gets a discount above 15 percent`."""
+        cursor = self.phrases.cursor
+        start = cursor.after(
+            at, "nobody gets", "nobody may get", "no one gets", "nobody receives", "no one may get"
+        )
+        for tools, name, begin in self._arguments(start) if start is not None else ():
+            for bounds, end in cursor.bounds(begin):
+                (op, amount), *rest = bounds
+                if not rest and op in (">", ">="):
+                    so = m.Compare(m.Field(name, None, True), op, self.phrases.literal(amount))
+                    yield (c.Guard(m.negated(so), None, _who(tools)),), end
+
+    def _of_new(self, at: int) -> Iterator[tuple[tuple[c.Clause, ...], int]]:
+        """`The price of a new lesson is 50`."""
+        cursor = self.phrases.cursor
+        start = cursor.past(at, _DET)
+        for length in (2, 1):
+            said = cursor.words(start, start + length)
+            if len(said) != length or cursor.low(start + length) != "of":
+                continue
+            for thing, end in self.phrases.thing(start + length + 1):
+                path = self.phrases.words.field_of(thing.kind, said) if thing.kind else None
+                number = cursor.number(end + 1) if cursor.low(end) == "is" else None
+                tools = self._makers(thing.kind)
+                if (
+                    thing.is_new
+                    and path is not None
+                    and number is not None
+                    and len(tools) == 1
+                    and not thing.so
+                ):
+                    value = m.Literal_(number_of(number[0]))
+                    yield (
+                        (c.Assign(self.phrases.words.named(thing.kind, path), value, None, _who(tools)),),
+                        number[1],
+                    )
+
+    def _makers(self, kind: str) -> list[ToolWords]:
+        lexicon = self.phrases.words.lexicon
+        tools = [tool for tool in lexicon.tools.values() if tool.kind == kind and not tool.reads]
+        return [tool for tool in tools if tool.creates or lexicon.id_argument(tool, kind) is None]
+
+    # -- what an argument may be
+
+    def _bounded(self, at: int) -> Iterator[tuple[tuple[c.Clause, ...], int]]:
+        """`The price must be greater than zero`, `return_date must come after pickup_date`."""
+        for tools, name, start in self._arguments(at):
+            field = m.Field(name, None, True)
+            for modal in self.sentences.modals(start):
+                for need, end in self._asked(field, modal.end, tools):
+                    so = m.negated(need) if modal.is_not else need
+                    yield (c.Guard(so, None, _who(tools)),), end
+            limited = self.phrases.cursor.after(
+                start, "is limited to", "are limited to", "is capped at", "are capped at"
+            )
+            found = self.phrases.cursor.quantity(limited) if limited is not None else None
+            if found is not None:
+                so = m.Compare(field, "<=", self.phrases.literal(found[0]))
+                yield (c.Guard(so, None, _who(tools)),), found[1]
+
+    def _arguments(self, at: int) -> Iterator[tuple[list[ToolWords], str, int]]:
+        """An argument, by the words for it, and the tools that take it."""
+        cursor = self.phrases.cursor
+        start = cursor.past(at, _DET)
+        start = cursor.after(start, "number of") or start
+        owner = ""
+        for length in (2, 1):
+            said = cursor.words(start, start + length)
+            kinds = self.phrases.words.kinds_named(said) if len(said) == length else ()
+            if kinds and cursor.low(start + length) == "'s":
+                owner, start = kinds[0], start + length + 1
+                break
+        for length in (3, 2, 1):
+            said = cursor.words(start, start + length)
+            found = list(self._taking(said)) if len(said) == length else []
+            if not found:
+                continue
+            end = start + length
+            for thing, last in self.phrases.linked(end) if cursor.low(end) in ("of", "for", "on") else ():
+                about = [
+                    one for one in found if thing.kind and self.phrases.words.is_about(one[0], thing.kind)
+                ]
+                if about and not thing.so:
+                    yield [tool for tool, _ in about], about[0][1], last
+            about = [one for one in found if not owner or self.phrases.words.is_about(one[0], owner)]
+            if about and len({name for _, name in about}) == 1:
+                yield [tool for tool, _ in about], about[0][1], end
+            return
+
+    def _taking(self, said: Sequence[str]) -> Iterator[tuple[ToolWords, str]]:
+        for tool in self.phrases.words.lexicon.tools.values():
+            name = self.phrases.words.argument_of(tool, said) if not tool.reads else None
+            if name is not None and set(words_of(name)) & set(words_of(" ".join(said))):
+                yield tool, name
+
+    def _asked(self, field: m.Field, at: int, tools: list[ToolWords]) -> Iterator[tuple[m.Condition, int]]:
+        cursor = self.phrases.cursor
+        start = cursor.past(at, word_set("be come lie fall set kept"))
+        for bounds, end in cursor.bounds(start):
+            if bounds[0][1].duration is None and bounds[0][1].unit != "character":
+                parts = tuple(m.Compare(field, op, self.phrases.literal(one)) for op, one in bounds)
+                yield (parts[0] if len(parts) == 1 else m.All(parts)), end
+        for word, op in (("positive", ">"), ("negative", "<"), ("zero", "=="), ("above zero", ">")):
+            signed = cursor.after(start, word)
+            if signed is not None:
+                yield m.Compare(field, op, m.Literal_(0)), signed  # type: ignore[arg-type]
+        when = cursor.after(
+            start, "in the future", "in the past", "a date in the future", "a date in the past"
+        )
+        if when is not None:
+            yield m.Compare(field, ">" if cursor.low(when - 1) == "future" else "<", m.Now()), when
+        yield from self._against(field, start, tools)
+
+    def _against(self, field: m.Field, at: int, tools: list[ToolWords]) -> Iterator[tuple[m.Condition, int]]:
+        cursor = self.phrases.cursor
+        ways = [
+            ("after", ">"), ("later than", ">"), ("before", "<"), ("earlier than", "<"), ("exceed", ">"),
+        ]  # fmt: skip
+        ways += [(" ".join(cursor.lows[at:start]), op) for op, start in cursor.comparison(at)]
+        for said, op in ways:
+            start = cursor.after(at, said)
+            if start is None:
+                continue
+            quantity = cursor.quantity(start) if said == "exceed" else None
+            if quantity is not None:
+                yield m.Compare(field, ">", self.phrases.literal(quantity[0])), quantity[1]
+            for other, end in self._other(start, tools):
+                yield m.Compare(field, op, other), end  # type: ignore[arg-type]
+
+    def _other(self, at: int, tools: list[ToolWords]) -> Iterator[tuple[m.Field, int]]:
+        cursor = self.phrases.cursor
+        start = cursor.past(at, _DET)
+        for length in (2, 1):
+            said = cursor.words(start, start + length)
+            for name in tools[0].arguments if len(said) == length else ():
+                if key_of([name]) == key_of(said):
+                    yield m.Field(name, None, True), start + length
+        yield from self.phrases.amount_field(at, tools[0].kind)
+
+    # -- what it is when it is not given
+
+    def _defaults(self, at: int) -> Iterator[tuple[tuple[c.Clause, ...], int]]:
+        cursor = self.phrases.cursor
+        for tools, name, start in self._arguments(at):
+            begin = cursor.after(start, "defaults to", "default to", "is by default")
+            for value, end in self._value(tools, name, begin) if begin is not None else ():
+                yield self._default(tools, name, value), end
+        lead = cursor.after(at, "if", "when", "where", "unless")
+        for tools, name, start in self._absent(lead, cursor.low(at) == "unless") if lead is not None else ():
+            begin = self._past_subject(start + (cursor.low(start) == ","))
+            for value, end in self._value(tools, name, begin):
+                yield self._default(tools, name, value), end
+
+    def _absent(self, at: int, is_unless: bool) -> Iterator[tuple[list[ToolWords], str, int]]:
+        cursor = self.phrases.cursor
+        is_no = cursor.low(at) == "no"
+        for tools, name, start in self._arguments(at + is_no):
+            end = cursor.after(start, *(_ABSENT if is_no or is_unless else _MISSING))
+            if end is not None:
+                yield tools, name, end
+
+    def _past_subject(self, at: int) -> int:
+        """`the appointment is booked as`, `new members get`, `it is`, `holds are sent to`."""
+        cursor = self.phrases.cursor
+        start = cursor.past(at, _DET | {"new", "it", "they"})
+        for thing, end in self.phrases.thing(at):
+            if thing.kind and not thing.so:
+                start = end
+                break
+        while start < cursor.end:
+            low = cursor.low(start)
+            said = cursor.words(start, start + 1)
+            is_done = (
+                bool(said)
+                and bool(self.phrases.words.deeds_of(said[0]))
+                and low.endswith(("ed", "en", "ade"))
+            )
+            if low in _STARTING | word_set("will be has have set used assumed taken") or is_done:
+                start += 1
+            else:
+                break
+        return cursor.past(start, _JOINS)
+
+    def _value(self, tools: list[ToolWords], name: str, at: int) -> Iterator[tuple[Json, int]]:
+        """A value of the argument, with or without its name beside it."""
+        cursor = self.phrases.cursor
+        known = self._values_of(tools, name)
+        for length in (3, 2, 1):
+            said = cursor.words(at, at + length)
+            if len(said) != length:
+                continue
+            for value in known:
+                for words, after in ((said, 0), (said[1:], 0), (said[:-1], 0)):
+                    named = set(said) - set(words)
+                    if words and key_of(words) == key_of([str(value)]) and named <= set(words_of(name)):
+                        yield value, at + length + after
+                        return
+        number = cursor.number(at)
+        if number is not None:
+            yield number_of(number[0]), cursor.past(number[1], frozenset(words_of(name)))
+
+    def _values_of(self, tools: list[ToolWords], name: str) -> list[Json]:
+        found: list[Json] = []
+        for tool in tools:
+            enum = tool.arguments[name].get("enum") if name in tool.arguments else None
+            found += enum if isinstance(enum, list) else []
+            kind = self.phrases.words.lexicon.kinds.get(tool.kind or "")
+            one = kind.fields.get((name,)) if kind is not None else None
+            found += one.values if one is not None else ()
+        return [value for value in dict.fromkeys(found) if isinstance(value, str)]
+
+    def _default(self, tools: list[ToolWords], name: str, value: Json) -> tuple[c.Clause, ...]:
+        makers = [tool for tool in tools if name not in tool.required]
+        return (c.Default(m.Field(name), m.Literal_(value), _who(makers or tools)),)
+
+    # -- what new things are like
+
+    def _new_things(self, at: int) -> Iterator[tuple[tuple[c.Clause, ...], int]]:
+        """`New members start on the basic plan … and with status active.`"""
+        cursor = self.phrases.cursor
+        for thing, start in self.phrases.thing(at):
+            makers = self._makers(thing.kind)
+            if not thing.is_new or thing.so or len(makers) != 1 or cursor.low(start) not in _STARTING:
+                continue
+            begin = cursor.past(start, _STARTING | _JOINS)
+            yield from self._items(makers[0], thing.kind, begin)
+
+    def _items(self, tool: ToolWords, kind: str, at: int) -> Iterator[tuple[tuple[c.Clause, ...], int]]:
+        cursor = self.phrases.cursor
+        for name, value, end in self._item(kind, at):
+            last = cursor.after(end, *_UNLESS, "by default") or end
+            who = _who([tool])
+            literal = m.Literal_(value)
+            clause: c.Clause = (
+                c.Default(m.Field(name), literal, who)
+                if name in tool.arguments
+                else c.Assign(m.Field(name, kind), literal, None, who)
+            )
+            start = cursor.after(last, ", and", "and", ",", "with")
+            if start is not None:
+                for rest, fin in self._items(tool, kind, cursor.past(start, _JOINS)):
+                    yield (clause, *rest), fin
+            yield (clause,), last
+
+    def _item(self, kind: str, at: int) -> Iterator[tuple[str, Json, int]]:
+        cursor = self.phrases.cursor
+        for so, end in self.phrases.state(kind, at):
+            match so:
+                case m.OneOf(field, (value,)):
+                    yield field.name, value if not isinstance(value, Decimal) else number_of(value), end
+                case m.Compare(m.Field() as field, "==", m.Literal_(bool() as switch)):
+                    yield field.name, switch, end
+        for length in (2, 1):
+            said = cursor.words(at, at + length)
+            path = self.phrases.words.field_of(kind, said) if len(said) == length else None
+            begin = cursor.past(at + length, word_set("of is"))
+            number = cursor.number(begin)
+            if path is not None and number is not None:
+                yield path[-1], number_of(number[0]), number[1]
+        for so, end in self.phrases.value_nouns(kind, at):
+            yield so.field.name, so.values[0], end  # type: ignore[misc]
+
+    # -- how a field is worked out
+
+    def _computed(self, at: int) -> Iterator[tuple[tuple[c.Clause, ...], int]]:
+        """`A quote's total equals the deal amount minus the discount.`"""
+        cursor = self.phrases.cursor
+        for tools, name, start in self._worked_out(at):
+            begin = cursor.after(
+                start, "is", "equals", "=", "is calculated as", "is computed as", "is equal to"
+            )
+            if begin is None:
+                continue
+            for value, end in self._sum(tools[0], begin):
+                if isinstance(value, m.Sum):
+                    yield (c.Compute(m.Field(name), value, None, _who(tools)),), end
+
+    def _worked_out(self, at: int) -> Iterator[tuple[list[ToolWords], str, int]]:
+        cursor = self.phrases.cursor
+        start = cursor.past(at, _DET)
+        makers = [
+            tool for tool in self.phrases.words.lexicon.tools.values() if not tool.reads and tool.creates
+        ]
+        for length in (3, 2, 1):
+            said = cursor.words(start, start + length)
+            kinds = self.phrases.words.kinds_named(said) if len(said) == length else ()
+            for kind in kinds if cursor.low(start + length) == "'s" else ():
+                name = cursor.low(start + length + 1)
+                found = [tool for tool in makers if tool.kind == kind]
+                if found and name.replace("_", "").isalpha():
+                    yield found, self._spelled(kind, name), start + length + 2
+        name = cursor.low(start)
+        if cursor.low(start + 1) == "of" and name.replace("_", "").isalpha():
+            begin = cursor.past(start + 2, _DET)
+            for length in (3, 2, 1):
+                said = cursor.words(begin, begin + length)
+                for kind in self.phrases.words.kinds_named(said) if len(said) == length else ():
+                    found = [tool for tool in makers if tool.kind == kind]
+                    if found:
+                        yield found, self._spelled(kind, name), begin + length
+
+    def _spelled(self, kind: str, name: str) -> str:
+        path = self.phrases.words.field_of(kind, [name])
+        return path[-1] if path is not None and key_of([path[-1]]) == key_of([name]) else name
+
+    def _sum(self, tool: ToolWords, at: int) -> Iterator[tuple[m.Amount, int]]:
+        for first, end in self._term(tool, at):
+            yield from self._further(tool, first, end)
+
+    def _further(self, tool: ToolWords, before: m.Amount, at: int) -> Iterator[tuple[m.Amount, int]]:
+        cursor = self.phrases.cursor
+        start = at + (cursor.low(at) == ",")
+        for word, op in (
+            ("plus", "+"),
+            ("minus", "-"),
+            ("less", "-"),
+            ("times", "*"),
+            ("multiplied by", "*"),
+            ("*", "*"),
+        ):
+            begin = cursor.after(start, word)
+            if begin is None:
+                continue
+            share = cursor.quantity(begin)
+            if share is not None and share[0].is_percent and op in "+-":
+                sign = 1 if op == "+" else -1
+                factor = m.Literal_(number_of(1 + sign * share[0].number / 100))
+                last = share[1] + (cursor.low(share[1]) in ("vat", "tax"))
+                yield from self._further(tool, m.Sum("*", (before, factor)), last)
+                continue
+            for term, end in self._term(tool, begin):
+                if isinstance(term, m.Field) and "percent" in words_of(term.name) and op in "+-":
+                    part = m.Sum("/", (m.Sum("*", (before, term)), m.Literal_(100)))
+                    yield from self._further(tool, m.Sum(op, (before, part)), end)
+                    continue
+                yield from self._further(tool, m.Sum(op, (before, term)), end)
+        yield before, at
+
+    def _term(self, tool: ToolWords, at: int) -> Iterator[tuple[m.Amount, int]]:
+        cursor = self.phrases.cursor
+        number = cursor.number(at)
+        if number is not None:
+            yield m.Literal_(number_of(number[0])), number[1]
+            return
+        start = cursor.past(at, _DET)
+        for length in (3, 2, 1):
+            said = cursor.words(start, start + length)
+            name = self.phrases.words.argument_of(tool, said) if len(said) == length else None
+            if name is not None:
+                yield m.Field(name, None, True), start + length
+                break
+        yield from self.phrases.amount_field(at, tool.kind)
+
+
+def _who(tools: list[ToolWords]) -> m.Who:
+    return m.Who(names=tuple(tool.name for tool in tools), is_grounded=True)
