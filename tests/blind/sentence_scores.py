@@ -20,6 +20,7 @@ from pipelines.core.simulation.simulator import Moment, SimulatedReply, Simulati
 from pipelines.core.tools_schema import Tool, parse_tools_schema
 
 FOLDER = Path(__file__).parent / "sentences"
+FOURTH = Path(__file__).parent / "sentences_fourth"  # by a fourth hand; totals only
 THIRD = Path(__file__).parent / "sentences_third"  # by a third hand; totals only
 SECOND = Path(__file__).parent / "sentences_second"  # trades that came later; totals only
 AS_WITHOUT = "without the sentence too: "  # a fault of the tool's own plan
@@ -184,7 +185,16 @@ def figures(all_scored: list[Scored]) -> str:
 def main(arguments: list[str]) -> None:
     trades = tuple(argument for argument in arguments if not argument.startswith("-"))
     found = [
-        *scored(THIRD if "--third" in arguments else SECOND if "--second" in arguments else FOLDER, trades)
+        *scored(
+            FOURTH
+            if "--fourth" in arguments
+            else THIRD
+            if "--third" in arguments
+            else SECOND
+            if "--second" in arguments
+            else FOLDER,
+            trades,
+        )
     ]
     print("right / wrong / reported")
     for trade in dict.fromkeys(one.trade for one in found):

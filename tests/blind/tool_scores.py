@@ -21,6 +21,7 @@ from pipelines.core.simulation.simulator import Moment, SimulationFailed
 from pipelines.core.tools_schema import parse_tools_schema
 
 FOLDER = Path(__file__).parent / "tools"
+FOURTH = Path(__file__).parent / "tools_fourth"  # by a fourth hand; totals only
 THIRD = Path(__file__).parent / "tools_third"  # by a third hand; totals only
 SECOND = Path(__file__).parent / "tools_second"  # trades that came later, of which only totals are looked at
 NOW = "2026-01-15T10:30:00Z"
@@ -205,7 +206,15 @@ def unchanged_share(plain: Sequence[ToolScore], other: Sequence[ToolScore]) -> f
 
 def main(arguments: list[str]) -> None:
     trades = [argument for argument in arguments if not argument.startswith("-")]
-    folder = THIRD if "--third" in arguments else SECOND if "--second" in arguments else FOLDER
+    folder = (
+        FOURTH
+        if "--fourth" in arguments
+        else THIRD
+        if "--third" in arguments
+        else SECOND
+        if "--second" in arguments
+        else FOLDER
+    )
     plain, other = scored(trades, folder=folder), scored(trades, renamed=1, folder=folder)
     heads = f"{'reads w':>9}{'unclear w':>10}{'calls':>7}{'right':>8}{'renamed':>9}"
     print(f"{'trade':<22}{'tools':>6}{'side':>8}{heads}")

@@ -18,6 +18,7 @@ from pipelines.core.verdict.judge import judge
 from pipelines.core.verdict.verdict import JudgeError
 
 FOLDER = Path(__file__).parent / "transcripts"
+FOURTH = Path(__file__).parent / "transcripts_fourth"  # by a fourth hand; totals only
 THIRD = Path(__file__).parent / "transcripts_third"  # by another hand; totals only
 
 # These groups tell when a trade was first looked at; all of them have been since.
@@ -110,7 +111,9 @@ def _update(body: dict[str, Any]) -> LedgerUpdate:
 
 def main(arguments: list[str]) -> None:
     trades = tuple(argument for argument in arguments if not argument.startswith("-"))
-    all_cases = [*judged(THIRD if "--third" in arguments else FOLDER, trades)]
+    all_cases = [
+        *judged(FOURTH if "--fourth" in arguments else THIRD if "--third" in arguments else FOLDER, trades)
+    ]
     table = Counter((one.case["verdict"], one.outcome) for one in all_cases)
     for (expected, got), count in sorted(table.items()):
         print(f"{expected:>6} judged {got:<8} {count}")

@@ -33,6 +33,8 @@ READS = [
     tool("order_total", "Total of an order.", order_id="text"),
     tool("order_total", "Computes the total of the order.", order_id="text"),
     tool("open_orders", "", customer_id="text"),
+    tool("open_shifts", "Shifts that have no volunteer yet."),
+    tool("open_claims", "Claims without an adjuster."),
     tool("cancellation_fee", "What it would cost to cancel. Does not cancel anything.", order_id="text"),
     tool("process_batch", "Processes the batch.", batch="text"),
     tool("frobnicate_order", "Frobnicates the order.", order_id="text"),

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
-from pipelines.core.english.words import word_set
+from pipelines.core.english.words import is_plural, word_set
 from pipelines.core.simulation.domain.verbs import ADJECTIVES, LEADING_NOUNS, OP_OF_VERB, READS, VERB_PAIRS
 
 ClaimKind: TypeAlias = Literal[
@@ -156,6 +156,8 @@ def _clause_claim(words: list[str], own: _Own) -> tuple[Claim, str]:
         return Claim("reads", first), "question"
     if _has_subject(words) or _is_tale(words):  # a tale of what happens, not yet a word on what the tool does
         return Claim("turns_out"), "tale"
+    if _is_own_noun(first, following, own):
+        return Claim("names"), "noun"
     if first in ("give", "gives") and _gives_something(words):  # else "gives the balance" tells it
         return Claim("writes", "give"), "s"
     for base, inflection in _bases(first):
@@ -181,6 +183,11 @@ def _doubted(first: str, following: str | None) -> str | None:
     """ "Book hours worked": a noun, by what follows it, that may be meant as a verb all the same."""
     is_bare = first in LEADING_NOUNS and following is not None and following not in _AFTER_NOUNS
     return first if is_bare and OP_OF_VERB.get(first) not in (None, *READS) else None
+
+
+def _is_own_noun(first: str, following: str | None, own: _Own) -> bool:
+    """ "Shifts that have no volunteer yet" of open_shifts: what the name is about, no verb."""
+    return is_plural(first) and first in own.objects and following not in _DETERMINERS - {"that"}
 
 
 def _gives_something(words: list[str]) -> bool:
