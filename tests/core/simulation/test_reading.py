@@ -890,3 +890,23 @@ def test_a_change_by_an_amount_is_no_new_state(name: str, description: str) -> N
     moment = Moment(seed="s", call_number=1, now=NOW)
     assert simulator.answer(name, {f"{noun}_id": "1"}, Ledger(world), moment).updates == ()
     assert simulator.plan_of(name).is_guess
+
+
+def test_a_record_that_a_reply_holds_under_its_noun_is_the_record_and_not_its_id():
+    world = World.from_initial_state({"offer": {"OFF-1": {"offer_id": "OFF-1", "rate": 9, "status": "open"}}})
+    held = {"type": "object", "properties": {"offer_id": {"type": "string"}, "status": {"type": "string"}}}
+    picks = {"type": "object", "properties": {"offer_id": {"type": "string"}}, "required": ["offer_id"]}
+    (declared,) = parse_tools_schema(
+        [
+            {
+                "name": "accept_offer",
+                "description": "Accept an offer.",
+                "input_schema": picks,
+                "output_schema": {"type": "object", "properties": {"offer": held}, "required": ["offer"]},
+            }
+        ]
+    )
+    reply = build_simulator((declared,), world=world).answer(
+        "accept_offer", {"offer_id": "OFF-1"}, Ledger(world), Moment(seed="s", call_number=1, now=NOW)
+    )
+    assert reply.response == {"offer": {"offer_id": "OFF-1", "status": "accepted"}}

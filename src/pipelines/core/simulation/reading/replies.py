@@ -113,10 +113,10 @@ def _property(name: str, schema: JsonObject, source: Source, arguments: Sequence
     own = find_path(source.fields, name)
     if own is not None:
         return _part(dot(source.value, *own), schema, _field_at(source.fields, own))
-    if source.id is not None and _is_own_id(name, source):
-        return _whole(source.id, schema) if source.id_is_number else source.id
     if schema.get("properties") and singular(words[-1]) in tokens(source.noun):
         return _fitted(source, schema, arguments)
+    if source.id is not None and _is_own_id(name, source):
+        return _whole(source.id, schema) if source.id_is_number else source.id
     given = next((one for one in arguments if joined(one.words) == joined(words)), None)
     if given is not None:
         return _converted(arg(given.name), schema, frozenset((given.kind,)), ())
