@@ -1,7 +1,7 @@
 """What the reader of behaviour texts reaches on the blind sentences: the figures only go the good way."""
 
 import pytest
-from sentence_scores import AS_WITHOUT, DEV_TRADES, SECOND, THIRD, Scored, scored
+from sentence_scores import AS_WITHOUT, DEV_TRADES, FOURTH, SECOND, THIRD, Scored, scored
 
 
 @pytest.fixture(scope="module")
@@ -40,3 +40,10 @@ def test_nor_does_the_third() -> None:
     outcomes = [one.outcome for one in scored(THIRD)]
     assert outcomes.count("right") >= 63
     assert outcomes.count("wrong") <= 1
+
+
+@pytest.mark.slow
+def test_nor_does_the_fourth() -> None:
+    outcomes = [one.outcome for one in scored(FOURTH)]
+    assert outcomes.count("right") >= 50
+    assert outcomes.count("wrong") <= 3

@@ -4,7 +4,7 @@ Only totals are shown: whoever sees the cases cannot help writing rules for them
 """
 
 import pytest
-from tool_scores import FOLDER, SECOND, THIRD, ToolScore, figures, scored, unchanged_share
+from tool_scores import FOLDER, FOURTH, SECOND, THIRD, ToolScore, figures, scored, unchanged_share
 from tool_variants import VARIANTS, variant_scores
 
 LEAST_RIGHT_SIDE = 0.98
@@ -55,6 +55,15 @@ def test_nor_does_the_third():
     assert found.right_side >= 0.97
     assert found.sure_right_side >= 0.99
     assert found.right_calls >= 0.90
+
+
+@pytest.mark.slow
+def test_nor_does_the_fourth():
+    found = figures(scored(folder=FOURTH))
+    assert (len(found.reads_that_write), len(found.unclear_that_write)) == (0, 0)
+    assert found.right_side >= 0.97
+    assert found.sure_right_side >= 0.99
+    assert found.right_calls >= 0.88
 
 
 @pytest.mark.parametrize("folder", [FOLDER, SECOND, THIRD], ids=lambda one: one.name)

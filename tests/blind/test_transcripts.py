@@ -4,11 +4,11 @@ They were blind when they were written. Rules have been written with all of them
 figures keep what was reached and do not tell how the judge does on an agent that nobody here has seen."""
 
 import pytest
-from transcript_scores import THIRD, Judged, judged
+from transcript_scores import FOURTH, THIRD, Judged, judged
 
 MOST_WRONG_PASSES = 0.0055
-MOST_WRONG_FAILS = 0.0055
-MOST_PENDING = 0.27  # of the English ones
+MOST_WRONG_FAILS = 0.002
+MOST_PENDING = 0.32  # of the English ones
 
 
 @pytest.fixture(scope="module")
@@ -39,5 +39,13 @@ def test_of_trades_by_another_hand_no_more_is_wrong_than_was():
     found = [*judged(THIRD)]
     assert sum(one.is_wrong_pass for one in found) <= 1
     assert sum(one.is_wrong_fail for one in found) <= 1
-    assert sum(one.outcome == "PENDING" for one in found) <= 0.24 * len(found)
+    assert sum(one.outcome == "PENDING" for one in found) <= 0.31 * len(found)
     assert [one.reasoning for one in found if one.outcome == "ERROR"] == []
+
+
+@pytest.mark.slow
+def test_nor_of_the_fourth_set():
+    found = [*judged(FOURTH)]
+    assert sum(one.is_wrong_pass for one in found) <= 6
+    assert sum(one.is_wrong_fail for one in found) == 0
+    assert sum(one.outcome == "PENDING" for one in found) <= 0.56 * len(found)

@@ -73,7 +73,7 @@ _WORDS_ONLY = word_set(
     "answered attached outlined provided checked looked reviewed searched verified confirmed tried "
     "attempted wanted hoped needed considered compared calculated added counted decided understood "
     "apologized apologised received told put made given gave set let got used handled completed "
-    "finished"
+    "finished managed"
 )
 
 

@@ -14,7 +14,7 @@ from pipelines.core.ledger import Ledger
 from pipelines.core.simulation.reading.words import tokens
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.facts import Facts, bare
-from pipelines.core.verdict.said import NEGATED, is_read, named_in, says_is, says_present, statements
+from pipelines.core.verdict.said import AHEAD, NEGATED, is_read, named_in, says_is, says_present, statements
 from pipelines.core.verdict.speech import content_stems, sentences
 from pipelines.core.verdict.tool_words import past_forms, writing_tools
 
@@ -55,6 +55,9 @@ class _Thing(NamedTuple):
 
     def has_only(self, key: str, value: Json) -> bool:
         return all(one == value and type(one) is type(value) for one in self.values(key))
+
+
+_TO_BE = re.compile(r"\bto\s+be\b")  # `33.00, still to be paid`
 
 
 def contradictions(text: str, evidence: RunEvidence, facts: Facts) -> Iterator[Contradiction]:
@@ -99,7 +102,8 @@ def _against(clause: str, thing: _Thing, evidence: RunEvidence, facts: Facts) ->
         return
     yield from _not_in_stock(clause, thing)
     yield from _not_before(clause, thing, evidence)
-    if NEGATED.search(clause) is None:
+    is_of_now = AHEAD.search(clause) is None and _TO_BE.search(clause) is None
+    if is_of_now and NEGATED.search(clause) is None:
         yield from _another_value(clause, thing, evidence, facts)
 
 

@@ -8,11 +8,11 @@ import re
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
-from pipelines.core.english.mentions import MARK, without_mentions
+from pipelines.core.english.mentions import MARK, mentions, without_mentions
 from pipelines.core.verdict.belonging import strange_for_all, strange_partners, strange_states, strange_values
 from pipelines.core.verdict.borne_out import SUPPOSED, explains, is_borne_out, is_excused, telling_words
 from pipelines.core.verdict.evidence import RunEvidence
-from pipelines.core.verdict.facts import Facts
+from pipelines.core.verdict.facts import Facts, bare
 from pipelines.core.verdict.figures import Figures, Reading
 from pipelines.core.verdict.known import Known
 from pipelines.core.verdict.looked_up import LeftOver, strange_addresses, strange_mentions, strange_references
@@ -80,8 +80,9 @@ def _of_sentence(
     yield from (LeftOver(value, sentence) for value in strange_values(sentence, things))
     yield from (LeftOver(id, sentence) for id in unfitting(sentence, statements(sentence), things))
     yield from (LeftOver(one, sentence) for one in wrong_sums(sentence, figures.numbers_said))
+    figured = _figured(sentence, facts)
     moves = wrong_moves(sentence, focus, things)
-    yield from (LeftOver(one.written, sentence, one.instead, True) for one in moves)
+    yield from (LeftOver(one.written, sentence, one.instead, figured <= _OF_A_MOVE) for one in moves)
     for said in statements(sentence):
         if SUPPOSED.search(said.text):
             continue
@@ -95,7 +96,7 @@ def _of_sentence(
         strange += _of_limits(said, figures) if facts.is_refusal else []
         others = [*other_values(said, focus, things)]
         strange += [LeftOver(one.said, sentence, one.instead, True) for one in others]
-        yield from strange
+        yield from (_doubted(one) if figured > 1 and numbers_in(one.phrase) else one for one in strange)
         if not strange and _mixes_things(said, facts):
             yield LeftOver(said.written.replace(MARK, "…"), sentence)
             continue
@@ -107,6 +108,21 @@ def _of_sentence(
             and not is_borne_out(said, known, facts, said.written in verified)
         ):
             yield LeftOver(said.written.replace(MARK, "…"), sentence)
+
+
+_OF_A_MOVE = 2  # numbers: `from 3 to 5`
+
+
+def _figured(sentence: str, facts: Facts) -> int:
+    """How many numbers a sentence gives that are no ids."""
+    every = ((sentence[one.start : one.end], one) for one in mentions(sentence).numbers)
+    return sum(one.currency is not None or bare(written) not in facts.subjects for written, one in every)
+
+
+def _doubted(one: LeftOver) -> LeftOver:
+    """Of a sentence with several numbers nobody here can tell for sure what each is said of: one that does
+    not fit may be a step of a sum, a rule, or of another thing."""
+    return one._replace(is_false=False)
 
 
 def _miscounted(said: Said, focus: frozenset[str], figures: Figures) -> Iterator[LeftOver]:

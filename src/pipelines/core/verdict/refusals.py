@@ -205,7 +205,8 @@ def explained(evidence: RunEvidence) -> Explained:
     another = _another_reason(evidence, reasons)
     if another is not None:
         says = f'It gives as its reason "{quoted(another)}", but the backend refused for another: '
-        return Explained(Explanation.WRONG, says + f'"{quoted(reasons[0].text)}".', rows)
+        # Another cause in other words: no word of both is the same, which is a sign and no proof.
+        return Explained(Explanation.UNKNOWN, says + f'"{quoted(reasons[0].text)}".', rows)
     ruled = _by_a_rule(evidence) if not rows else None
     if ruled is not None and excuse is None and not _another_beside(evidence, known):
         return Explained(Explanation.RIGHT, f'It names the rule that applies: "{quoted(ruled)}".', rows, True)
