@@ -10,7 +10,7 @@ import pytest
 
 from pipelines.core.live_tools import LIVE, RECORD, REPLAY, REPLAY_OR_LIVE, HopFailed, LiveCall, LiveReply
 from pipelines.engine import cassettes as engine
-from pipelines.engine.cassettes import Cassettes
+from pipelines.engine.cassettes import Cassettes, _compared
 from pipelines.storage import cassettes as stored
 from pipelines.storage.connection import transaction
 from pipelines.storage.database import Database
@@ -351,3 +351,9 @@ async def test_a_recording_that_cannot_be_stored_is_told(cassettes, database):
     with pytest.raises(Exception, match=r"cassette_calls|could not be stored"):
         await cassettes.record(call(n=1), reply(1), [])
     await cassettes.close()
+
+
+@pytest.mark.parametrize(("size", "compared"), [(1024 * 1024, 1), (100 * 1024, 5), (10, 100)])
+def test_a_miss_reads_a_bounded_part_of_what_was_recorded(size: int, compared: int) -> None:
+    """Sixty lines of a mebibyte, read by three threads at once, kept others waiting for half a second."""
+    assert len(_compared(["x" * size] * 100)) == compared

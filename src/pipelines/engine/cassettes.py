@@ -10,7 +10,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import islice
+from itertools import accumulate, islice
 from typing import NamedTuple
 
 from pipelines.core.cassette import LONGEST_FAILURE, RecordedCall, call_key, nearest_recorded
@@ -28,7 +28,8 @@ MOST_HELD = 256 * 1024 * 1024  # bytes of all cassettes in memory
 MOST_RUNS = 50_000  # whose cassette is remembered; of others it is looked up again
 _LOADED_AT_ONCE = 2_000  # calls, or
 _CHARACTERS_AT_ONCE = 4 * 1024 * 1024
-_MOST_COMPARED = 2_000  # recorded calls of a tool that a miss is compared with, for its hint
+_MOST_COMPARED = 2_000  # recorded calls of a tool that a miss is compared with, for its hint, or
+_CHARACTERS_COMPARED = 512 * 1024
 _BESIDES_LINE = 300  # bytes that a held call takes beside its line
 _LARGE = 64 * 1024  # bytes; arguments of more are masked, and lines of more read, on a thread
 _LOOKS = 5  # for a cassette that is replaced while it is read
@@ -81,7 +82,7 @@ class Cassettes:
             )
         if call.mode != REPLAY:
             return None
-        raise CassetteMiss(await asyncio.to_thread(_missed, call, arguments, key, tape))
+        raise CassetteMiss(await aside(call.org_id, _missed, call, arguments, key, tape))
 
     async def record(
         self, call: LiveCall, reply: LiveReply | HopFailed, secrets: Sequence[str], endpoint_name: str = ""
@@ -216,12 +217,19 @@ def _missed(call: LiveCall, arguments: JsonObject, key: str, tape: Tape) -> str:
     of_tool = tape.by_tool.get(_beginning(RecordedCall(tool=call.declared_name, arguments={}).as_line()), ())
     before = (tape.lines.get((key, times)) for times in range(call.asked_before, 0, -1))
     same_call = next((line for line in before if line is not None), None)
-    compared = [*([same_call] if same_call is not None else []), *islice(of_tool, _MOST_COMPARED)]
+    compared = [same_call] if same_call is not None else _compared(of_tool)
     recorded = map(RecordedCall.from_stored, compared)
     nearest = nearest_recorded(call.declared_name, arguments, call.asked_before + 1, recorded)
-    if same_call is None and len(of_tool) > _MOST_COMPARED:
-        nearest += f" Only the first {_MOST_COMPARED:,} of {len(of_tool):,} were compared."
+    if same_call is None and len(of_tool) > len(compared):
+        nearest += f" Only the first {len(compared):,} of {len(of_tool):,} were compared."
     return f"This call of {call.declared_name} is not on cassette {call.cassette}. {nearest}"
+
+
+def _compared(lines: Sequence[str]) -> list[str]:
+    """The first few: reading a line of a mebibyte holds the interpreter, and there may be many."""
+    sizes = accumulate(map(len, islice(lines, _MOST_COMPARED)))
+    enough = sum(1 for size in sizes if size <= _CHARACTERS_COMPARED)
+    return list(islice(lines, max(1, enough)))
 
 
 def _recorded(call: LiveCall, reply: LiveReply | HopFailed, endpoint: str, now: str) -> RecordedCall:
