@@ -32,6 +32,7 @@ from pipelines.core.coding.scenario import ArchiveSeed, CodingScenario
 from pipelines.core.coding.scorers import CommandScorer
 from pipelines.core.fair_slots import Place
 from pipelines.engine.code_mode import CodeMode
+from pipelines.engine.plan_readers import PlanReaders
 from pipelines.engine.prepare_workspace import Workspaces
 from pipelines.engine.run_workspace import WorkspaceJob, worked
 from pipelines.engine.score_workspace import grade
@@ -87,9 +88,11 @@ async def opened(folder: Path, warm: int, sharing: Sharing) -> AsyncIterator[Any
         directory=folder / "workspaces",
         sharing=sharing,
     )
+    readers = PlanReaders()
     try:
-        yield SimpleNamespace(workspaces=workspaces, code_mode=mode)
+        yield SimpleNamespace(workspaces=workspaces, code_mode=mode, plan_readers=readers)
     finally:
+        readers.close()
         await workspaces.close()
         await mode.close()
 
