@@ -1,5 +1,8 @@
 """Cassettes: how a call is found again, read from a file, missed, and compared with what is answered now."""
 
+from collections.abc import Iterable
+from typing import NamedTuple
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +17,7 @@ from pipelines.core.cassette import (
 )
 from pipelines.core.cassette_masking import masked, masked_arguments
 from pipelines.core.json_text import dumps, same
-from pipelines.core.problems import MOST_SHOWN
+from pipelines.core.problems import MOST_SHOWN, Problem
 
 ORDER = RecordedCall(
     tool="get_order", arguments={"order_id": "4521"}, status=200, response={"status": "paid"}
@@ -76,7 +79,7 @@ def test_a_call_is_what_its_line_says(arguments, outcome, occurrence, notes):
         **outcome,
     )
     assert RecordedCall.from_stored(call.as_line()) == call
-    assert read_lines([call.as_line()]) == ((call,), ())
+    assert read([call.as_line()]) == ((call,), [])
 
 
 EDITED = b"""{"tool": "get_order", "arguments": {"order_id": "1"}, "response": {"status": "paid"}}
@@ -92,9 +95,19 @@ not JSON
 """
 
 
+class Read(NamedTuple):
+    calls: tuple[RecordedCall, ...]
+    problems: list[Problem]
+
+
+def read(lines: Iterable[bytes | str]) -> Read:
+    problems: list[Problem] = []
+    return Read(tuple(read_lines(lines, problems)), problems)
+
+
 def test_everything_that_is_wrong_with_an_edited_file_is_named_by_its_line():
-    read = read_lines(EDITED.splitlines())
-    said = [(problem.path, problem.message) for problem in read.problems]
+    problems = read(EDITED.splitlines()).problems
+    said = [(problem.path, problem.message) for problem in problems]
     assert [place for place, _ in said] == [
         *(
             "line 3",
@@ -121,13 +134,12 @@ def test_everything_that_is_wrong_with_an_edited_file_is_named_by_its_line():
         9: "stands twice",
     }.items():
         assert part in said[place][1], said[place]
-    assert read.problems[1].hint == "did you mean `response`?"
+    assert problems[1].hint == "did you mean `response`?"
 
 
 @given(st.lists(st.binary(max_size=40) | st.text(max_size=40) | objects.map(dumps), max_size=5))
 def test_any_file_is_read_or_its_lines_are_named(lines):
-    read = read_lines(lines)
-    assert all(problem.path.startswith("line ") for problem in read.problems)
+    assert all(problem.path.startswith("line ") for problem in read(lines).problems)
 
 
 RECORDED = [
@@ -154,16 +166,16 @@ def test_a_missed_call_is_told_the_nearest_one(tool, arguments, occurrence, said
 
 def test_a_line_that_is_too_long_is_named_and_not_read():
     line = b'{"tool": "t", "response": "' + b"x" * MAX_LINE_BYTES + b'"}'
-    read = read_lines([line, ORDER.as_line()])
-    (problem,) = read.problems
+    found = read([line, ORDER.as_line()])
+    (problem,) = found.problems
     assert problem.path == "line 1"
     assert problem.message == f"has {len(line):,} bytes; at most {MAX_LINE_BYTES:,} are allowed"
-    assert read.calls == (ORDER,)
+    assert found.calls == (ORDER,)
 
 
 def test_a_file_of_nothing_but_mistakes_is_not_read_to_its_end():
     lines = iter([b"{}"] * 10_000)
-    assert len(read_lines(lines).problems) < MOST_SHOWN + 10
+    assert len(read(lines).problems) < MOST_SHOWN + 10
     assert sum(1 for _ in lines) > 8_000
 
 

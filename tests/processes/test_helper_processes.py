@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.core.fair_slots import FairSlots, Place
-from pipelines.core.json_text import InvalidJson, dumps, loads
+from pipelines.core.json_text import InvalidJson, JsonObject, dumps, loads
 from pipelines.core.problems import Refused
 from pipelines.processes import frames, worker
 from pipelines.processes.parts_in_file import PartsInFile
@@ -73,6 +73,32 @@ async def test_a_job_may_have_less_memory_than_the_process(helpers: HelperProces
     with pytest.raises(TookTooMuch, match="128 MiB of memory"):
         await helpers.run(small, text, owner=1)
     assert await helpers.run(reading(10_000_000), text, owner=1)
+
+
+CASSETTES = {
+    "lines of brackets": (b"[\n" * (20 * MEBIBYTE), Refused),
+    "empty lines": (b"\n" * (50 * MEBIBYTE), None),
+    "lines of small objects": (
+        b"".join(
+            b'{"tool":"t","arguments":{"n":%d},"response":[' % at + b"{}," * 900_000 + b"1]}\n"
+            for at in range(12)
+        ),
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize(("lines", "error"), CASSETTES.values(), ids=CASSETTES)
+async def test_a_cassette_takes_memory_by_its_bytes_not_by_its_lines_and_values(
+    helpers: HelperProcesses, lines: bytes, error: type[Exception] | None
+) -> None:
+    arguments: JsonObject = {"slice_calls": 500, "slice_bytes": MEBIBYTE}
+    job = Job("cassette_calls", arguments, 60.0, 64 * MEBIBYTE, memory_bytes=384 * MEBIBYTE)
+    if error is None:
+        assert await helpers.run(job, lines, owner=1)
+    else:
+        with pytest.raises(error):
+            await helpers.run(job, lines, owner=1)
 
 
 async def test_problems_come_back_as_they_were_found(helpers: HelperProcesses) -> None:

@@ -84,16 +84,11 @@ def call_key(tool: str, arguments: JsonObject) -> str:
 # -- reading and writing ---------------------------------------------------------------------------------
 
 
-class ReadCassette(NamedTuple):
-    calls: tuple[RecordedCall, ...]
-    problems: tuple[Problem, ...]  # each under "line N"
-
-
-def read_lines(lines: Iterable[bytes | str]) -> ReadCassette:
-    """A cassette as JSON lines, perhaps edited by hand: everything that is wrong with it, at once, as far as
-    it is shown."""
-    calls: list[RecordedCall] = []
-    problems: list[Problem] = []
+def read_lines(lines: Iterable[bytes | str], problems: list[Problem]) -> Iterator[RecordedCall]:
+    """A cassette as JSON lines, perhaps edited by hand, call by call: a file of many small values is large
+    only as its lines. What is wrong with it is added to `problems`, each under "line N", as far as it is
+    shown; where there is any, the calls are not to be used.
+    """
     stood: dict[tuple[str, int], int] = {}
     for number, line in enumerate(lines, 1):
         if not line.strip():
@@ -109,8 +104,7 @@ def read_lines(lines: Iterable[bytes | str]) -> ReadCassette:
             message = f"is the same call as line {before}: {call.tool}, occurrence {call.occurrence}"
             hint = "take one of them out, or give the one that is asked later a higher `occurrence`"
             problems.append(Problem(path=place, message=message, hint=hint))
-        calls.append(call)
-    return ReadCassette(tuple(calls), tuple(problems))
+        yield call
 
 
 def _read_line(line: bytes | str, place: str, problems: list[Problem]) -> RecordedCall | None:

@@ -5,6 +5,7 @@ Imports happen inside: a process that only reads JSON need not load what reads b
 
 import time
 from collections.abc import Callable, Iterator, Mapping
+from io import BytesIO
 from typing import Any
 
 from pipelines.core.json_text import JsonObject, count_values, dumps, loads, loads_and_text, loads_own
@@ -241,19 +242,22 @@ def cassette_calls(data: bytes, *, slice_calls: int, slice_bytes: int) -> Iterat
     from pipelines.core.cassette import read_lines
     from pipelines.core.cassette_masking import masked
 
-    read = read_lines(data.split(b"\n"))
-    if read.problems:
-        raise Refused(list(read.problems), "the cassette")
+    problems: list[Problem] = []
     calls = size = held = 0
     some: list[JsonObject | list[Any]] = []
-    for recorded in read.calls:
+    slices: list[bytes] = []
+    for recorded in read_lines((line.rstrip(b"\n") for line in BytesIO(data)), problems):
         call = masked(recorded)
-        some.append([call.key, call.occurrence, call.as_line()])
+        line = call.as_line()
+        some.append([call.key, call.occurrence, line])
         calls += 1
-        held += len(call.as_line().encode())
+        held += len(line.encode())
         if len(some) >= slice_calls or held >= slice_bytes:
-            yield dumps(some)
+            slices.append(dumps(some))
             size, held, some = size + held, 0, []
+    if problems:
+        raise Refused(problems, "the cassette")
+    yield from slices
     if some:
         yield dumps(some)
     yield dumps({"calls": calls, "bytes": size + held})
