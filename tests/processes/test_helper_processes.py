@@ -76,12 +76,12 @@ async def test_a_job_may_have_less_memory_than_the_process(helpers: HelperProces
 
 
 CASSETTES = {
-    "lines of brackets": (b"[\n" * (20 * MEBIBYTE), Refused),
-    "empty lines": (b"\n" * (50 * MEBIBYTE), None),
+    "lines of brackets": (b"[\n" * (30 * MEBIBYTE), Refused),
+    "empty lines": (b"\n" * (60 * MEBIBYTE), None),
     "lines of small objects": (
         b"".join(
-            b'{"tool":"t","arguments":{"n":%d},"response":[' % at + b"{}," * 900_000 + b"1]}\n"
-            for at in range(12)
+            b'{"tool":"t","arguments":{"n":%d},"response":[' % at + b"{}," * 300_000 + b"1]}\n"
+            for at in range(36)
         ),
         None,
     ),
@@ -93,7 +93,7 @@ async def test_a_cassette_takes_memory_by_its_bytes_not_by_its_lines_and_values(
     helpers: HelperProcesses, lines: bytes, error: type[Exception] | None
 ) -> None:
     arguments: JsonObject = {"slice_calls": 500, "slice_bytes": MEBIBYTE}
-    job = Job("cassette_calls", arguments, 60.0, 64 * MEBIBYTE, memory_bytes=384 * MEBIBYTE)
+    job = Job("cassette_calls", arguments, 60.0, 64 * MEBIBYTE)
     if error is None:
         assert await helpers.run(job, lines, owner=1)
     else:
