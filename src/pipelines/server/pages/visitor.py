@@ -12,7 +12,7 @@ from fastapi.params import Depends as DependsOn
 from starlette.datastructures import FormData, UploadFile
 
 from pipelines.core.identity import Identity
-from pipelines.server.api.common import at_least, platform_of
+from pipelines.server.api.common import at_least, note_org, platform_of
 from pipelines.storage.sign_ins import signed_in
 from pipelines.wire.errors import BodyTooLarge, Forbidden, MisdirectedRequest
 from pipelines.wire.names import Role
@@ -80,7 +80,7 @@ async def _visitor(request: Request) -> Visitor:
     identity = await who_signed_in(request)
     if identity is None:
         raise SignInNeeded
-    request.state.org_id = identity.org_id
+    note_org(request, identity.org_id)
     visitor = Visitor(identity=identity, csrf=csrf_of(request.cookies[cookie_name(request)]))
     if request.method not in READING:
         await check_is_ours(request, visitor.csrf)
