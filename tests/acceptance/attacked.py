@@ -238,7 +238,11 @@ def _questions(key: str, opened: Row) -> list[Question]:
     held = {"order_id": "7001", "by": "the heartbeat"}
     return [
         Question("health", [request("GET", "/health", "", None, "Connection: close")], is_kept=False),
-        Question("api", [request("GET", "/api/runs?limit=20", key), request("GET", "/api/agents", key)]),
+        # Lists are read on the loop, one run by a reader's thread: both must be had.
+        Question("api", [
+            *(request("GET", path, key) for path in ("/api/runs?limit=20", "/api/agents")),
+            request("GET", f"/api/runs/{opened['id']}", key),
+        ]),
         Question("tool", [
             request("POST", f"{tools}/get_order", token, {"order_id": "4521"}),
             request("POST", f"{tools}/hold_order", token, held),

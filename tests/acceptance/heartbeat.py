@@ -1,9 +1,9 @@
 """The heartbeat: how long others wait while hostile inputs arrive.
 
-A process of its own asks each 20 ms for `/health` (on a new connection), for a list of another org (runs and
-agents by turns) and for a tool call of another org (a read and a guarded write by turns), each at most once
-at a time: a server that stands still is asked again when it goes on. The rule: every answer is a success and
-comes within 250 ms.
+A process of its own asks each 20 ms for `/health` (on a new connection), for what another org has (a list of
+runs, one of agents and a run by turns) and for a tool call of another org (a read and a guarded write by
+turns), each at most once at a time: a server that stands still is asked again when it goes on. The rule:
+every answer is a success and comes within 250 ms.
 
 Machines are shared and noisy. Where the system allows it, the server and the probes go before whatever else
 runs there. The same loop asks a bare asyncio process, the reference, which does nothing else: where that took

@@ -156,7 +156,7 @@ async def test_what_is_changed_again_counts_once(
 async def test_runs_make_room_by_what_they_take_and_come_back(
     house: House, org: Org, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(live_runs, "MAX_LIVE_BYTES", 1_000_000)
+    monkeypatch.setattr(house.platform.live_runs, "_most_bytes", 1_000_000)
     agent = await org.agent()
     dataset = await org.dataset(agent_id=agent["id"])
     runs = [await org.open_run(agent["id"], dataset["task_ids"][0]) for _ in range(8)]

@@ -8,6 +8,7 @@ from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 
 from desk import TASK, House, Org
+from pipelines.storage.database import WORKS_FOR
 
 pytestmark = pytest.mark.anyio
 QUERIES = (
@@ -146,3 +147,23 @@ def test_no_route_asks_a_thread_for_what_it_depends_on(house: House) -> None:
     operations = [route for app in (house.app.api, house.app.pages) for route in _operations(app.routes)]
     assert len(operations) > 200
     assert set().union(*(plain(route.dependant) for route in operations)) == set()
+
+
+async def test_what_is_read_by_a_thread_is_read_for_whoever_asked(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that an org's many slow questions are its own to wait for."""
+    other = await house.another_org()
+    ids = [(each, (await each.run()).id) for each in (house.owner, other)]
+    database, asked_for = house.platform.database, []
+    read = database.read
+
+    async def noting(question: Any) -> Any:
+        asked_for.append(WORKS_FOR.get())
+        return await read(question)
+
+    monkeypatch.setattr(database, "read", noting)
+    for org, run_id in ids:
+        asked_for.clear()
+        assert (await org.client.get(f"/api/runs/{run_id}")).is_success
+        assert set(asked_for) == {org.id}

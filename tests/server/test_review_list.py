@@ -9,8 +9,8 @@ import pytest
 from desk import House, Org, answered, every_item
 from pipelines.engine import judge_run
 from pipelines.engine.open_run import find_run
+from pipelines.engine.platform import JUDGES
 from pipelines.storage.connection import Connection
-from pipelines.storage.database import READERS
 from pipelines.storage.runs import NEEDS_REVIEW
 from pipelines.storage.texts import add_parts, named, slices_of
 
@@ -54,7 +54,7 @@ async def test_a_run_that_takes_too_long_to_judge_has_an_error_and_no_verdict(
     run, short = await org.run(**ORACLE), await org.run(**ORACLE)
     for each in (run, short):
         answered(await each.call("refund_order", {"order_id": "4521"}), 200)
-    monkeypatch.setattr(judge_run, "MOST_JUDGING_S", 0.0)
+    monkeypatch.setattr(judge_run, "time_limit", lambda _, limit=judge_run.time_limit: limit(0.0))
     ended = answered(await run.finish(final_response="Order 4521 is refunded."))
     assert (ended["status"], ended["verdict"], ended["failure_mode"]) == ("completed", None, None)
     assert "was not judged" in ended["judge_error"]
@@ -66,9 +66,9 @@ async def test_a_run_that_takes_too_long_to_judge_has_an_error_and_no_verdict(
 
 
 async def test_others_are_answered_while_a_long_run_is_judged(org: Org) -> None:
-    """Judgements have threads of their own: as many as the database has readers keep nobody waiting."""
-    runs = [await org.run() for _ in range(READERS)]
-    judging = threading.Barrier(READERS + 1, timeout=30)
+    """Judgements have threads of their own: as many as an org may have keep nobody waiting."""
+    runs = [await org.run() for _ in range(JUDGES)]
+    judging = threading.Barrier(JUDGES + 1, timeout=30)
     read = threading.Event()
 
     def held_up(*given: Any) -> Any:
@@ -83,8 +83,8 @@ async def test_others_are_answered_while_a_long_run_is_judged(org: Org) -> None:
         await asyncio.to_thread(judging.wait)
         listed = await every_item(org.client, "/api/runs", needs_review="false")
         read.set()
-        assert [answered(reply)["status"] for reply in await asyncio.gather(*ends)] == ["completed"] * READERS
-    assert len(listed) == READERS
+        assert [answered(reply)["status"] for reply in await asyncio.gather(*ends)] == ["completed"] * JUDGES
+    assert len(listed) == JUDGES
 
 
 async def give_seed(house: House, run_id: int, seed: str) -> None:

@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -96,3 +97,57 @@ async def test_nothing_is_changed_by_a_question(database: Database) -> None:
     with pytest.raises(Exception, match="could not be read"):
         await database.read_briefly(lambda connection: add_org(connection, "mine", NOW), "change")
     assert await database.read(lambda connection: some_orgs(connection, 10)) == []
+
+
+ODD = ("x\0y", 'é😀\u2028\x1f"\\/', "", None, 2**63 - 1, -(2**63), '{"a":1}', "[1]", "Inf")
+
+
+def _stored(connection: Connection) -> None:
+    connection.execute("CREATE TABLE odd (id INTEGER PRIMARY KEY, value, fraction REAL)")
+    connection.executemany("INSERT INTO odd (value) VALUES (?)", [(value,) for value in ODD])
+
+
+async def test_rows_that_come_as_one_are_the_rows_as_they_are(database: Database) -> None:
+    await database.write(_stored)
+
+    def question(connection: Connection) -> list[Any]:
+        return list(
+            connection.execute("SELECT id, value AS v, value FROM odd ORDER BY id DESC LIMIT ?", (99,))
+        )
+
+    (briefly, by_thread) = (await database.read_briefly(question, "odd"), await database.read(question))
+    assert briefly == by_thread
+    assert [row["v"] for row in briefly] == [*reversed(ODD)]
+    assert [tuple(row) for row in briefly] == [tuple(row) for row in by_thread]
+
+
+@pytest.mark.parametrize(
+    "value", [0.1 + 0.2, 1e300 * 1e10, b"\x00\xff"], ids=["fraction", "infinite", "bytes"]
+)
+async def test_what_json_would_change_is_asked_of_a_thread(database: Database, value: object) -> None:
+    await database.write(_stored)
+    await database.write(
+        lambda connection: connection.execute("INSERT INTO odd (value) VALUES (?)", (value,))
+    )
+    names: list[str] = []
+
+    def question(connection: Connection) -> list[Any]:
+        names.append(threading.current_thread().name.split("_")[0])
+        return [row[0] for row in connection.execute("SELECT value FROM odd ORDER BY id")]
+
+    assert await database.read_briefly(question, "odd") == [*ODD, value]
+    assert names == ["MainThread", "reader"]
+
+
+async def test_the_interpreter_is_let_go_of_for_a_page_and_not_for_each_row(database: Database) -> None:
+    """Whatever SQLite is asked, it gives one row: at each, other threads may take the interpreter."""
+    await database.write(_stored)
+    assert database._brief is not None
+    fetched: list[int] = []
+    connection = database._brief._connection  # type: ignore[attr-defined]
+    connection.row_factory = lambda cursor, row: fetched.append(len(row)) or row
+    asked = await database.read_briefly(
+        lambda each: each.execute("SELECT id, value FROM odd ORDER BY id").fetchall(), "odd"
+    )
+    assert len(asked) == len(ODD)
+    assert fetched == [1]

@@ -3,16 +3,17 @@
 import asyncio
 import sqlite3
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from stored import aside, refuse_rows, row, sequences
 
 from pipelines.storage.connection import Connection
-from pipelines.storage.database import Database, SequenceTaken
+from pipelines.storage.database import READERS, WORKS_FOR, Database, SequenceTaken
 from pipelines.storage.keys import add_org
 from pipelines.storage.migrations import MIGRATIONS
 from pipelines.storage.sqlite_store import SqliteStore, Synchronous
@@ -21,6 +22,7 @@ from pipelines.wire.errors import StorageUnavailable
 
 pytestmark = pytest.mark.anyio
 MANY = 300  # more rows than one statement takes
+PATIENCE_S = 60.0  # only a test that fails waits so long
 
 
 @pytest.fixture
@@ -197,6 +199,23 @@ async def test_a_waiter_that_gives_up_does_not_disturb_the_others(database: Data
     given_up.cancel()
     await kept
     assert sequences(path, 1) == [1]  # it was asked for, so it is in the log
+
+
+async def test_whoever_has_many_slow_questions_leaves_a_reader_to_others(database: Database) -> None:
+    may_end = threading.Event()
+
+    async def ask(org_id: int, question: Callable[[Connection], Any]) -> Any:
+        WORKS_FOR.set(org_id)
+        return await database.read(question)
+
+    slow = [asyncio.create_task(ask(1, lambda _: may_end.wait(PATIENCE_S))) for _ in range(2 * READERS)]
+    try:
+        quick = asyncio.create_task(ask(2, lambda connection: connection.execute("SELECT 7").fetchone()[0]))
+        assert await asyncio.wait_for(quick, PATIENCE_S / 2) == 7
+        assert not any(each.done() for each in slow)
+    finally:
+        may_end.set()
+    assert all(await asyncio.gather(*slow))
 
 
 @pytest.mark.parametrize(("asked", "level"), [("full", 2), ("normal", 1)])

@@ -7,7 +7,7 @@ from functools import partial
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.model_question import NANO
 from pipelines.core.run_estimate import RunEstimate, estimate_runs
-from pipelines.engine.open_batch import MAX_RUNS, read_batch
+from pipelines.engine.open_batch import read_batch
 from pipelines.engine.platform import Platform
 from pipelines.engine.register_agent import find_agent
 from pipelines.engine.upload_tasks import find_dataset
@@ -73,7 +73,7 @@ async def tasks_with_tag(platform: Platform, org_id: int, dataset_id: int, tag: 
     """All of the dataset's, where there is no tag."""
     await find_dataset(platform, org_id, dataset_id)
     tagged = await platform.database.read(
-        partial(batch_outcomes.tags_of_tasks, dataset_id=dataset_id, most=MAX_RUNS)
+        partial(batch_outcomes.tags_of_tasks, dataset_id=dataset_id, most=platform.limits.batch_runs)
     )
     return [task_id for task_id, tags in tagged if not tag or tag in tags]
 
@@ -82,7 +82,7 @@ async def tags_of_dataset(platform: Platform, org_id: int, dataset_id: int) -> d
     """Each tag and how many tasks have it, the most frequent first."""
     await find_dataset(platform, org_id, dataset_id)
     tagged = await platform.database.read(
-        partial(batch_outcomes.tags_of_tasks, dataset_id=dataset_id, most=MAX_RUNS)
+        partial(batch_outcomes.tags_of_tasks, dataset_id=dataset_id, most=platform.limits.batch_runs)
     )
     counted: dict[str, int] = {}
     for _, tags in tagged:

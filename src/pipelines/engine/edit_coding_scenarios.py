@@ -21,7 +21,6 @@ from pipelines.wire.errors import Conflict, NotFound
 
 SHOWN_BESIDE = ("id", "version", "created_at", "updated_at")
 LARGEST_SCENARIO = 8 * 1024 * 1024  # bytes as JSON: each of its tasks has a copy
-MOST_SCENARIOS = 20_000  # of an org
 SOME = 100  # read together
 _WHAT = "the coding scenario"
 
@@ -37,12 +36,13 @@ async def create_scenario(platform: Platform, org_id: int, body: Json) -> Stored
 async def store_scenario(platform: Platform, org_id: int, scenario: CodingScenario) -> StoredCodingScenario:
     """A checked one. Conflict where its name is taken."""
     scenario_id, now = new_scenario_id(), platform.now()
+    most = platform.limits.coding_scenarios
 
     def store(connection: Connection) -> StoredCodingScenario:
-        if len(coding.refs_of_org(connection, org_id=org_id)) >= 2 * MOST_SCENARIOS:
-            raise Refused(
-                [Problem(path="", message=f"an org has at most {MOST_SCENARIOS:,} scenarios")], _WHAT
-            )
+        if coding.has_scenarios(connection, org_id=org_id, count=most):
+            message = f"an org has at most {most:,} scenarios"
+            hint = "delete some, or raise PIPELINES_CODING_SCENARIOS"
+            raise Refused([Problem(path="", message=message, hint=hint)], _WHAT)
         if not coding.add_scenario(
             connection, org_id=org_id, scenario_id=scenario_id, scenario=scenario, now=now
         ):

@@ -45,9 +45,6 @@ from pipelines.wire.names import RunStatus, Source, TraceEventType
 
 log = logging.getLogger(__name__)
 MAX_REDOS = 20  # only when calls of a run still come in by another node when its agent has answered
-#: Of processor time, so that a busy machine changes no verdict. An ordinary run takes milliseconds; long
-#: answers take seconds only where they are written for it.
-MOST_JUDGING_S = 3.0
 # Threads of their own: on the database's two readers a long judgement would keep all other questions waiting.
 _JUDGES = ThreadPoolExecutor(JUDGES + JUDGE_GUESTS, thread_name_prefix="judge")
 NO_CALLS = "the agent has tools, but no call reached the proxy: are its tools wired to odyssey_proxy_url?"
@@ -152,6 +149,7 @@ class _Gathered(NamedTuple):
     world: World
     asked: AskedOfRun | None  # of an eval run
     oracle: "_Oracle"
+    most_judging_s: float
     grading: JsonObject | None = None  # of a coding run
 
 
@@ -243,7 +241,8 @@ def _gathered(
     warnings += tamper_warnings(grading)
     if warnings:
         ending = replace(ending, soft_warnings=[*(ending.soft_warnings or []), *warnings])
-    return _Gathered(ending, rows, tuple(toolbox.tools.values()), world, asked, oracle, grading)
+    tools, most_s = tuple(toolbox.tools.values()), platform.limits.judging_s
+    return _Gathered(ending, rows, tools, world, asked, oracle, most_s, grading)
 
 
 def tamper_warnings(grading: JsonObject | None) -> list[str]:
@@ -328,7 +327,7 @@ def _with_verdict(
     run: Run, found: _Gathered, responses: tuple[str, ...], fence_key: bytes | None
 ) -> tuple[Ending, OpenRun | None]:
     ending = found.ending
-    keep_going = time_limit(MOST_JUDGING_S)
+    keep_going = time_limit(found.most_judging_s)
     is_open = None
     try:
         evidence = RunEvidence.from_seed(
@@ -345,7 +344,9 @@ def _with_verdict(
         )
         verdict = judge(evidence)
         if isinstance(verdict, Verdict) and verdict.verdict is Outcome.PENDING and can_be_read(verdict):
-            is_open = _open_run(run, evidence, verdict, found.oracle.as_json(), fence_key)
+            # What is long is cut, not read to its end: so it has time of its own.
+            unhurried = replace(evidence, keep_going=time_limit(found.most_judging_s))
+            is_open = _open_run(run, unhurried, verdict, found.oracle.as_json(), fence_key)
     except TookTooLong as error:
         verdict = JudgeError(step="limits", message=f"The run was not judged: {error}.")
     except Exception as error:  # a broken judge must never look like a bad agent
@@ -364,8 +365,6 @@ def _open_run(
 ) -> OpenRun:
     question = None
     if fence_key is not None:
-        # What is long is cut, not read to its end: so it has time of its own.
-        evidence = replace(evidence, keep_going=time_limit(MOST_JUDGING_S))
         question = judge_question(evidence, verdict, user_turns_of(run), fence_key=fence_key)
     return OpenRun(verdict, evidence.expected_outcome, question, about)
 

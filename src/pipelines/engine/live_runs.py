@@ -57,7 +57,7 @@ from pipelines.wire.names import RunStatus
 
 MAX_LIVE_RUNS = 20_000
 MAX_DEADLINES = 5 * MAX_LIVE_RUNS  # of runs that are open; a hundred bytes each
-MAX_LIVE_BYTES = 1024 * 1024 * 1024  # of all together with their worlds, as estimated
+MAX_LIVE_BYTES = 1024 * 1024 * 1024
 LEFT_AFTER = 0.9  # when runs make room, so that the next does not have to at once
 UNWEIGHED_BYTES = 4_096  # by which a run may have grown before it is weighed again
 MOST_READING_S = 10.0  # of a run's behaviour text; a page of it for fifty tools takes one
@@ -133,9 +133,11 @@ class LiveRuns:
         plan_readers: PlanReaders | None = None,
         steady: Callable[[], float] = time.monotonic,
         asked: Models | None = None,
+        most_bytes: int = MAX_LIVE_BYTES,
     ) -> None:
         """`node` names this process among those that work on the same database. `steady` is the clock by
-        which runs end. `asked` are the models that answer what no plan covers."""
+        which runs end. `asked` are the models that answer what no plan covers. `most_bytes`: of all runs in
+        memory with their worlds, as estimated."""
         self._database = database
         self._plan_readers = plan_readers or PlanReaders()
         self._now = now
@@ -153,6 +155,7 @@ class LiveRuns:
         self._deadlines: OrderedDict[int, float] = OrderedDict()
         self._ended: set[int] = set()  # while runs are being loaded: one of them may be read as it was before
         self._shared = _Shared(asked or Models())
+        self._most_bytes = most_bytes
         self._bytes = 0
         self._runs_in: Counter[str | None] = Counter()  # by world
         database.on_lost = self.forget
@@ -238,13 +241,13 @@ class LiveRuns:
             return
         self._bytes += live.weight - live.weighed
         live.weighed = live.weight
-        if self._bytes > MAX_LIVE_BYTES or len(self._by_token) > MAX_LIVE_RUNS:
+        if self._bytes > self._most_bytes or len(self._by_token) > MAX_LIVE_RUNS:
             self._make_room(live)
 
     def _make_room(self, but: LiveRun) -> None:
         """Drop the runs longest not asked for; one with rows under way would come back without them."""
         for live in list(self._by_token.values()):
-            if self._bytes <= LEFT_AFTER * MAX_LIVE_BYTES and len(self._by_token) <= MAX_LIVE_RUNS:
+            if self._bytes <= LEFT_AFTER * self._most_bytes and len(self._by_token) <= MAX_LIVE_RUNS:
                 break
             if not live.unstored and live.queue is None and live is not but:
                 self.forget({live.id})

@@ -34,7 +34,6 @@ from pipelines.storage.datasets import TaskToRun
 from pipelines.storage.texts import SLICE_ROWS
 from pipelines.wire.errors import AgentIsDraft, Conflict, NotFound
 
-MAX_RUNS = 100_000
 MAX_REPEATS = 100
 FIELDS = (
     *("agent_id", "dataset_id", "task_ids", "repeats", "concurrency", "mode", "fault_seed"),
@@ -66,7 +65,7 @@ async def open_batch(platform: Platform, runner: BatchRunner, org_id: int, body:
     if asked.passthrough.mode != REPLAY:  # then the endpoint as it was recorded is what counts
         await refuse_drift(platform, agent)
     tasks = await _tasks(platform, org_id, asked)
-    _check(tasks, asked, is_code=agent.definition.is_code)
+    _check(tasks, asked, most=platform.limits.batch_runs, is_code=agent.definition.is_code)
     if any(task.needs_model for task in tasks):
         platform.models.needed(Purpose.USER, await named_for(platform, agent, asked.dataset_id))
     await check_rules(platform, agent, tasks, of_dataset=asked.dataset_id is not None)
@@ -163,7 +162,7 @@ async def _tasks_of_dataset(platform: Platform, org_id: int, dataset_id: int) ->
     await find_dataset(platform, org_id, dataset_id)
     tasks: list[TaskToRun] = []
     after_id: int | None = None
-    while len(tasks) <= MAX_RUNS:
+    while len(tasks) <= platform.limits.batch_runs:
         page = await platform.database.read(
             partial(datasets.tasks_to_run, dataset_id=dataset_id, limit=SLICE_ROWS, after_id=after_id)
         )
@@ -174,12 +173,13 @@ async def _tasks_of_dataset(platform: Platform, org_id: int, dataset_id: int) ->
     return tasks
 
 
-def _check(tasks: list[TaskToRun], asked: _Asked, *, is_code: bool) -> None:
+def _check(tasks: list[TaskToRun], asked: _Asked, *, most: int, is_code: bool) -> None:
     if not tasks:
         raise Refused([Problem(path="/dataset_id", message="has no tasks to run")], "the batch")
-    if len(tasks) * asked.repeats > MAX_RUNS:
-        message = f"these are {len(tasks) * asked.repeats:,} runs; a batch has at most {MAX_RUNS:,}"
-        raise Refused([Problem(path="/repeats", message=message)], "the batch")
+    if len(tasks) * asked.repeats > most:
+        message = f"these are {len(tasks) * asked.repeats:,} runs; a batch has at most {most:,}"
+        hint = "start several, or raise PIPELINES_BATCH_RUNS"
+        raise Refused([Problem(path="/repeats", message=message, hint=hint)], "the batch")
     if not is_code and (problems := coding_refusals(tasks)):
         raise Refused(problems, "the batch")
 

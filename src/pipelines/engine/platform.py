@@ -10,6 +10,7 @@ from pipelines.core.live_tools import EndpointMaker
 from pipelines.engine.cassettes import Cassettes
 from pipelines.engine.code_mode import CodeMode
 from pipelines.engine.judge_tasks import JudgeTasks
+from pipelines.engine.limits import Limits
 from pipelines.engine.live_runs import LiveRuns
 from pipelines.engine.model_gateway import ModelGateway
 from pipelines.engine.models import Models
@@ -84,3 +85,4 @@ class Platform:
     model_gateway: ModelGateway = field(default_factory=ModelGateway)
     models: Models = field(default_factory=Models)  # what is asked for the platform itself
     review_leases: ReviewLeases = field(default_factory=ReviewLeases)
+    limits: Limits = field(default_factory=Limits)

@@ -23,6 +23,7 @@ from pipelines.storage import batches, runs
 from pipelines.storage.agents import Agent, agent_by_id
 from pipelines.storage.batches import Batch
 from pipelines.storage.connection import Connection
+from pipelines.storage.database import WORKS_FOR
 from pipelines.storage.keys import hash_of
 from pipelines.storage.runs import Run
 from pipelines.wire.errors import StorageUnavailable
@@ -196,6 +197,7 @@ class BatchRunner:
         """Nothing but its cancellation leaves here: the other runs of the shard go on."""
         task = asyncio.current_task()
         assert task is not None
+        WORKS_FOR.set(work.batch.org_id)
         self._in_flight.setdefault(run_id, task)  # unless a shard that overlaps is about to claim it
         try:
             async with self._platform.dispatching.slot(Place(work.batch.org_id, work.batch.id)):

@@ -155,8 +155,15 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
     now, worker = WallClock(), settings.worker_id()
     plan_readers = PlanReaders()
     asking = _models(settings, database, secrets, policy, now)
-    live_runs = LiveRuns(database, now=now, node=worker, plan_readers=plan_readers, asked=asking)
-    recordings = Cassettes(database, now=now)
+    live_runs = LiveRuns(
+        database,
+        now=now,
+        node=worker,
+        plan_readers=plan_readers,
+        asked=asking,
+        most_bytes=settings.live_runs_mb * MEBIBYTE,
+    )
+    recordings = Cassettes(database, now=now, most_held=settings.cassettes_mb * MEBIBYTE)
     platform = Platform(
         database=database,
         secrets=secrets,
@@ -177,6 +184,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         ),
         model_gateway=_model_gateway(settings),
         models=asking,
+        limits=settings.limits,
     )
     live_hops = LiveHops(platform)
     answerer = ToolCallAnswerer(

@@ -14,6 +14,7 @@ from pipelines.core.issuer_url import client_problems, oidc_problems
 from pipelines.core.model_question import Purpose
 from pipelines.core.model_upstreams import ModelUpstream
 from pipelines.core.problems import Problem, Refused
+from pipelines.engine.limits import Limits
 from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.server import ask_setting, model_setting, public_url
 from pipelines.server.open_connections import ConnectionLimits, most_connections
@@ -33,12 +34,17 @@ RANGES = (
     ("PIPELINES_PORT", "port", 0, 65_535),
     ("PIPELINES_MANUAL_RUN_TTL_S", "manual_run_ttl_s", 1, TEN_YEARS_S),
     ("PIPELINES_UPLOAD_LIMIT_MB", "upload_limit_mb", 1, 1_000_000),
+    ("PIPELINES_BATCH_RUNS", "batch_runs", 1, 10_000_000),
     ("PIPELINES_EVAL_MATRIX_RUNS", "eval_matrix_runs", 1, 10_000_000),
+    ("PIPELINES_JUDGING_S", "judging_s", 1, 600),
+    ("PIPELINES_LIVE_RUNS_MB", "live_runs_mb", 16, 1_000_000),
+    ("PIPELINES_CASSETTES_MB", "cassettes_mb", 1, 1_000_000),
     ("PIPELINES_HEAD_TIMEOUT_S", "head_timeout_s", 1, 3_600),
     ("PIPELINES_STALL_TIMEOUT_S", "stall_timeout_s", 1, 3_600),
     ("PIPELINES_MAX_CONNECTIONS", "max_connections", 0, 1_000_000),
     ("PIPELINES_MAX_UNFINISHED", "max_unfinished", 1, 1_000_000),
     ("PIPELINES_SANDBOXES_AT_ONCE", "sandboxes_at_once", 0, 1_000),
+    ("PIPELINES_CODING_SCENARIOS", "coding_scenarios", 1, 1_000_000),
     ("PIPELINES_WORKSPACE_MB", "workspace_mb", 1, 100_000),
     ("PIPELINES_WORKSPACE_FILES", "workspace_files", 1, 10_000_000),
     ("PIPELINES_WORKSPACE_DIFF_KB", "workspace_diff_kb", 1, 65_536),
@@ -86,7 +92,11 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("PIPELINES_PROXY_RATE_LIMIT", "proxy_rate_limit", "auto", "calls a minute per run, 0 or auto"),
     Setting("PIPELINES_MANUAL_RUN_TTL_S", "manual_run_ttl_s", 86_400, "how long a run by hand stays open"),
     Setting("PIPELINES_UPLOAD_LIMIT_MB", "upload_limit_mb", 64, "largest dataset upload"),
+    Setting("PIPELINES_BATCH_RUNS", "batch_runs", 100_000, "runs of one batch"),
     Setting("PIPELINES_EVAL_MATRIX_RUNS", "eval_matrix_runs", 200_000, "runs of one matrix, baselines too"),
+    Setting("PIPELINES_JUDGING_S", "judging_s", 3, "processor time of one judgement, without a model's"),
+    Setting("PIPELINES_LIVE_RUNS_MB", "live_runs_mb", 1_024, "memory of runs being called, with worlds"),
+    Setting("PIPELINES_CASSETTES_MB", "cassettes_mb", 256, "memory of cassettes being replayed"),
     Setting("PIPELINES_HEAD_TIMEOUT_S", "head_timeout_s", 10, "within this the head of a request is whole"),
     Setting("PIPELINES_STALL_TIMEOUT_S", "stall_timeout_s", 30, "a body or a reader silent so long is gone"),
     Setting("PIPELINES_MAX_CONNECTIONS", "max_connections", 0, "0: what open files allow, up to 10,000"),
@@ -94,6 +104,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("PIPELINES_UNSAFE_CODE", "unsafe_code", "no", "yes runs uploaded code even without isolation"),
     Setting("PIPELINES_SANDBOX_CGROUP", "sandbox_cgroup", "", "cgroup for code, or auto; empty: none"),
     Setting("PIPELINES_SANDBOXES_AT_ONCE", "sandboxes_at_once", 0, "code runs at a time; 0: four per core"),
+    Setting("PIPELINES_CODING_SCENARIOS", "coding_scenarios", 20_000, "coding scenarios of one org"),
     Setting("PIPELINES_WORKSPACE_MB", "workspace_mb", 500, "a coding workspace, with what is written in it"),
     Setting("PIPELINES_WORKSPACE_FILES", "workspace_files", 50_000, "files of a coding workspace"),
     Setting("PIPELINES_WORKSPACE_SHARING", "workspace_sharing", "auto", "overlay, memory, or auto"),
@@ -145,7 +156,11 @@ class Settings:
     proxy_rate_limit: str
     manual_run_ttl_s: int
     upload_limit_mb: int
+    batch_runs: int
     eval_matrix_runs: int
+    judging_s: int
+    live_runs_mb: int
+    cassettes_mb: int
     head_timeout_s: int
     stall_timeout_s: int
     max_connections: int
@@ -153,6 +168,7 @@ class Settings:
     unsafe_code: str
     sandbox_cgroup: str
     sandboxes_at_once: int
+    coding_scenarios: int
     workspace_mb: int
     workspace_files: int
     workspace_sharing: str
@@ -244,6 +260,14 @@ class Settings:
     @property
     def logs_requests(self) -> bool:
         return self.access_log == "yes"
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(
+            batch_runs=self.batch_runs,
+            judging_s=self.judging_s,
+            coding_scenarios=self.coding_scenarios,
+        )
 
     def connection_limits(self, files: int) -> ConnectionLimits:
         return ConnectionLimits(

@@ -87,6 +87,14 @@ def refs_of_org(connection: Connection, *, org_id: int) -> frozenset[str]:
     return frozenset(name for row in rows for name in (row[0], row[1]))
 
 
+def has_scenarios(connection: Connection, *, org_id: int, count: int) -> bool:
+    """Whether the org has so many. Asked by the one writer, so nothing of them is read but an index."""
+    row = connection.execute(
+        "SELECT 1 FROM coding_scenarios WHERE org_id = ? ORDER BY id LIMIT 1 OFFSET ?", (org_id, count - 1)
+    ).fetchone()
+    return row is not None
+
+
 def bodies_of(connection: Connection, *, org_id: int, refs: Sequence[str]) -> dict[str, str]:
     """Texts of scenarios by the names they were asked for; some at a time."""
     marks = in_list(refs)

@@ -12,10 +12,12 @@ import threading
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from itertools import chain, repeat
 from typing import Any, TypeAlias, TypeVar
 
+from pipelines.core.fair_slots import FairSlots, Place
 from pipelines.storage.connection import Connection
 from pipelines.storage.patient_writer import RowsToStore, make_change, unavailable
 from pipelines.storage.patient_writer import SequenceTaken as SequenceTaken
@@ -28,9 +30,11 @@ T = TypeVar("T")
 Heard: TypeAlias = Callable[[Exception | None], None]
 log = logging.getLogger(__name__)
 
-READERS = 2  # the machine's cores are for the server; more readers only take turns with it
+READERS = 3  # the machine's cores are for the server, and one org never has them all; more only take turns
 BATCH_READERS = 1  # beside them: a batch that is worked off asks a thousand questions a second
 LOOP_ROWS = 256  # a larger group would stop the loop for longer than a thread switch takes
+#: The org that the present task works for, so that orgs read by turns; 0 for what is nobody's own.
+WORKS_FOR: ContextVar[int] = ContextVar("works_for", default=0)
 
 
 @dataclass(slots=True)
@@ -69,6 +73,7 @@ class Database:
         self._groups: queue.SimpleQueue[_Group | None] = queue.SimpleQueue()
         self._local = threading.local()
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="reader")
+        self._reading_turns = FairSlots.all_but_one_each(READERS)
         self._batch_readers = ThreadPoolExecutor(BATCH_READERS, thread_name_prefix="batch-reader")
         self._reading: list[StoreConnection] = []
         self._apart = ThreadPoolExecutor(1, thread_name_prefix="apart")
@@ -152,8 +157,10 @@ class Database:
         return self._store.time(connection, own)
 
     async def read(self, question: Callable[[Connection], T]) -> T:
-        """Run a query on a reader thread; it sees everything committed before."""
-        return await self._loop.run_in_executor(self._readers, self._ask, question)
+        """Run a query on a reader thread; it sees everything committed before. Whoever asks for much waits
+        for itself: a thread is always left for other orgs."""
+        async with self._reading_turns.slot(Place(WORKS_FOR.get())):
+            return await self._loop.run_in_executor(self._readers, self._ask, question)
 
     async def read_briefly(self, question: Callable[[Connection], T], kind: Hashable) -> T:
         """As `read`, for what is mostly short: SQLite answers it on the loop, within a bound, so that it

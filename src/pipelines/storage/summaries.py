@@ -162,7 +162,8 @@ def task_summaries(
 
 
 def _run(row: Row) -> JsonObject:
-    return {name: row[name] for name in _RUN_COLUMNS} | {"retried": bool(row["retried"])}
+    # In the order in which they were asked for: by name, SQLite's rows would look through theirs each time.
+    return dict(zip(_RUN_COLUMNS, row, strict=True)) | {"retried": bool(row["retried"])}
 
 
 def _agent(row: Row) -> JsonObject:

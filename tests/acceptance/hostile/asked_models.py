@@ -23,6 +23,10 @@ def completion(content: str) -> bytes:
     return json.dumps(body | {"choices": [choice], "usage": usage}).encode()
 
 
+def _world() -> Row:
+    return {f"thing{at}": {f"t{number}": {"n": "x" * 20} for number in range(500)} for at in range(10)}
+
+
 def _contents() -> dict[str, bytes]:
     small = 250_000  # characters: just what is taken
     nested = '{"a":' * 20_000 + "1" + "}" * 20_000
@@ -46,12 +50,13 @@ def _contents() -> dict[str, bytes]:
                 {"message": "4521 " * 20_000, "stop": False, "reason": "r", "facts_used": ["F1"] * 9_000}
             )
         ),
+        "a world": completion(json.dumps({"state": _world(), "notes": ["n" * 400] * 200, "why": "w"})),
         "a reply": completion(json.dumps({"status": 200, "body": {"x": ["y" * 100] * 2_000}, "updates": []})),
     }
 
 
 @contextmanager
-def _model(tenant: Tenant, *first: str) -> Iterator[tuple[str, list[str]]]:
+def model(tenant: Tenant, *first: str) -> Iterator[tuple[str, list[str]]]:
     """Its base URL, and what it can be asked to say, by path."""
     answers = _contents()
     names = [name for name, _ in tenant.shuffled(answers, *first)]
@@ -59,7 +64,7 @@ def _model(tenant: Tenant, *first: str) -> Iterator[tuple[str, list[str]]]:
         yield url, [name.replace(" ", "-") for name in names]
 
 
-def _named(url: str, name: str) -> str:
+def named_model(url: str, name: str) -> str:
     return f"{url}/{name}/v1#m"
 
 
@@ -79,10 +84,10 @@ def hostile_judges(tenant: Tenant) -> None:
             run.call("refund_order", {"order_id": "4521", "reason": text[:5_000]}, what=f"a call of {name}")
         run.finish(text, what=f"finish with {name}")
         runs.append(run.id)
-    with _model(tenant, "objects", "other values", "deep") as (url, names):
+    with model(tenant, "objects", "other values", "deep") as (url, names):
 
         def judge(at: int) -> None:
-            body = {"model": _named(url, names[at % len(names)]), "rubric": lines, "beside": at % 2 == 0}
+            body = {"model": named_model(url, names[at % len(names)]), "rubric": lines, "beside": at % 2 == 0}
             tenant.post(
                 f"/api/runs/{runs[at % len(runs)]}/judge", body, what=f"judge by {names[at % len(names)]}"
             )
@@ -103,10 +108,10 @@ def hostile_simulators(tenant: Tenant) -> None:
     """Tool calls that a model answers: with a mebibyte, with what is no JSON, with what does not fit."""
     world = {"order": {f"{at}": {"note": "x" * 500, "status": "open"} for at in range(3_000)}}
     unclear = tool("ponder", {"x": {"type": "string"}}, description="Ponders it deeply.")
-    with _model(tenant, "a reply", "objects", "other values") as (url, names):
+    with model(tenant, "a reply", "objects", "other values") as (url, names):
 
         def call(name: str) -> None:
-            config = {"models": {"simulator": _named(url, name)}}
+            config = {"models": {"simulator": named_model(url, name)}}
             agent_id = tenant.agent([unclear], config=config, what=f"an agent simulated by {name}")
             run = tenant.run(agent_id, tenant.tasks({"user": "Ponder.", "state": world})["task_ids"][0])
             for text in ("x", "ä" * 100_000, "order 4521 " * 20_000):
@@ -126,9 +131,9 @@ def hostile_conversations(tenant: Tenant) -> None:
         turns.at = getattr(turns, "at", 0) + 1
         dispatch.answer(said[(dispatch.run_id + turns.at) % len(said)])
 
-    with _model(tenant, "a message", "objects") as (url, names), played(behave) as agent:
+    with model(tenant, "a message", "objects") as (url, names), played(behave) as agent:
         for name in names[: tenant.size(2, 6)]:
-            config = {"models": {"user": _named(url, name)}}
+            config = {"models": {"user": named_model(url, name)}}
             agent_id = tenant.agent(TOOLS, endpoint_url=agent.url, config=config)
             more = {"turn_mode": "model_as_user", "user_simulator_persona": persona, "max_turns": 20}
             dataset = tenant.tasks({"user": "Hi.", "state": ORDER} | more)
@@ -144,10 +149,10 @@ def hostile_authors(tenant: Tenant) -> None:
     behavior = "Whoever asks thrice about the moon is told to wait until the tide has turned. " * 400
     calls = [{"tool": "ponder", "arguments": {"x": "y" * 50}, "response": {"z": at}} for at in range(4_000)]
     unclear = [tool(f"ponder{at}", {"x": {"type": "string"}}, description="Ponders.") for at in range(40)]
-    with _model(tenant, "steps", "objects", "keys") as (url, names):
+    with model(tenant, "steps", "objects", "keys") as (url, names):
 
         def author(name: str) -> None:
-            agent_id = tenant.agent(unclear, config={"models": {"author": _named(url, name)}})
+            agent_id = tenant.agent(unclear, config={"models": {"author": named_model(url, name)}})
             dataset = tenant.tasks(
                 {"user": "u", "state": world, "behavior": behavior[:32_000]}, agent_id=agent_id
             )

@@ -10,7 +10,9 @@ from hostile import (
     documents,
     endpoints,
     evals,
+    exports,
     floods,
+    functions,
     large,
     mcp,
     mcp_answers,
@@ -30,5 +32,6 @@ from hostile.kind import Kind
 MODULES = (
     *(schemas, responses, batches, plans, uploads, large, code, behaviours, floods, wire, evals, mcp),
     *(documents, endpoints, mcp_answers, cassettes, models, pages, worlds, coding, asked_models, reviews),
+    *(functions, exports),
 )
 KINDS: dict[str, Kind] = dict(sorted(DECLARED.items()))

@@ -3,11 +3,13 @@
 import json
 from typing import Any
 
+from hostile.asked_models import model, named_model
 from hostile.kind import MOST_GROWTH_BY_UPLOAD_MB, kind
 from hostile.pages import look
 from hostile.tenant import MEBIBYTE, NotTaken, Reply, Row, Tenant, tool
 
 SESSIONS = "/api/seed-sessions"
+LONG_TOLD = "long descriptions"
 STATUS = {"type": "string", "enum": ["open", "shipped", "paid", "closed"]}
 
 
@@ -50,9 +52,10 @@ def _shapes() -> dict[str, Row]:
     }
 
 
-@kind("L-tools", seconds=1.5)
+@kind("L-tools", seconds=2.5)
 def worlds_of_large_toolsets(tenant: Tenant) -> None:
-    """Worlds for agents with many, wide, deep and odd tools; several at once."""
+    """Worlds for agents with many, wide, deep and odd tools; several at once. One of them has a long
+    behaviour text, too: it is read within ten seconds, and an org has one thread for that."""
 
     def make(item: tuple[str, Row]) -> None:
         name, more = item
@@ -60,20 +63,21 @@ def worlds_of_large_toolsets(tenant: Tenant) -> None:
             agent_id = tenant.agent(what=f"an agent with {name}", **more)
         except NotTaken:
             return
-        behavior = "Orders that are shipped are never cancelled. " * 400
-        for size in ("compact", "rich"):
+        behavior = "Orders that are shipped are never cancelled. " * (400 if name == LONG_TOLD else 4)
+        for size in ("compact", "rich") if tenant.is_long else ("rich",):
             _session(tenant, agent_id, f"a {size} world of {name}", size=size, behavior=behavior)
 
-    tenant.together(make, tenant.shuffled(_shapes(), "many tools", "long descriptions"), at_once=4)
+    tenant.together(make, tenant.shuffled(_shapes(), "many tools", LONG_TOLD), at_once=len(_shapes()))
 
 
-@kind("L-paste", seconds=1.5, growth_mb=MOST_GROWTH_BY_UPLOAD_MB)
+@kind("L-paste", seconds=2.5, growth_mb=MOST_GROWTH_BY_UPLOAD_MB)
 def pasted_worlds(tenant: Tenant) -> None:
-    """Worlds of eight mebibytes put in place of the made one: right, broken, deep, and full of values."""
+    """Worlds of eight mebibytes put in place of the made one: right, broken, deep, and full of values. Each
+    is read by the org's one helper process, a second or two: the bounded form has smaller ones."""
     session = _made(tenant)
-    size = 8 * MEBIBYTE - 100
+    size = tenant.size(2, 8) * MEBIBYTE - 100
     nested = b'{"a":' * 50_000 + b"1" + b"}" * 50_000
-    records = {f"o{at}": {"note": "x" * 900, "status": "open"} for at in range(8_000)}
+    records = {f"o{at}": {"note": "x" * 900, "status": "open"} for at in range(size // 1_000)}
     shapes: dict[str, bytes] = {
         "one text": b'{"state":{"thing0":{"1":{"n":"' + b"x" * size + b'"}}}}',
         "records": json.dumps({"state": {"thing0": records}}).encode(),
@@ -87,13 +91,17 @@ def pasted_worlds(tenant: Tenant) -> None:
         "no text": b'{"state":"' + b"\xff" * size + b'"}',
         "twenty megabytes": b" " * (20 * MEBIBYTE),
     }
-    for name, body in tenant.in_turn(shapes, "records", "keys"):
+
+    def paste(item: tuple[str, bytes]) -> None:
+        name, body = item
         reply = tenant.ask("PUT", f"{SESSIONS}/{session}/world", body, what=f"paste {name}")
         if reply.status == 200:
             tenant.get(f"{SESSIONS}/{session}/world", what=f"read {name}")
-            _refined(tenant, session, "Add 20 thing0", what=f"refine {name}")
-            tenant.get(f"{SESSIONS}/{session}/revisions", what=f"revisions with {name}")
-            look(tenant, [f"/worlds/{session}", "/worlds"])
+
+    tenant.together(paste, tenant.shuffled(shapes, "records", "keys"), at_once=6)
+    _refined(tenant, session, "Add 20 thing0", what="refine the last one")
+    tenant.get(f"{SESSIONS}/{session}/revisions", what="all revisions")
+    look(tenant, [f"/worlds/{session}", "/worlds"])
 
 
 PROMPTS = {
@@ -141,6 +149,57 @@ def many_sessions(tenant: Tenant) -> None:
         tenant.post(f"{own}/abandon", what="give a session up")
 
     tenant.together(one, range(tenant.size(6, 20)), at_once=6)
+
+
+@kind("L-steps", seconds=2.0)
+def steps_of_sessions(tenant: Tenant) -> None:
+    """Estimates of too much, worlds made anew and taken back, rows dropped and made again, datasets of it."""
+    agent_id = tenant.agent(shop(5))
+    buckets = [{"name": f"b{at}", "rows": 2, "theme": "t" * 900} for at in range(10)]
+    session = _made(tenant)
+    own = f"{SESSIONS}/{session}"
+    bodies: dict[str, Row] = {
+        "many buckets": {"buckets": [{"name": f"b{at}", "rows": 1} for at in range(40_000)]},
+        "long instructions": {"instructions": "Many dogs. " * 1_800},
+        "long behaviour": {"behavior": "Orders that are open may not be closed unless paid. " * 600},
+        "unknown fields": {f"naem{at}": 1 for at in range(40_000)},
+        "a rich one": {"size": "rich", "buckets": buckets},
+    }
+
+    def estimate(item: tuple[str, Row]) -> None:
+        name, more = item
+        asked = {"agent_id": agent_id, "name": "w"} | more
+        tenant.post(f"{SESSIONS}/estimate", asked, what=f"estimate {name}")
+        tenant.post(SESSIONS, asked, what=f"open {name}")
+
+    tenant.together(estimate, tenant.shuffled(bodies, "long behaviour", "a rich one"), at_once=3)
+    for _ in range(tenant.size(3, 15)):
+        tenant.post(f"{own}/world/regenerate", {"rng_seed": tenant.chance.randrange(10**6)}, what="make anew")
+        tenant.post(f"{own}/world/undo", {}, what="take back")
+        tenant.get(f"{own}/world?revision=1", what="read a revision", If_Match='"' + "9" * 9_000 + '"')
+    tenant.post(f"{own}/continue", {"buckets": buckets}, what="make rows")
+    for at in range(1, 6):
+        tenant.post(f"{own}/buckets/{at}/regenerate", {}, what="make a bucket again")
+        tenant.post(f"{own}/rows/{at}/regenerate", {}, what="make a row again")
+    tenant.post(f"{own}/finalize", {}, what="a dataset of it")
+    look(tenant, [f"/worlds/{session}", "/worlds", "/worlds/new", "/datasets"] * 2)
+
+
+@kind("L-author", seconds=2.5)
+def worlds_by_hostile_models(tenant: Tenant) -> None:
+    """Worlds, changes and rows that a model of the tenant's own is to write, and answers anything."""
+    with model(tenant, "a world", "objects", "keys") as (url, names):
+
+        def author(name: str) -> None:
+            agent_id = tenant.agent(shop(6), config={"models": {"author": named_model(url, name)}})
+            reply = _session(tenant, agent_id, f"a world by {name}", author="model", size="rich")
+            if reply.status == 201:
+                session = reply.json()["id"]
+                _refined(tenant, session, "Somebody is late, as usual", what=f"refine by {name}")
+                tenant.post(f"{SESSIONS}/{session}/continue", {}, what=f"rows by {name}")
+                tenant.get(f"{SESSIONS}/{session}", what=f"a session by {name}")
+
+        tenant.together(author, names[: tenant.size(5, 17)], at_once=3)
 
 
 def _refined(tenant: Tenant, session: int, prompt: str, what: str) -> None:

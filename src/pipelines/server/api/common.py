@@ -21,6 +21,7 @@ from pipelines.engine.run_batch import BatchRunner
 from pipelines.processes.pool import Job, TookTooMuch
 from pipelines.server.tokens import Tokens, takes_tokens
 from pipelines.storage.connection import Connection
+from pipelines.storage.database import WORKS_FOR
 from pipelines.storage.keys import key_by_secret
 from pipelines.storage.paging import Page
 from pipelines.wire.errors import (
@@ -96,10 +97,16 @@ def at_least(identity: Identity, role: Role) -> bool:
     return _RANK[identity.role] >= _RANK[role]
 
 
+def note_org(request: Request, org_id: int) -> None:
+    """For whom everything is done from here on."""
+    request.state.org_id = org_id
+    WORKS_FOR.set(org_id)
+
+
 def _needs(role: Role) -> DependsOn:
     async def check(request: Request) -> Identity:
         asking = await _identity_of(request)
-        request.state.org_id = asking.org_id
+        note_org(request, asking.org_id)
         if not at_least(asking, role):
             raise Forbidden(
                 f"This {asking.credential} is a {asking.role.value}'s; this needs a {role.value}'s."

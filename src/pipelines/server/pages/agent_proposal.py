@@ -2,12 +2,13 @@
 
 from fastapi import APIRouter, Request, Response
 
-from pipelines.core.json_text import InvalidJson, Json, JsonObject, dumps, loads
+from pipelines.core.json_text import Json, JsonObject, dumps
 from pipelines.core.problems import Refused
 from pipelines.core.simulation.plan_words import plan_in_words
 from pipelines.engine.propose_plans import accept_plans, propose_plans
 from pipelines.server.api.common import Id, platform_of
 from pipelines.server.pages.agent import agent_page, read_agent
+from pipelines.server.pages.form_fields import read_json_text
 from pipelines.server.pages.page import go
 from pipelines.server.pages.visitor import Visitor, Writer, form_texts
 from pipelines.wire.errors import Conflict, ModelFailed, ModelNotConfigured
@@ -42,10 +43,8 @@ async def post_plan(agent_id: Id, name: str, request: Request, visitor: Writer) 
     try:
         if typed.get("version") != str(agent.version):
             raise Conflict(f"The agent is at version {agent.version} by now. Look at it again first.")
-        plans: JsonObject = {name: loads(typed.get("plan", ""))}
+        plans: JsonObject = {name: await read_json_text(request, typed.get("plan", ""), "/plan")}
         changed = await accept_plans(platform_of(request), visitor.org_id, agent_id, {"plans": plans})
-    except InvalidJson as error:
-        return await _page(request, visitor, agent_id, name, failed=f"The plan {error.predicate}.")
     except Refused as refused:
         return await _page(request, visitor, agent_id, name, failed=refused.problems[0].said())
     except Conflict as conflict:

@@ -7,6 +7,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.datastructures import State
 from starlette.exceptions import HTTPException
 
+from pipelines.core.fair_slots import FairSlots
 from pipelines.core.problems import Refused
 from pipelines.server.errors import from_http, from_refusal, from_validation, status_of
 from pipelines.server.pages import (
@@ -54,6 +55,7 @@ from pipelines.wire.errors import InternalError, OdysseyError
 log = logging.getLogger(__name__)
 
 #: In this order: what stands first takes a path that fits two, as /datasets/new does.
+RENDERED_AT_ONCE = 3  # pages; an org has two of them
 MODULES = (
     *(home, sign_in, oidc_sign_in, style, search),
     *(agents, agent, agent_tools, agent_proposal),
@@ -93,6 +95,7 @@ def build_pages(state: State) -> FastAPI:
     pages = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     pages.state = state
     state.frames = {}
+    state.rendering = FairSlots.all_but_one_each(RENDERED_AT_ONCE)
     for module in MODULES:
         pages.include_router(module.router)
 

@@ -2,13 +2,14 @@
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote, unquote
 
 from fastapi import Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
+from pipelines.core.fair_slots import Place
 from pipelines.core.json_text import JsonObject
 from pipelines.server.api.common import platform_of
 from pipelines.server.pages.visitor import Visitor
@@ -57,7 +58,8 @@ async def page(
 ) -> Response:
     """A whole page. `here` is the place of the navigation it belongs to, `trail` what leads to it.
 
-    Rendered in a thread: a large table takes a tenth of a second, in which others are answered.
+    Rendered in a thread: a large table takes a tenth of a second, in which others are answered. Of one org
+    only two are at a time: each such thread takes its share of the interpreter from everybody.
     """
     said = unquote(request.cookies.get(SAID_COOKIE, ""))
     frame = {
@@ -68,7 +70,7 @@ async def page(
         "said": said,
         "may": visitor.may,
     }
-    text = await asyncio.to_thread(render, template, frame | context)
+    text = await _rendered(visitor, template, frame | context)
     response = HTMLResponse(text, status, headers=HEADERS)
     if said:
         response.delete_cookie(SAID_COOKIE)
@@ -77,10 +79,13 @@ async def page(
 
 async def part(visitor: Visitor, template: str, *, status: int = 200, **context: Any) -> Response:
     """A piece of a page, for htmx."""
-    text = await asyncio.to_thread(
-        render, template, {"me": {"csrf": visitor.csrf}, "may": visitor.may} | context
-    )
+    text = await _rendered(visitor, template, {"me": {"csrf": visitor.csrf}, "may": visitor.may} | context)
     return HTMLResponse(text, status, headers=HEADERS)
+
+
+async def _rendered(visitor: Visitor, template: str, context: Mapping[str, Any]) -> str:
+    async with visitor.rendering.slot(Place(visitor.org_id)):
+        return await asyncio.to_thread(render, template, context)
 
 
 def bare_page(template: str, *, title: str, status: int = 200, **context: Any) -> HTMLResponse:

@@ -11,8 +11,9 @@ from fastapi import Depends, Request
 from fastapi.params import Depends as DependsOn
 from starlette.datastructures import FormData, UploadFile
 
+from pipelines.core.fair_slots import FairSlots
 from pipelines.core.identity import Identity
-from pipelines.server.api.common import at_least, platform_of
+from pipelines.server.api.common import at_least, note_org, platform_of
 from pipelines.storage.sign_ins import signed_in
 from pipelines.wire.errors import BodyTooLarge, Forbidden, MisdirectedRequest
 from pipelines.wire.names import Role
@@ -33,6 +34,7 @@ class SignInNeeded(Exception):
 class Visitor:
     identity: Identity
     csrf: str
+    rendering: FairSlots  # whose pages are made, by turns
 
     @property
     def org_id(self) -> int:
@@ -80,8 +82,12 @@ async def _visitor(request: Request) -> Visitor:
     identity = await who_signed_in(request)
     if identity is None:
         raise SignInNeeded
-    request.state.org_id = identity.org_id
-    visitor = Visitor(identity=identity, csrf=csrf_of(request.cookies[cookie_name(request)]))
+    note_org(request, identity.org_id)
+    visitor = Visitor(
+        identity=identity,
+        csrf=csrf_of(request.cookies[cookie_name(request)]),
+        rendering=request.app.state.rendering,
+    )
     if request.method not in READING:
         await check_is_ours(request, visitor.csrf)
     request.state.visitor = visitor
