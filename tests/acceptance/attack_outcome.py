@@ -69,6 +69,7 @@ class Outcome:
             f"{self.kind.name:<22} worst ms: {worst} | p99 {beats.p99() * 1000:.0f}"
             f" | reference {beats.worst_reference() * 1000:.0f}"
             f", starved {sum(each.seconds for each in beats.starved):.1f} s"
+            f", disk {max((each.seconds for each in beats.stood_still), default=0) * 1000:.0f}"
             f" | late {len(beats.late())} failed {len(beats.failed())} of {len(beats.asked)}"
             f" | +{self.growth_mb:.0f} MB, {self.left_mb:+.0f} kept | {len(self.sent)} sent"
             f" {dict(Counter(each.get('status', 'refused') for each in self.sent))} | others {self.others}"

@@ -87,7 +87,7 @@ class Attacked:
         opened = self.api.post("/api/runs", body, 201)
         self.errors_seen = self.server.errors.stat().st_size
         self.heart = Heartbeat(
-            self.server.url, self.server.process.pid, _questions(self.keys["other"], opened)
+            self.server.url, self.server.process.pid, self.directory, _questions(self.keys["other"], opened)
         )
         self.heart.settle(time.monotonic(), 20)
 
@@ -246,5 +246,5 @@ def _questions(key: str, opened: Row) -> list[Question]:
         Question("tool", [
             request("POST", f"{tools}/get_order", token, {"order_id": "4521"}),
             request("POST", f"{tools}/hold_order", token, held),
-        ]),
+        ], stores=True),
     ]  # fmt: skip

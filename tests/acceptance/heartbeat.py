@@ -8,8 +8,9 @@ every answer is a success and comes within 250 ms.
 Machines are shared and noisy. Where the system allows it, the server and the probes go before whatever else
 runs there. The same loop asks a bare asyncio process, the reference, which does nothing else: where that took
 100 ms or more, the machine was busy and not the server. So it was where the server wanted to run and others
-had the processors (`starvation.py`). A probe is late only if more than 250 ms remain of it after the larger
-of the two is taken off. There is no other timing; an attack during which answers were late by less than a
+had the processors (`starvation.py`), or, for a probe that stores something, where the disk stood still for
+strangers too (`disk.py`). A probe is late only if more than 250 ms remain of it after the largest of these is
+taken off. There is no other timing; an attack during which answers were late by less than a
 second, and nothing else was wrong, is tried again, up to twice, and judged by that.
 """
 
@@ -25,6 +26,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from disk import Disk
 from starvation import Starvation, Starved, tree
 
 LATE_S = 0.25
@@ -62,6 +64,7 @@ class Question(NamedTuple):
     name: str
     requests: Sequence[str]
     is_kept: bool = True
+    stores: bool = False  # its answer waits for the disk
 
 
 def request(method: str, path: str, token: str = "", body: Any = None, *headers: str) -> str:
@@ -75,8 +78,9 @@ def request(method: str, path: str, token: str = "", body: Any = None, *headers:
 class Heartbeat:
     """Asks from its start to its stop."""
 
-    def __init__(self, url: str, pid: int, questions: Sequence[Question]) -> None:
+    def __init__(self, url: str, pid: int, directory: Path, questions: Sequence[Question]) -> None:
         self.names = [each.name for each in questions]
+        self._storing = frozenset(each.name for each in questions if each.stores)
         self.samples: list[Sample] = []
         self._echo = _started("echo")
         assert self._echo.stdout is not None
@@ -88,6 +92,7 @@ class Heartbeat:
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
         self._starvation = Starvation(pid)
+        self._disk = Disk(directory, pid)
 
     def _read(self) -> None:
         assert self._probe.stdout is not None
@@ -96,6 +101,7 @@ class Heartbeat:
 
     def stop(self) -> None:
         self._starvation.stop()
+        self._disk.stop()
         for process in (self._probe, self._echo):
             process.kill()
             process.wait()
@@ -128,6 +134,8 @@ class Heartbeat:
             [each for each in within if each.name != REFERENCE],
             [each for each in within if each.name == REFERENCE],
             [each for each in self._starvation.spans if each.within(start, end)],
+            [each for each in self._disk.spans if each.within(start, end)],
+            self._storing,
         )
 
 
@@ -137,6 +145,8 @@ class Beats(NamedTuple):
     asked: Sequence[Sample]
     reference: Sequence[Sample]
     starved: Sequence[Starved]
+    stood_still: Sequence[Starved]  # the disk
+    storing: frozenset[str]  # names of those who wait for the disk
 
     def late(self) -> list[Sample]:
         return [each for each in self.asked if each.took - self.excused(each) > LATE_S]
@@ -152,7 +162,12 @@ class Beats(NamedTuple):
             for each in slow
             if each.overlaps(sample.started, sample.ended)
         )
-        return max(by_reference, sum(each.within(sample.started, sample.ended) for each in self.starved))
+        by_disk = self.stood_still if sample.name in self.storing else ()
+        spans = (
+            sum(each.within(sample.started, sample.ended) for each in some)
+            for some in (self.starved, by_disk)
+        )
+        return max(by_reference, *spans)
 
     def worst(self, name: str = "") -> float:
         return max((each.took for each in self.asked if name in ("", each.name)), default=0.0)
