@@ -1,4 +1,4 @@
-"""Names that look like the other side (tricky_tools.yaml): what only reads must not write, and plain changes must."""
+"""Names that look like the other side (tricky_tools.yaml): what only reads never writes, plain changes do."""
 
 from pathlib import Path
 from typing import Any
@@ -24,9 +24,7 @@ def declared(tool: list[Any]) -> dict[str, Any]:
 
 def simulator_of(trade: dict[str, Any], world: dict[str, Any] | None = None) -> PlannedSimulator:
     tools = [declared(tool) for tool in (*trade["reads"], *trade["writes"])]
-    return build_simulator(
-        parse_tools_schema(tools), world=World.from_initial_state(world or trade["world"])
-    )
+    return build_simulator(parse_tools_schema(tools), world=World.from_initial_state(world or trade["world"]))
 
 
 def that_write(simulator: PlannedSimulator, tools: list[list[Any]]) -> set[str]:
@@ -40,7 +38,9 @@ def test_a_read_that_looks_like_a_change_does_not_write(trade):
 
 @pytest.mark.parametrize("trade", TRADES, ids=lambda trade: trade["trade"])
 def test_nor_under_other_labels(trade):
-    labels = dict(zip(trade["world"], ("aufnel", "britox", "cadmun", "dovrel", "espith", "fulgar"), strict=False))
+    labels = dict(
+        zip(trade["world"], ("aufnel", "britox", "cadmun", "dovrel", "espith", "fulgar"), strict=False)
+    )
     other = {labels[kind]: of for kind, of in trade["world"].items()}
     assert that_write(simulator_of(trade, other), trade["reads"]) == set()
 

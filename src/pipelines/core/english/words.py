@@ -92,4 +92,9 @@ def singulars(words: Iterable[str]) -> tuple[str, ...]:
 
 def joined(words: Iterable[str]) -> str:
     """One spelling for `wish_list`, `wishList` and `wishlist`."""
-    return "".join(singulars(words))
+    return _joined(tuple(words))
+
+
+@lru_cache(maxsize=16_384)
+def _joined(words: tuple[str, ...]) -> str:
+    return "".join(map(singular, words))

@@ -10,17 +10,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pipelines.core.english.inflection import participle
-from pipelines.core.english.words import is_plural, joined, singular, singulars, tokens
+from pipelines.core.english.words import joined, singular, singulars, tokens
 from pipelines.core.json_text import Json
 from pipelines.core.ledger import World
 from pipelines.core.matching import matches
-from pipelines.core.simulation.domain.arguments import Argument, ToolLike, arguments_of
+from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.fields import Field, find_field
 from pipelines.core.simulation.domain.references import LOOKED_AT, Reference, noun_of_id
 from pipelines.core.simulation.domain.shapes import Collection
-from pipelines.core.simulation.domain.surroundings import surroundings_of
-from pipelines.core.simulation.domain.tool_names import ToolName, read_tool_name, without_generic
-from pipelines.core.simulation.domain.verbs import MADE_BY
+from pipelines.core.simulation.domain.tool_facts import ToolFacts, listed_in, nouns_of
 
 # How much each kind of evidence weighs. An id that is there outweighs any number of shared fields.
 OWN_ID = 10.0  # the type's own id field is called so
@@ -48,47 +46,6 @@ class Evidence:
     from_label: bool = False
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ToolFacts:
-    """A tool as far as it speaks of types."""
-
-    tool: ToolLike
-    name: ToolName
-    arguments: tuple[Argument, ...]
-
-    @property
-    def makes(self) -> bool:
-        return self.name.op in ("create", "notify")
-
-    @property
-    def lists(self) -> bool:
-        """`list_documents(matter_no)`: what is listed is not what the id picks."""
-        nouns = self.name.nouns
-        return self.name.op in ("list", "search", "count") or (bool(nouns) and is_plural(nouns[-1]))
-
-    @property
-    def thing(self) -> tuple[str, ...]:
-        """The nouns of its name; of what it makes, where the verb says that: book_room makes a booking."""
-        made = MADE_BY.get(self.name.verb)
-        return (made,) if made is not None else singulars(without_generic(self.name.nouns))
-
-    @property
-    def id_nouns(self) -> dict[tuple[str, ...], Argument]:
-        return {singulars(one.id_noun): one for one in self.arguments if one.id_noun}
-
-
-def facts_of(tools: Sequence[ToolLike]) -> tuple[ToolFacts, ...]:
-    around = surroundings_of(tools)
-    return tuple(
-        ToolFacts(
-            tool=tool,
-            name=read_tool_name(tool.name, tool.description or "", around),
-            arguments=arguments_of(tool),
-        )
-        for tool in tools
-    )
-
-
 def all_evidence(
     tables: Mapping[str, Collection],
     world: World,
@@ -106,13 +63,6 @@ def all_evidence(
         yield from _from_verb(tool, seeded)
         yield from _from_reply(tool, seeded)
     yield from _from_labels(tables, tools, references)
-
-
-def nouns_of(tool: ToolFacts) -> Iterator[tuple[str, ...]]:
-    yield from tool.id_nouns
-    if tool.thing:
-        yield tool.thing
-    yield from (noun for noun, _ in listed_in(tool.tool.output_schema))
 
 
 def _from_ids(
@@ -314,18 +264,6 @@ def _of_reply(
             if not _has(table.fields, name):
                 reason = f"it has no `{name}`"
                 yield Evidence(noun=noun, entity_type=kind, weight=NOT_SHARED, reason=reason)
-
-
-def listed_in(schema: Mapping[str, Json] | None) -> Iterator[tuple[tuple[str, ...], list[str]]]:
-    """Lists of objects in an output schema: what they are called, and the properties of each object."""
-    if not schema:
-        return
-    properties = schema.get("properties")
-    for name, part in (properties if isinstance(properties, dict) else {}).items():
-        items = part.get("items") if isinstance(part, dict) else None
-        inner = items.get("properties") if isinstance(items, dict) else None
-        if isinstance(inner, dict) and inner:
-            yield singulars(tokens(name)), list(inner)
 
 
 def _from_labels(

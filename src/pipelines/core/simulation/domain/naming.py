@@ -7,11 +7,12 @@ from dataclasses import dataclass, field, replace
 from pipelines.core.english.words import joined, singulars, tokens
 from pipelines.core.ledger import World
 from pipelines.core.simulation.domain.arguments import ToolLike
-from pipelines.core.simulation.domain.evidence import Evidence, ToolFacts, all_evidence, facts_of, nouns_of
+from pipelines.core.simulation.domain.evidence import Evidence, all_evidence
 from pipelines.core.simulation.domain.fields import find_field
 from pipelines.core.simulation.domain.references import Reference, noun_of_id, references_in
 from pipelines.core.simulation.domain.roles import field_at
 from pipelines.core.simulation.domain.shapes import Collection, Link, Meaning, Survey
+from pipelines.core.simulation.domain.tool_facts import ToolFacts, facts_of, nouns_of
 
 Noun = tuple[str, ...]
 
@@ -77,6 +78,7 @@ def with_names(known: Survey, world: World, tools: Sequence[ToolLike]) -> Survey
         collections=(*tables.values(), *others),
         meanings=meanings,
         references=references,
+        tools={one.tool.name: one for one in facts},
     )
 
 

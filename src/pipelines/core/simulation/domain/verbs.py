@@ -88,6 +88,14 @@ THINGS = word_set(
     "reason purchase report process refund"
 )
 
+# What people do to things that are not their own: of two ids one is not the owner's of the other.
+DONE_TO_OTHERS = word_set(
+    "like unlike dislike follow unfollow upvote downvote vote rate review comment reply share bookmark "
+    "favorite favourite star watch report flag react endorse recommend apply bid join attend rsvp subscribe "
+    "unsubscribe borrow lend rent book reserve buy purchase order request claim donate pledge nominate "
+    "invite mention message contact visit enroll enrol register rsvp adopt sponsor support tip back"
+)
+
 VERB_PAIRS = {
     ("log", "in"): "login",
     ("sign", "in"): "login",

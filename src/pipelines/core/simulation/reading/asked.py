@@ -7,9 +7,9 @@ fields that arguments and words name, and the references between types are weigh
 
 from pipelines.core.english.stems import stem
 from pipelines.core.english.words import is_plural, singulars, tokens, word_set
-from pipelines.core.simulation.domain.evidence import listed_in
 from pipelines.core.simulation.domain.fields import find_field
 from pipelines.core.simulation.domain.shapes import Collection
+from pipelines.core.simulation.domain.tool_facts import listed_in
 from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.replies import find_path
 from pipelines.core.simulation.reading.targets import best_collection, likeness

@@ -8,8 +8,8 @@ from pipelines.core.english.words import article, joined, singular, tokens, word
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.roles import states_of, status_path, valued_fields
 from pipelines.core.simulation.domain.shapes import Collection, Field
-from pipelines.core.simulation.domain.tool_names import read_tool_name
 from pipelines.core.simulation.domain.verbs import NOUN_OF_VERB
+from pipelines.core.simulation.reading.descriptions import read_description
 from pipelines.core.simulation.reading.steps import Step, dot, refusal, require, text, word
 from pipelines.core.simulation.reading.tool_reading import Reading
 
@@ -124,22 +124,16 @@ def told_state(reading: Reading) -> str | None:
 
 def _as_sisters_say(reading: Reading) -> str | None:
     """`return_goods` leads to 'return requested': then `repair_goods` to 'repair requested'."""
-    for tool in reading.tools:
-        other = read_tool_name(tool.name, tool.description or "")
-        if tool.name == reading.tool.name or other.verb == reading.name.verb:
+    for tool in reading.known.tools.values():
+        other = tool.name
+        if tool.tool.name == reading.tool.name or other.verb == reading.name.verb:
             continue
         if not set(other.nouns) & set(reading.name.nouns) or len(other.nouns) != len(reading.name.nouns):
             continue
-        from_description = _becomes(tool.description or "")
+        from_description = read_description(tool.tool.description).becomes
         if from_description and re.search(rf"\b{re.escape(other.verb)}\b", from_description):
             return re.sub(rf"\b{re.escape(other.verb)}\b", reading.name.verb, from_description)
     return None
-
-
-def _becomes(description: str) -> str | None:
-    from pipelines.core.simulation.reading.descriptions import read_description
-
-    return read_description(description).becomes
 
 
 def in_style(state: str, known: Sequence[str]) -> str:

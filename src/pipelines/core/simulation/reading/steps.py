@@ -9,6 +9,7 @@ from pipelines.core.english.words import singular, tokens
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.simulation.domain.shapes import Collection
 from pipelines.core.simulation.functions import FUNCTIONS
+from pipelines.core.simulation.guessed_refusals import REFERENCE
 
 Step = JsonObject
 _TAKEN = frozenset(("args", "now", "today", "null", "true", "false"))
@@ -94,6 +95,12 @@ def find_one(noun: str, entity_type: str, id: str) -> Step:
     if noun != entity_type and not id.startswith("'"):
         found["else"] = not_found(noun, id) | {"message": f"{noun} {{{id}}} not found"}
     return {"find": found}
+
+
+def find_reference(noun: str, entity_type: str, id: str) -> Step:
+    """Something that an argument refers to. That it has to be there is a guess, and the step says so."""
+    missing = not_found(noun, id) | {"message": f"{noun} {{{id}}} not found"}
+    return {"find": {"as": noun, "in": entity_type, "id": id, "else": missing}, "note": REFERENCE}
 
 
 def not_found(noun: str, given: str | None = None) -> JsonObject:

@@ -15,7 +15,7 @@ from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.money import price_difference, refund_steps
 from pipelines.core.simulation.reading.parts import known_parts
 from pipelines.core.simulation.reading.records import others_of, ownership, record_of
-from pipelines.core.simulation.reading.stated import coupled, coupling_notes, kept_by, read_evident, stated
+from pipelines.core.simulation.reading.stated import kept_by, read_evident, stated
 from pipelines.core.simulation.reading.states import (
     goes_on,
     knows_effect,
@@ -38,7 +38,7 @@ from pipelines.core.simulation.reading.steps import (
     text,
 )
 from pipelines.core.simulation.reading.tool_reading import Reading
-from pipelines.core.simulation.reading.writing import change_reply, time_like
+from pipelines.core.simulation.reading.writing import change_notes, change_reply, coupled, time_like
 
 #: Seen or declared: with so many, one that is not among them is doubtful, unless name and description agree
 #: on the verb that leads there.
@@ -90,7 +90,10 @@ def read_transition(reading: Reading) -> Drafted | None:
         *refund_steps(reading, bound),
         {"return": change_reply(reading, bound, changed=status)},
     ]
-    return Drafted(steps=tuple(steps), notes=coupling_notes(bound, changes), confidence=0.8)
+    notes = change_notes(bound, changes)
+    if place in changes and known and target not in known and told_state(reading) is None:
+        notes = (f"no record is {target} yet: the state is made of the verb `{reading.name.verb}`", *notes)
+    return Drafted(steps=tuple(steps), notes=notes, confidence=0.8)
 
 
 def _says_the_verb(reading: Reading) -> bool:
