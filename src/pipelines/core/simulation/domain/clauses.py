@@ -4,8 +4,9 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
+from pipelines.core.english.verbs import ADJECTIVES, DOING, LEADING_NOUNS, TELLING, VAGUE, VERB_PAIRS
 from pipelines.core.english.words import is_plural, word_set
-from pipelines.core.simulation.domain.verbs import ADJECTIVES, LEADING_NOUNS, OP_OF_VERB, READS, VERB_PAIRS
+from pipelines.core.simulation.domain.verbs import OP_OF_VERB, READS
 
 ClaimKind: TypeAlias = Literal[
     "reads",  # "Returns …", "Whether …", "How many …"
@@ -58,21 +59,9 @@ _AFTER_NOUNS = word_set(
     "by for from of in on with at as within between per and or that which who whose not is are was were to "
     "currently still already left due flagged assigned"
 )
-# Verbs of descriptions that no tool is called by.
-_READING = word_set(
-    "return give tell say explain answer report provide list look compare indicate reveal output yield "
-    "present expose render gather collect identify work know examine"
-)
-_WRITING = word_set(
-    "put take make enter lend mark set let move give pay hand bring keep free sell charge turn add open "
-    "place transfer exchange hold release flag assign enrol undo prolong cut lift shorten lengthen grant "
-    "refuse tick stamp write note credit debit reserve book order sign"
-)
 _TELLS = word_set("did has have had was were will cannot")
-_VAGUE = word_set(
-    "process handle run do perform execute trigger manage sync resync synchronize synchronise reconcile "
-    "rebuild refresh apply kick maintain operate housekeep finalise_batch tidy work deal go invoke reindex "
-    "recalculate recompute batch optimize optimise normalize normalise clean cleanup fix adjudicate"
+_VAGUE = VAGUE | word_set(
+    "work deal go recalculate recompute optimize optimise normalize normalise clean fix adjudicate"
 )
 _PASSIVE = re.compile(
     r"\b(?:becomes?|turns? into|goes (?:back )?to|(?:is|are|gets?|will(?: not)? be) (?:then )?"
@@ -220,7 +209,7 @@ def _own_verb(base: str, words: list[str], own: _Own) -> Claim | None:
             if own.objects & {*words[1:5], *(word + "s" for word in words[1:5])}
             else None
         )
-    if base in _READING and following in ("a", "an") and OP_OF_VERB.get(base) not in (None, *READS):
+    if base in TELLING and following in ("a", "an") and OP_OF_VERB.get(base) not in (None, *READS):
         return Claim("writes", base)  # "Report a problem" makes a report; "Report the balance" tells it
     if _is_verb(base):
         return _of_verb(base)
@@ -238,13 +227,13 @@ def _split_pair(base: str, words: list[str]) -> str | None:
 
 
 def _is_verb(base: str) -> bool:
-    return base in OP_OF_VERB or base in _READING or base in _WRITING or base in _VAGUE
+    return base in OP_OF_VERB or base in TELLING or base in DOING or base in _VAGUE
 
 
 def _of_verb(base: str) -> Claim:
     if base in _VAGUE:
         return Claim("vague", base)
-    if base in _READING and base not in ("give",):
+    if base in TELLING and base not in ("give",):
         return Claim("reads", base)
     op = OP_OF_VERB.get(base)
     if op is not None:

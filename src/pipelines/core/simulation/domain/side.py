@@ -6,9 +6,10 @@ Reading is the default. A change needs a name that can be one, and a description
 from collections.abc import Collection, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
+from pipelines.core.english.verbs import ADJECTIVES, LEADING_NOUNS, OFTEN_NOUNS, VAGUE
 from pipelines.core.english.words import is_plural, singular, word_set
 from pipelines.core.simulation.domain.clauses import Claim, ClaimKind, says_nothing_changes
-from pipelines.core.simulation.domain.verbs import ADJECTIVES, LEADING_NOUNS, OFTEN_NOUNS, OP_OF_VERB, READS
+from pipelines.core.simulation.domain.verbs import OP_OF_VERB, READS
 
 Side: TypeAlias = Literal["read", "write", "unclear"]
 NameKind: TypeAlias = Literal[
@@ -40,10 +41,6 @@ _PARTICULARS = word_set(
     "date dates time times amount amounts size grade type types code codes name names number reason reasons"
 )
 _NEVER_MADE = word_set("status state history total count overview timeline")  # launch_status
-_VAGUE = word_set(
-    "run do process handle execute perform trigger manage sync resync synchronize synchronise reconcile "
-    "rebuild refresh apply maintain operate kick invoke reindex batch finalize_day tidy cleanup housekeep"
-)
 _QUESTIONS = word_set("is has can does are was should may could must will would did needs")
 
 _UNSURE = 0.3
@@ -111,7 +108,7 @@ def name_kind(words: Sequence[str], verb_at: int | None, things: Collection[str]
 
     `things` are nouns of the other tools: where there are orders, order_line is one of theirs.
     """
-    if words[0] in _VAGUE:
+    if words[0] in VAGUE:
         return "vague"
     if words[0] in _QUESTIONS and len(words) > 1:
         return "reads"

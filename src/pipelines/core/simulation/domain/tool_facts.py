@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from pipelines.core.english.verbs import MADE_BY
 from pipelines.core.english.words import is_plural, singulars, tokens
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import Argument, ToolLike, arguments_of
@@ -13,7 +14,7 @@ from pipelines.core.simulation.domain.tool_names import (
     read_tool_name,
     without_generic,
 )
-from pipelines.core.simulation.domain.verbs import MADE_BY, OP_OF_VERB
+from pipelines.core.simulation.domain.verbs import OP_OF_VERB
 
 _FEWEST = 4  # tools that must share a prefix; among fewer it may be what they are about
 _SHARE = 0.8

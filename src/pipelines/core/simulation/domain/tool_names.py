@@ -8,17 +8,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from pipelines.core.english.verbs import OFTEN_NOUNS, THINGS, VERB_PAIRS
 from pipelines.core.english.words import is_plural, tokens, word_set
 from pipelines.core.simulation.domain.clauses import QUESTIONS, Claim, claim_of
 from pipelines.core.simulation.domain.side import Decision, decide, is_told, name_kind, names_particulars
-from pipelines.core.simulation.domain.verbs import (
-    ARITHMETIC,
-    OFTEN_NOUNS,
-    OP_OF_VERB,
-    READS,
-    THINGS,
-    VERB_PAIRS,
-)
+from pipelines.core.simulation.domain.verbs import ARITHMETIC, OP_OF_VERB, READS
 
 PREPOSITIONS = word_set("by for from to of in on with into at via as within using between per and or")
 FILLERS = word_set("a an the all any every each current existing specific given available single my our your")

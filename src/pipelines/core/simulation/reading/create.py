@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from pipelines.core.english.verbs import MADE_BY
 from pipelines.core.english.words import article, joined, singular, singulars, tokens
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.fields import find_field
 from pipelines.core.simulation.domain.references import noun_of_id
 from pipelines.core.simulation.domain.shapes import Collection, Field, Singleton, empty_table
-from pipelines.core.simulation.domain.verbs import MADE_BY
 from pipelines.core.simulation.reading.asked import is_spoken_of
 from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.listing import current_user, owner_field

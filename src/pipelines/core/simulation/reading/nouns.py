@@ -6,11 +6,11 @@ Over an empty ledger tools still agree with each other: what create_task adds, g
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from pipelines.core.english.verbs import MADE_BY
 from pipelines.core.english.words import is_plural, joined, singular, singulars, tokens
 from pipelines.core.simulation.domain.shapes import Collection, Field, Survey, empty_table
 from pipelines.core.simulation.domain.tool_facts import ToolFacts
 from pipelines.core.simulation.domain.tool_names import ToolName
-from pipelines.core.simulation.domain.verbs import MADE_BY
 from pipelines.core.simulation.reading.targets import best_collection, named_thing
 
 

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
+from pipelines.core.english.verbs import DONE_TO_OTHERS
 from pipelines.core.english.words import singular, singulars, tokens
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.shapes import Collection
-from pipelines.core.simulation.domain.verbs import DONE_TO_OTHERS
 from pipelines.core.simulation.reading.replies import Source, find_path
 from pipelines.core.simulation.reading.steps import (
     Bound,

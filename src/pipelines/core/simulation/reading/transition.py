@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from pipelines.core.english.inflection import participle
+from pipelines.core.english.inflection import action_nouns, participle
 from pipelines.core.english.words import joined, singulars, tokens, word_set
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import Argument, is_list_of_ids, part_noun
 from pipelines.core.simulation.domain.clauses import claim_of
 from pipelines.core.simulation.domain.roles import states_of
 from pipelines.core.simulation.domain.shapes import Field, find_field
-from pipelines.core.simulation.domain.verbs import NOUN_OF_VERB
 from pipelines.core.simulation.reading.effects import evident_change
 from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.money import price_difference, refund_steps
@@ -228,7 +227,7 @@ def _same_words(suffix: tuple[str, ...], argument: Argument) -> bool:
 
 def verb_fields(verb: str, fields: Mapping[str, Field]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Fields that belong to a verb, with the rest of their names: hold_reason → reason."""
-    heads = {verb, participle(verb), NOUN_OF_VERB.get(verb, verb)}
+    heads = {verb, participle(verb), *action_nouns(verb)}
     for name in fields:
         words = tokens(name)
         if len(words) > 1 and words[0] in heads:
@@ -238,7 +237,7 @@ def verb_fields(verb: str, fields: Mapping[str, Field]) -> Iterator[tuple[str, t
 def _times(reading: Reading, bound: Bound) -> dict[str, Json]:
     """cancelled_at, suspension_start_date: set where the world has such a field, cleared when it is over."""
     verb, fields = reading.name.verb, bound.collection.fields
-    heads = (tokens(participle(verb)), tokens(NOUN_OF_VERB.get(verb, verb)))
+    heads = [tokens(one) for one in (participle(verb), *action_nouns(verb))]
     set_now: dict[str, Json] = {
         dot(bound.noun, name): time_like(field.example)
         for name, field in fields.items()

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
+from pipelines.core.english.verbs import MADE_BY
 from pipelines.core.english.words import article, singular, singulars, tokens, word_set
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.roles import field_at
 from pipelines.core.simulation.domain.shapes import find_field
-from pipelines.core.simulation.domain.verbs import MADE_BY
 from pipelines.core.simulation.reading.amounts import counted_field
 from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.money import price_difference
