@@ -9,6 +9,8 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+ARTICLES = word_set("a an the this that these those its their")
+
 _PARTS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 
 

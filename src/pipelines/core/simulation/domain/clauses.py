@@ -77,6 +77,14 @@ _CHANGES_NOTHING = re.compile(
     re.IGNORECASE,
 )
 
+_STORES_NOTHING = re.compile(
+    r"\bnothing (?:is|gets|will be|has been) (?:\w+ly )?"
+    r"(?:stored|saved|kept|changed|written|recorded|modified|updated|persisted|committed)\b|"
+    r"\bnothing changes\b|\bchanges nothing\b|"
+    r"\bwithout (?:actually |really )?(?:changing|saving|storing|persisting) (?:anything|it|them)\b",
+    re.IGNORECASE,
+)
+
 
 def claim_of(description: str | None, verb: str | None = None, object_words: Collection[str] = ()) -> Claim:
     """The strongest thing that the description's sentences say; the first sentence counts most.
@@ -105,6 +113,11 @@ def claim_of(description: str | None, verb: str | None = None, object_words: Col
 def says_nothing_changes(description: str | None) -> bool:
     """ "Nothing is booked.", "Does not cancel anything.", "read-only"."""
     return _CHANGES_NOTHING.search((description or "")[:_LONGEST]) is not None
+
+
+def says_nothing_is_stored(description: str | None) -> bool:
+    """Of no deed in particular: "Cancels the order. Nothing is refunded." does cancel it."""
+    return _STORES_NOTHING.search((description or "")[:_LONGEST]) is not None
 
 
 def _strongest(claims: list[Claim]) -> Claim:

@@ -65,13 +65,18 @@ def nouns_of(tool: ToolFacts) -> Iterator[tuple[str, ...]]:
     yield from tool.id_nouns
     if tool.thing:
         yield tool.thing
-    yield from (noun for noun, _ in listed_in(tool.tool.output_schema))
+    yield from (noun for noun, _ in listed_in(tool.tool.output_schema) if noun)
 
 
 def listed_in(schema: Mapping[str, Json] | None) -> Iterator[tuple[tuple[str, ...], list[str]]]:
-    """Lists of objects in an output schema: what they are called, and the properties of each object."""
+    """Lists of objects in an output schema: what they are called, and the properties of each object. The list
+    that is the whole reply is called nothing."""
     if not schema:
         return
+    whole = schema.get("items")
+    inner = whole.get("properties") if isinstance(whole, dict) else None
+    if isinstance(inner, dict) and inner:
+        yield (), list(inner)
     properties = schema.get("properties")
     for name, part in (properties if isinstance(properties, dict) else {}).items():
         items = part.get("items") if isinstance(part, dict) else None

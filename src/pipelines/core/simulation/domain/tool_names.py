@@ -61,7 +61,8 @@ def read_tool_name(name: str, description: str = "", around: Surroundings | None
     claim = claim_of(description, own, words[(at or 0) + 1 :])
     if kind == "writes" and claim.kind == "names" and is_told(words):
         kind = "asks_about"  # shift_roster, "Workers on a shift."
-    decision = decide(kind, claim, description, is_noun=_names_many(words) or names_particulars(words))
+    is_noun = _names_many(words) or names_particulars(words)
+    decision = decide(kind, claim, description, is_noun=is_noun, verb=own)
     apart = _on_side(words, at, claim, decision)
     service = (*prefix, *apart.service)
     return replace(apart, service=service, sureness=decision.sureness)

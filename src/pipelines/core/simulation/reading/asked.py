@@ -120,7 +120,12 @@ def _listed_in_reply(reading: Reading) -> Collection | None:
 
 def _with_such_fields(reading: Reading) -> Collection | None:
     """`lookup_isbn(isbn)`: the one type that has these fields."""
-    given = [one.name for one in reading.arguments if one.is_required and one.id_noun is None]
+    # `track_parcel(tracking_no)`: a number that some records have, and that refers to none, is a field.
+    given = [
+        one.name
+        for one in reading.arguments
+        if one.is_required and (one.id_noun is None or reading.known.refers_to(one.id_noun) is None)
+    ]
     seeded = [one for one in reading.known.tables.values() if not one.is_empty]
     fit = [one for one in seeded if all(find_field(one.fields, name) for name in given)]
     return fit[0] if given and len(fit) == 1 else None
