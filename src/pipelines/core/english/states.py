@@ -33,6 +33,7 @@ LEADS_TO = {
         "deny": "denied rejected",
         "settle": "settled paid",
         "fulfil": "fulfilled",
+        "rollback": "rolled_back",
     }.items()
 }
 #: What is no longer so once the verb is done.

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
 from pipelines.core.english.verbs import ADJECTIVES, DOING, LEADING_NOUNS, TELLING, VAGUE, VERB_PAIRS
-from pipelines.core.english.words import is_plural, word_set
+from pipelines.core.english.words import ARTICLES, is_plural, word_set
 from pipelines.core.simulation.domain.verbs import OP_OF_VERB, READS
 
 ClaimKind: TypeAlias = Literal[
@@ -59,6 +59,7 @@ _AFTER_NOUNS = word_set(
     "by for from of in on with at as within between per and or that which who whose not is are was were to "
     "currently still already left due flagged assigned"
 )
+_WHITHER = word_set("within into out off away back to")  # "A resident moves within town"
 _TELLS = word_set("did has have had was were will cannot")
 _VAGUE = VAGUE | word_set(
     "work deal go recalculate recompute optimize optimise normalize normalise clean fix adjudicate"
@@ -199,10 +200,12 @@ def _gives_something(words: list[str]) -> bool:
 
 def _has_subject(words: list[str]) -> bool:
     """ "Client signs the retainer": somebody, then a verb with its object."""
-    if len(words) < 3 or words[2] not in _ARTICLES or words[0].endswith("s"):
+    who = words[1:] if words[0] in ARTICLES else words
+    if len(who) < 3 or who[0].endswith("s") or _is_verb(who[0]):
         return False
-    bases = [base for base, inflection in _bases(words[1]) if inflection == "s"]
-    return not any(map(_is_verb, (words[0],))) and any(map(_is_verb, bases))
+    if who[2] not in (_ARTICLES if who is words else _WHITHER):
+        return False
+    return any(_is_verb(base) for base, inflection in _bases(who[1]) if inflection == "s")
 
 
 def _is_tale(words: list[str]) -> bool:
@@ -231,11 +234,8 @@ def _own_verb(base: str, words: list[str], own: _Own) -> Claim | None:
 
 def _split_pair(base: str, words: list[str]) -> str | None:
     """ "Checks the guest in": the second half of the verb behind its object, where no place follows."""
-    if base not in ("check", "log", "sign", "clock"):
-        return None
-    ends = (
-        at for at in range(2, min(5, len(words))) if (words[at + 1 : at + 2] or ["for"])[0] in _AFTER_NOUNS
-    )
+    behind = _AFTER_NOUNS - {"of"}  # "out of order" is where it goes
+    ends = (at for at in range(2, min(5, len(words))) if (words[at + 1 : at + 2] or ["for"])[0] in behind)
     return next((pair for at in ends if (pair := VERB_PAIRS.get((base, words[at]))) is not None), None)
 
 

@@ -21,6 +21,7 @@ from pipelines.core.simulation.domain.references import LOOKED_AT, Reference, no
 from pipelines.core.simulation.domain.roles import valued_fields
 from pipelines.core.simulation.domain.shapes import Collection
 from pipelines.core.simulation.domain.tool_facts import ToolFacts, listed_in, nouns_of
+from pipelines.core.simulation.domain.verbs import OP_OF_VERB
 
 # How much each kind of evidence weighs. An id that is there outweighs any number of shared fields.
 OWN_ID = 10.0  # the type's own id field is called so
@@ -31,7 +32,7 @@ FIELD = 2.0  # an argument or a property of the reply is a field of the type tha
 SHARED = 1.0  # likewise, where no id says that the tool is about a thing of its own: one field is chance
 NOT_SHARED = -0.5  # a property that the reply must have is not a field of the type
 WORD = 1.0  # a word of the tool's name is
-SPELLING = 2.0  # ids of the type, and of no other, begin like it
+SPELLING = 2.5  # ids of the type, and of no other, begin like it
 STATE = 1.5  # the verb leads to a state, or sets a switch, that the type knows
 WRONG_KIND = -6.0  # ids of the type are no whole numbers, and whole numbers are asked for
 
@@ -39,6 +40,9 @@ _SAID = 200  # characters of a description in which a thing is named
 _CAPITALS = re.compile(r"\b[A-Z]{2,6}\b")
 _LETTERS = re.compile(r"[A-Za-z]+(?=[^A-Za-z])")
 _WORDS = re.compile(r"[A-Za-z0-9#][A-Za-z0-9_#.-]*")
+
+
+Words = tuple[frozenset[str], frozenset[str]]  # of a type's fields, and of the values that they have
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -60,8 +64,8 @@ def all_evidence(
     keys = {joined(one.noun): one.to for one in references if not one.in_list}
     asked = {noun for tool in tools for noun in tool.id_nouns}
     yield from _from_ids(seeded, references, tools)
-    yield from _from_spelling(seeded, world, tools)
     words = {kind: _words_of(table) for kind, table in seeded.items()}
+    yield from _from_spelling(words, world, tools)
     for tool in tools:
         yield from _from_examples(tool, seeded, world)
         yield from _from_fields(tool, seeded, keys, asked)
@@ -89,16 +93,19 @@ def _from_ids(
 
 
 def _from_spelling(
-    tables: Mapping[str, Collection], world: World, tools: Sequence[ToolFacts]
+    words: Mapping[str, Words], world: World, tools: Sequence[ToolFacts]
 ) -> Iterator[Evidence]:
     """`LOT-7`, `bl-77`, `TE-3`: ids that begin like what they are ids of, where those of one type only do."""
-    begins = {kind: _beginning(world.entities.get(kind, {})) for kind in tables}
+    begins = {kind: _beginning(world.entities.get(kind, {})) for kind in words}
     phrases: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
     for tool in tools:
         for noun in nouns_of(tool):
             phrases.setdefault(noun, {noun}).update(_phrases(tool, noun))
         yield from _from_letters(tool, begins)
+    asked = {noun for tool in tools for noun in tool.id_nouns}
     for noun, spoken in phrases.items():
+        if noun not in asked and _is_said_of(noun, words.values()):
+            continue
         for is_alike, weight in (
             (_begins_so, SPELLING),
             (_is_short_for, SPELLING / 2),
@@ -121,7 +128,7 @@ def _phrases(tool: ToolFacts, noun: tuple[str, ...]) -> Iterator[tuple[str, ...]
         yield tool.thing
     words = singulars(tokens((tool.tool.description or "")[:_SAID]))
     for one, other in pairwise(words):
-        if noun[-1] in (one, other) and one not in ARTICLES:
+        if noun[-1] in (one, other) and one not in ARTICLES and one not in OP_OF_VERB:
             yield one, other
 
 
@@ -160,6 +167,9 @@ def _is_short_for(letters: str, noun: tuple[str, ...]) -> bool:
 def _is_first(letters: str, noun: tuple[str, ...]) -> bool:
     """b for bill: hardly more than chance, but of two types that fit otherwise it tells one."""
     return len(noun) == 1 and letters == noun[0][0]
+
+
+_SPELLINGS = ((_begins_so, SPELLING), (_is_short_for, SPELLING / 2), (_is_first, SPELLING / 4))
 
 
 def _from_examples(tool: ToolFacts, tables: Mapping[str, Collection], world: World) -> Iterator[Evidence]:
@@ -246,19 +256,24 @@ def _from_fields(
                 yield from _shared(thing, given, tables, SHARED / 2)
 
 
-def _words_of(table: Collection) -> tuple[frozenset[str], frozenset[str]]:
+def _words_of(table: Collection) -> Words:
     """Fields and values of a type, each run together."""
     values = (value for _, value in valued_fields(table.fields) if len(value) < 30)
     fields = (name for name in table.fields if name != table.id_field)
     return frozenset(joined(tokens(one)) for one in fields), frozenset(joined(tokens(one)) for one in values)
 
 
-def _from_words(
-    tool: ToolFacts, words: Mapping[str, tuple[frozenset[str], frozenset[str]]], world: World
-) -> Iterator[Evidence]:
-    """`users_without_mfa`, `overdue_bills`, `refund_policy`: what is said of a thing is a field, a value or an id
-    of few types."""
+def _is_said_of(noun: tuple[str, ...], words: Iterable[Words]) -> bool:
+    """`firing` of alarms that may be so is not what an alarm is called."""
+    return any(noun[-1] in one for of_kind in words for one in of_kind)
+
+
+def _from_words(tool: ToolFacts, words: Mapping[str, Words], world: World) -> Iterator[Evidence]:
+    """`users_without_mfa`, `overdue_bills`, `refund_policy`: what is said of a thing is a field, a value or an
+    id of few types."""
     if not tool.thing or tool.thing in tool.id_nouns or tool.makes:
+        return
+    if _is_said_of(tool.thing, words.values()):
         return
     named = {*tokens(tool.tool.name)} - {tool.thing[-1]}
     said = {

@@ -16,7 +16,7 @@ from pipelines.core.simulation.domain.clauses import (
     says_nothing_changes,
     says_nothing_is_stored,
 )
-from pipelines.core.simulation.domain.verbs import OP_OF_VERB, READS
+from pipelines.core.simulation.domain.verbs import OP_OF_VERB, READS, op_of
 
 Side: TypeAlias = Literal["read", "write", "unclear"]
 NameKind: TypeAlias = Literal[
@@ -184,6 +184,8 @@ _HEAD_ENDS = word_set("of with which that who whose for by to in on from at as b
 def _names_the_deed(description: str | None, verb: str) -> bool:
     """ "Cancellation of an order", "New booking for a guest": what is done, or made, is named."""
     words = tokens((description or "")[:200])
+    if op_of(words[0]) not in (None, *READS) and not _HEAD_ENDS & {*words[1:2]}:
+        return True  # "Orders tickets for an event" of place_order
     end = next((at for at, word in enumerate(words) if word in _HEAD_ENDS and at), len(words))
     return any(word == "new" or word in all_forms(verb) for word in words[:end])
 

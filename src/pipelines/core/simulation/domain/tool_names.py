@@ -20,6 +20,7 @@ _GENERIC = word_set(
     "details detail info information data record records entry status state list summary profile full "
     "object item_details id ids"
 )
+_BEHIND_NOUNS = word_set("due before after since until expiring running low without overdue left now today")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -163,5 +164,11 @@ def _taken_apart(verb: str, op: str | None, service: tuple[str, ...], rest: tupl
 
 
 def without_generic(words: Iterable[str]) -> tuple[str, ...]:
-    """The nouns that name a thing: `order details` is about an order."""
-    return tuple(word for word in words if word not in _GENERIC)
+    """The nouns that name a thing: `order details` is about an order, `users without mfa` about users."""
+    kept = tuple(word for word in words if word not in _GENERIC)
+    return kept[: end_of_nouns(kept)]
+
+
+def end_of_nouns(words: Sequence[str]) -> int:
+    """Where what says which of them begins: vaccines_due_before, papers_running_low."""
+    return next((at for at, word in enumerate(words) if word in _BEHIND_NOUNS and at), len(words))

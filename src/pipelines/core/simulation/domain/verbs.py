@@ -55,6 +55,12 @@ _VERBS_BY_OP = {
 READS = frozenset(("get", "list", "search", "check", "count", "compute", "think"))
 OP_OF_VERB = {verb: op for op, verbs in _VERBS_BY_OP.items() for verb in verbs.split()}
 
+
+def op_of(word: str) -> str | None:
+    """Of a verb as it stands in a sentence: order, orders."""
+    return OP_OF_VERB.get(word) or OP_OF_VERB.get(word.removesuffix("s"))
+
+
 ARITHMETIC = word_set(
     "add subtract multiply divide mean sum average max min maximum minimum power square root sqrt "
     "absolute value values logarithm log percentage percent standard deviation median round number "

@@ -126,6 +126,8 @@ def _with_such_fields(reading: Reading) -> Collection | None:
         for one in reading.arguments
         if one.is_required and (one.id_noun is None or reading.known.refers_to(one.id_noun) is None)
     ]
+    if not reading.name.reads():
+        return None
     seeded = [one for one in reading.known.tables.values() if not one.is_empty]
     fit = [one for one in seeded if all(find_field(one.fields, name) for name in given)]
     return fit[0] if given and len(fit) == 1 else None

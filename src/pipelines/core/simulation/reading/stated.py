@@ -44,7 +44,7 @@ def read_evident(reading: Reading) -> Drafted | None:
         return _let_go(reading, bound)
     # Where it is not clear that anything is done at all, name and description have to say the same.
     said = claim_of(reading.tool.description)
-    is_told = said.kind == "reads" and said.verb != "give"  # "Gives a captain VIP standing"
+    is_told = said.kind in ("reads", "names") and said.verb != "give"  # "Gives a captain VIP standing"
     if reading.name.op is None and (is_told or not (change.by_name and agrees(reading, change))):
         return None
     return stated(reading, bound, change)

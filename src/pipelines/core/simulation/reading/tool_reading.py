@@ -11,7 +11,7 @@ from pipelines.core.simulation.domain.arguments import Argument, ToolLike
 from pipelines.core.simulation.domain.clauses import claim_of
 from pipelines.core.simulation.domain.shapes import Collection, Singleton, Survey
 from pipelines.core.simulation.domain.tool_facts import facts_of
-from pipelines.core.simulation.domain.tool_names import ToolName
+from pipelines.core.simulation.domain.tool_names import ToolName, end_of_nouns
 from pipelines.core.simulation.reading.descriptions import Said, content_words, read_description
 from pipelines.core.simulation.reading.replies import wants_list
 from pipelines.core.simulation.reading.targets import (
@@ -25,8 +25,6 @@ from pipelines.core.simulation.reading.targets import (
 _OF_MANY = word_set(
     "list roster schedule history queue log report feed register timetable agenda calendar directory"
 )
-# Behind the noun, what says which of them: vaccines_due_before, papers_running_low.
-_BEHIND_NOUNS = word_set("due before after since until expiring running low without overdue left now today")
 _OPENINGS = word_set("returns return gets get lists list shows show all every the open active current any")
 _YES_OR_NO = word_set("whether if is are does do can has have")
 _NEVER_PLURAL = word_set("details info information stats statistics status address news")
@@ -74,7 +72,7 @@ class Reading:
         if self.picks_own() or self.asks_whether():
             return False
         nouns = self.name.nouns
-        end = next((at for at, word in enumerate(nouns) if word in _BEHIND_NOUNS and at), len(nouns))
+        end = end_of_nouns(nouns)
         plural = bool(nouns) and is_plural(nouns[end - 1]) and nouns[end - 1] not in _NEVER_PLURAL
         if plural or (self.name.op == "search" and not self.name.complement("by")):
             return True
