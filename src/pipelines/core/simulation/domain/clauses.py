@@ -65,6 +65,8 @@ _VAGUE = VAGUE | word_set(
     "work deal go recalculate recompute optimize optimise normalize normalise clean fix adjudicate"
 )
 _PASSIVE = re.compile(
+    # "Rooms that are booked": which they are, not what becomes of them.
+    r"(?<!that )(?<!which )(?<!who )"
     r"\b(?:becomes?|turns? into|goes (?:back )?to|(?:is|are|gets?|will(?: not)? be) (?:then )?"
     r"(?:set|marked|flagged|added|removed|deleted|moved|changed|updated|put|taken|sent|stored|saved|recorded|"
     r"credited|debited|charged|deducted|increased|reduced|decreased|cancell?ed|closed|created|stocked|"

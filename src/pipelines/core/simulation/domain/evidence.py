@@ -269,8 +269,8 @@ def _is_said_of(noun: tuple[str, ...], words: Iterable[Words]) -> bool:
 
 
 def _from_words(tool: ToolFacts, words: Mapping[str, Words], world: World) -> Iterator[Evidence]:
-    """`users_without_mfa`, `overdue_bills`, `refund_policy`: what is said of a thing is a field, a value or an
-    id of few types."""
+    """`users_without_mfa`, `overdue_bills`, `refund_policy`: what is said of a thing is a field, a value or
+    an id of few types."""
     if not tool.thing or tool.thing in tool.id_nouns or tool.makes:
         return
     if _is_said_of(tool.thing, words.values()):

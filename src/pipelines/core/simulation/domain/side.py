@@ -11,6 +11,7 @@ from pipelines.core.english.inflection import all_forms
 from pipelines.core.english.verbs import ADJECTIVES, LEADING_NOUNS, OFTEN_NOUNS, VAGUE
 from pipelines.core.english.words import is_plural, singular, tokens, word_set
 from pipelines.core.simulation.domain.clauses import (
+    QUESTIONS,
     Claim,
     ClaimKind,
     says_nothing_changes,
@@ -170,6 +171,8 @@ def decide(
         return Decision("read", 0.85)
     if decision.side != "read" and says_nothing_is_stored(description):
         return Decision("read", 0.85)
+    if decision.side == "unclear" and claim.kind == "reads" and claim.verb in QUESTIONS:
+        return Decision("read", 0.75)  # split_fee, "How the fee is divided": it is an answer
     if kind == "writes" and claim.kind == "names" and not _names_the_deed(description, verb or ""):
         return _OF_A_THING  # invite_link, "The link with which …": nothing in it says that anything is done
     if kind == "writes" and claim.kind == "reads" and _tells_of_a_result(description):
