@@ -1,4 +1,4 @@
-"""Whatever a plan takes for granted that nobody wrote down stands in its notes and in those of its replies."""
+"""Whatever a plan takes for granted that nobody wrote down stands in its notes, and in those of replies."""
 
 from typing import Any
 

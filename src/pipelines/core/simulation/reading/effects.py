@@ -60,7 +60,7 @@ def evident_change(reading: Reading, collection: Collection) -> Change | None:
 
 
 def marked_as(reading: Reading, collection: Collection) -> Change | None:
-    """`mark_parcel_delivered`, "Marks a parcel as delivered.": both say the state, though no record has it."""
+    """`mark_parcel_delivered`, "Marks a parcel as delivered.": both say the state, no record has it."""
     status = status_path(collection.fields)
     last = tokens(reading.tool.name)[-1]
     told = {tokens(phrase)[0] for phrase in _phrases(reading)}
