@@ -33,10 +33,6 @@ class Field:
     id_field: str | None = None  # of the records kept
     is_empty: bool = False  # a container in which nothing was ever seen
 
-    @property
-    def words(self) -> tuple[str, ...]:
-        return tokens(self.name)
-
 
 def fields_of(records: Iterable[Mapping[str, Json]], depth: int = 0) -> dict[str, Field]:
     seen: dict[str, list[Json]] = {}

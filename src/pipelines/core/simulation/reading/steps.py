@@ -53,10 +53,6 @@ def dot(base: str, *names: str) -> str:
     return base
 
 
-def at(base: str, key: str) -> str:
-    return f"{base}[{key}]"
-
-
 def text(value: Json) -> str:
     """A literal, as an expression."""
     if value is None:

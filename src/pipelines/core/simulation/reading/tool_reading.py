@@ -44,9 +44,6 @@ class Reading:
     def output(self) -> Mapping[str, Json] | None:
         return self.tool.output_schema or None
 
-    def argument(self, *names: str) -> Argument | None:
-        return next((one for one in self.arguments if one.name in names), None)
-
     @cached_property
     def thing(self) -> tuple[str, ...]:
         """The nouns of the tool's name: `get_room_details` → room."""

@@ -62,13 +62,11 @@ def counter_for(noun: str, service: Singleton | None) -> tuple[str, bool] | None
     return None
 
 
-def change_reply(
-    reading: Reading, bound: Bound, *, changed: tuple[str, ...] | None = None, message: str | None = None
-) -> Json:
+def change_reply(reading: Reading, bound: Bound, *, changed: tuple[str, ...] | None = None) -> Json:
     """The record after the change; a service answers with the id and what changed."""
     if not reading.output and reading.answers_in_objects and changed is not None:
         return {id_word(bound): bound.id, changed[-1]: dot(bound.noun, *changed)}
-    source = source_of(bound.collection, bound.noun, bound.noun, bound.id, message=message)
+    source = source_of(bound.collection, bound.noun, bound.noun, bound.id)
     return reply(source, reading.output, reading.arguments)
 
 
