@@ -262,9 +262,9 @@ class PlannedSimulator:
             known=self._survey,
         )
         notes = (*found.notes, *_unread_amounts(tool.description, found.body))
-        return replace(
-            self._under_rules(tool, list(found.body), "read", notes, found.confidence), assumed=notes
-        )
+        told = (*notes, *found.remarks)
+        plan = self._under_rules(tool, list(found.body), "read", told, found.confidence)
+        return replace(plan, assumed=notes)
 
     def _under_rules(
         self, tool: Tool, body: Json, origin: Origin, notes: tuple[str, ...], confidence: float

@@ -51,7 +51,8 @@ class ReadPlan:
     """A plan in the language of plans, as read; `confidence` runs from 0 (a guess) to 1."""
 
     body: list[JsonObject]
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what it takes for granted
+    remarks: tuple[str, ...] = ()  # where it keeps what the caller gives
     confidence: float = 0.0
 
 
@@ -79,7 +80,7 @@ def read_plan(
     notes = (*drafted.notes, *_taken(reading, drafted))
     made_up = [f"`{name}` is not in the world: its value is invented" for name in invented_in([*body])]
     confidence = min(drafted.confidence, reading.name.sureness)
-    return ReadPlan(body=body, notes=(*notes, *made_up), confidence=confidence)
+    return ReadPlan(body=body, notes=(*notes, *made_up), remarks=drafted.remarks, confidence=confidence)
 
 
 def _taken(reading: Reading, drafted: Drafted) -> Iterator[str]:

@@ -102,7 +102,8 @@ def read_create(
     confidence = 0.8 if not home.collection.is_empty else 0.45
     return Drafted(
         steps=tuple(steps),
-        notes=(*_notes(home, reading), *_more_notes(home, attrs, linked)),
+        notes=(*_notes(home, reading), *((_LISTED.format(home.noun),) if linked else ())),
+        remarks=tuple(_new_fields(home, attrs)),
         confidence=confidence,
     )
 
@@ -409,10 +410,10 @@ def _notes(home: _Home, reading: Reading) -> tuple[str, ...]:
     return ()
 
 
-def _more_notes(home: _Home, attrs: dict[str, Json], linked: list[Step]) -> Iterator[str]:
-    """Fields that such records did not have, and lists elsewhere that get the new id."""
+_LISTED = "the id of the new {} is added to what lists such ids"
+
+
+def _new_fields(home: _Home, attrs: dict[str, Json]) -> Iterator[str]:
     new = [name for name in attrs if name not in home.collection.fields]
     if new and home.collection.fields and not home.collection.is_empty:
         yield f"no {home.noun} has {', '.join(f'`{name}`' for name in new)} yet: the new one does"
-    if linked:
-        yield f"the id of the new {home.noun} is added to what lists such ids"

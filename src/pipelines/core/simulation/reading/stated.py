@@ -71,7 +71,7 @@ def stated(reading: Reading, bound: Bound, change: Change) -> Drafted:
         {"set": coupled(bound, changes)},
         {"return": change_reply(reading, bound, changed=change.path)},
     ]
-    notes = change_notes(bound, changes)
+    notes = change_notes(reading, bound, changes)
     seen = [value for path, value in valued_fields(bound.collection.fields) if path == change.path]
     if isinstance(change.value, str) and change.value not in seen:
         notes = (f"no record is {change.value} yet: the state is that of name and description", *notes)
@@ -120,7 +120,7 @@ def _let_go(reading: Reading, bound: Bound) -> Drafted | None:
         {"return": change_reply(reading, bound, changed=links[0])},
     )
     note = f"`{place}` is what `{reading.name.verb}` lets go: nothing else of such records may be blank"
-    return Drafted(steps=steps, notes=(note, *change_notes(bound, {place: None})), confidence=0.8)
+    return Drafted(steps=steps, notes=(note, *change_notes(reading, bound, {place: None})), confidence=0.8)
 
 
 def _may_be_null(fields: object, path: tuple[str, ...]) -> bool:

@@ -17,10 +17,11 @@ _TAKEN = frozenset(("args", "now", "today", "null", "true", "false"))
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Drafted:
-    """A plan as read: its steps, what was not understood, and how sure the reading is (0 to 1)."""
+    """A plan as read: its steps, what it takes for granted, and how sure the reading is (0 to 1)."""
 
     steps: tuple[Step, ...]
     notes: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()  # where it keeps what the caller gives: told of the plan, not of each run
     confidence: float = 0.8
 
 

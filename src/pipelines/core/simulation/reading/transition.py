@@ -37,7 +37,13 @@ from pipelines.core.simulation.reading.steps import (
     text,
 )
 from pipelines.core.simulation.reading.tool_reading import Reading
-from pipelines.core.simulation.reading.writing import change_notes, change_reply, coupled, time_like
+from pipelines.core.simulation.reading.writing import (
+    change_notes,
+    change_remarks,
+    change_reply,
+    coupled,
+    time_like,
+)
 
 #: Seen or declared: with so many, one that is not among them is doubtful, unless name and description agree
 #: on the verb that leads there.
@@ -89,10 +95,11 @@ def read_transition(reading: Reading) -> Drafted | None:
         *refund_steps(reading, bound),
         {"return": change_reply(reading, bound, changed=status)},
     ]
-    notes = change_notes(bound, changes)
+    notes = change_notes(reading, bound, changes)
     if place in changes and known and target not in known and told_state(reading) is None:
         notes = (f"no record is {target} yet: the state is made of the verb `{reading.name.verb}`", *notes)
-    return Drafted(steps=tuple(steps), notes=notes, confidence=0.8)
+    remarks = change_remarks(reading, bound, changes)
+    return Drafted(steps=tuple(steps), notes=notes, remarks=remarks, confidence=0.8)
 
 
 def _says_the_verb(reading: Reading) -> bool:

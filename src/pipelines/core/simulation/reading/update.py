@@ -29,7 +29,14 @@ from pipelines.core.simulation.reading.steps import (
 from pipelines.core.simulation.reading.targets import best_collection
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.transition import allowed_values, read_transition, verb_fields
-from pipelines.core.simulation.reading.writing import change_notes, change_reply, coupled, occupied, time_like
+from pipelines.core.simulation.reading.writing import (
+    change_notes,
+    change_remarks,
+    change_reply,
+    coupled,
+    occupied,
+    time_like,
+)
 
 _BAGS = word_set("updates update changes fields data attributes patch values properties payload body details")
 
@@ -98,9 +105,11 @@ def read_update(reading: Reading) -> Drafted | None:
     steps += once[1:]
     is_clear = bool(changes or replaced or added)
     unread = () if is_clear else (f"no argument of `{reading.tool.name}` names a field of the record",)
-    notes = (*unread, *(note for _, note in there), *change_notes(bound, changes))
+    notes = (*unread, *(note for _, note in there), *change_notes(reading, bound, changes))
     steps.append({"return": change_reply(reading, bound)})
-    return Drafted(steps=tuple(steps), notes=notes, confidence=0.8 if changes or added else 0.4)
+    remarks = change_remarks(reading, bound, changes)
+    confidence = 0.8 if changes or added else 0.4
+    return Drafted(steps=tuple(steps), notes=notes, remarks=remarks, confidence=confidence)
 
 
 def _there(reading: Reading, bound: Bound, others: Sequence[Argument]) -> Iterator[tuple[Step, str]]:

@@ -8,7 +8,7 @@ from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.shapes import Field, Singleton
 from pipelines.core.simulation.reading.records import source_of
 from pipelines.core.simulation.reading.replies import reply
-from pipelines.core.simulation.reading.steps import Bound, Step, dot, refusal, require, text, word
+from pipelines.core.simulation.reading.steps import Bound, Step, arg, dot, refusal, require, text, word
 from pipelines.core.simulation.reading.tool_reading import Reading
 
 _FORMATS = (
@@ -96,17 +96,28 @@ def occupied(reading: Reading, bound: Bound, changes: dict[str, Json]) -> list[S
     return steps
 
 
-def change_notes(bound: Bound, changes: dict[str, Json]) -> tuple[str, ...]:
+def change_notes(reading: Reading, bound: Bound, changes: dict[str, Json]) -> tuple[str, ...]:
     """What nobody said: a second field that changes with the first, a field that no record has yet."""
     added = coupled(bound, changes).keys() - changes.keys()
-    known = {*_places(bound.noun, bound.collection.fields)}
-    new = [place for place in changes if place not in known and not bound.collection.is_empty]
     together = tuple(
         f"`{one.status}` and `{one.link}` go together in all records: a change of one changes the other"
         for one in bound.collection.couplings
         if {dot(bound.noun, one.link), dot(bound.noun, one.status)} & added
     )
-    return (*together, *(f"no record has `{place}` yet: the change adds it" for place in new))
+    return (*together, *_new_places(reading, bound, changes, given=False))
+
+
+def change_remarks(reading: Reading, bound: Bound, changes: dict[str, Json]) -> tuple[str, ...]:
+    """Fields that no record has yet, for what the caller gives."""
+    return _new_places(reading, bound, changes, given=True)
+
+
+def _new_places(reading: Reading, bound: Bound, changes: dict[str, Json], *, given: bool) -> tuple[str, ...]:
+    known = {*_places(bound.noun, bound.collection.fields)}
+    arguments = {arg(one.name) for one in reading.arguments}
+    new = [place for place in changes if place not in known and not bound.collection.is_empty]
+    such = [place for place in new if (changes[place] in arguments) == given]
+    return tuple(f"no record has `{place}` yet: the change adds it" for place in such)
 
 
 def _places(base: str, fields: Mapping[str, Field]) -> Iterator[str]:
