@@ -54,7 +54,7 @@ def test_nor_does_the_third():
     assert (len(found.reads_that_write), len(found.unclear_that_write)) == (0, 0)
     assert found.right_side >= 0.97
     assert found.sure_right_side >= 0.99
-    assert found.right_calls >= 0.90
+    assert found.right_calls >= 0.91
 
 
 @pytest.mark.slow
@@ -63,16 +63,16 @@ def test_nor_does_the_fourth():
     assert (len(found.reads_that_write), len(found.unclear_that_write)) == (0, 0)
     assert found.right_side >= 0.97
     assert found.sure_right_side >= 0.99
-    assert found.right_calls >= 0.88
+    assert found.right_calls >= 0.89
 
 
-@pytest.mark.parametrize("folder", [FOLDER, SECOND, THIRD], ids=lambda one: one.name)
+@pytest.mark.parametrize("folder", [FOLDER, SECOND, THIRD, FOURTH], ids=lambda one: one.name)
 def test_labels_of_entities_are_free(folder):
     """Senseless labels for every type: hardly a reply changes, and no read writes."""
     plain, other = scored(folder=folder), scored(folder=folder, renamed=1)
-    assert unchanged_share(plain, other) >= 0.93
+    assert unchanged_share(plain, other) >= 0.965
     assert figures(other).reads_that_write == ()
-    assert figures(other).right_calls >= figures(plain).right_calls - 0.05
+    assert figures(other).right_calls >= figures(plain).right_calls - 0.02
 
 
 @pytest.mark.slow

@@ -35,6 +35,18 @@ async def test_a_guess_that_was_not_called_is_not_named(org: Org) -> None:
     assert answered(await run.finish())["soft_warnings"] == []
 
 
+PENDING = tool("pending_orders", "Orders that are pending.", {}, [])
+
+
+async def test_what_a_plan_takes_for_granted_is_told_on_the_run_and_in_the_trace(org: Org) -> None:
+    run = await opened(org, PENDING)
+    answered(await run.call("pending_orders", {}), 200)
+    (warning,) = answered(await run.finish())["soft_warnings"]
+    (row,) = await run.trace()
+    assert warning.startswith("pending_orders: only records with `orders.status")
+    assert warning.removeprefix("pending_orders: ") in row["validation"]["notes"]
+
+
 async def test_a_task_that_demands_certainty_gets_an_error_instead_of_a_guess(org: Org) -> None:
     run = await opened(org, UNCLEAR, CLEAR, strict_simulation=True)
     reply = answered(await run.call("run_close", ORDER), 502)

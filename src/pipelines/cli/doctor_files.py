@@ -236,7 +236,7 @@ def _by_tool(best: dict[str, ToolPlan], tools: Mapping[str, Tool]) -> Iterator[F
             yield doubt(PLANS, guess.as_text(), f"settled by {guess.settled_by}; {WRITE_A_PLAN}")
         else:
             sure.append(f"{name} ({plan.origin})")
-            if plan.notes:
-                yield doubt(PLANS, f"{name}: {notes}", WRITE_A_PLAN)
+            if plan.doubts:
+                yield doubt(PLANS, f"{name}: {'; '.join(plan.doubts)}", WRITE_A_PLAN)
     if sure:
         yield fine(PLANS, f"answered without a model: {', '.join(sure)}")

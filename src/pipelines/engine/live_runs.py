@@ -29,7 +29,7 @@ from pipelines.core.simulation.by_model.calls_so_far import CallsSoFar
 from pipelines.core.simulation.by_model.model_call import AskedFor
 from pipelines.core.simulation.by_model.simulator import ModelSimulator, left_to_model
 from pipelines.core.simulation.guessed_refusals import Refusal
-from pipelines.core.simulation.guesses import guesses_of, refusal_warnings
+from pipelines.core.simulation.guesses import assumption_warnings, guesses_of, refusal_warnings
 from pipelines.core.simulation.large_worlds import prepare
 from pipelines.core.simulation.live_simulator import Passing, with_live_tools
 from pipelines.core.simulation.simulator import Simulator
@@ -311,7 +311,7 @@ class LiveRuns:
         called = [name for name in called if name not in by_model]
         refused = [one for one in refused if one[0] not in by_model]
         told = [f"{one.as_text()}; settled by {one.settled_by}" for one in guesses_of(simulator, called)]
-        return told + refusal_warnings(simulator, refused)
+        return [*told, *assumption_warnings(simulator, called), *refusal_warnings(simulator, refused)]
 
     def forget(self, run_ids: set[int]) -> None:
         self._ended -= run_ids

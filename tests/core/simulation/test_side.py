@@ -183,4 +183,4 @@ def test_an_amount_that_a_change_is_made_without_is_named(description: str, note
     tool = Tool(name="renew_loan", description=description, input_schema=schema)
     world = World.from_initial_state({"loan": {"l-5": {"status": "open", "due": "2026-05-10"}}})
     plan = build_simulator([tool], world=world).plan_of("renew_loan")
-    assert list(plan.notes) == notes
+    assert [note for note in plan.notes if "in no step" in note] == notes

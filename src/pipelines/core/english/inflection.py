@@ -66,15 +66,18 @@ _PARTICLES = ("out", "in", "up", "off", "over")
 _IRREGULAR_NOUNS = {
     "apply": ("application",),
     "cancel": ("cancellation",),
+    "close": ("closure",),
     "deliver": ("delivery",),
     "deposit": ("deposit",),
     "extend": ("extension",),
     "pay": ("payment",),
     "receive": ("receipt", "reception"),
     "redeem": ("redemption",),
+    "resolve": ("resolution",),
     "ship": ("shipment", "shipping"),
     "submit": ("submission",),
     "subscribe": ("subscription",),
+    "suspend": ("suspension",),
     "unsubscribe": ("unsubscription",),
 }
 

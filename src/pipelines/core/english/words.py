@@ -9,6 +9,8 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+ARTICLES = word_set("a an the this that these those its their")
+
 _PARTS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 
 
@@ -92,4 +94,9 @@ def singulars(words: Iterable[str]) -> tuple[str, ...]:
 
 def joined(words: Iterable[str]) -> str:
     """One spelling for `wish_list`, `wishList` and `wishlist`."""
-    return "".join(singulars(words))
+    return _joined(tuple(words))
+
+
+@lru_cache(maxsize=16_384)
+def _joined(words: tuple[str, ...]) -> str:
+    return "".join(map(singular, words))

@@ -45,6 +45,13 @@ class ToolPlan:
     unwoven: tuple[Rule, ...] = ()  # rules of the behaviour text that found no place in it
     computed: frozenset[str] = frozenset()  # fields of the reply that the plan works out itself
     guessed_refusals: Mapping[Refusal, str] = field(default_factory=dict)  # what is told with each
+    assumed: tuple[str, ...] = ()  # those of the notes that say what reading took for granted
+    remarks: tuple[str, ...] = ()  # those that only say where it keeps what the caller gives
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """The notes that somebody should see before a run."""
+        return tuple(note for note in self.notes if note not in self.remarks)
 
     @property
     def is_guess(self) -> bool:
@@ -261,7 +268,9 @@ class PlannedSimulator:
             known=self._survey,
         )
         notes = (*found.notes, *_unread_amounts(tool.description, found.body))
-        return self._under_rules(tool, list(found.body), "read", notes, found.confidence)
+        told = (*notes, *found.remarks)
+        plan = self._under_rules(tool, list(found.body), "read", told, found.confidence)
+        return replace(plan, assumed=notes, remarks=found.remarks)
 
     def _under_rules(
         self, tool: Tool, body: Json, origin: Origin, notes: tuple[str, ...], confidence: float

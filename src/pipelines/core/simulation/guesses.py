@@ -42,6 +42,17 @@ def guesses_of(simulator: PlannedSimulator, called: Collection[str]) -> list[Gue
     return [one for one in found if one is not None]
 
 
+def refusal_notes(found: ToolPlan) -> list[str]:
+    """Each refusal that nobody wrote down, where a plan is shown: replies name only the one they are."""
+    return [f"{status} {code}: {why}" for (status, code), why in found.guessed_refusals.items()]
+
+
+def assumption_warnings(simulator: PlannedSimulator, called: Collection[str]) -> list[str]:
+    """What the plans of these tools take for granted, beyond those that are a guess as a whole."""
+    plans = [(name, simulator.plan_of(name)) for name in simulator.tools if name in called]
+    return [f"{name}: {note}" for name, plan in plans if not plan.is_guess for note in plan.assumed]
+
+
 def refusal_warnings(simulator: PlannedSimulator, refused: Iterable[tuple[str, Refusal]]) -> list[str]:
     """Of calls that were refused, those that a guess refused, once for each tool and reason."""
     known = [(tool, refusal) for tool, refusal in refused if tool in simulator.tools]

@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.simulation.build import PlannedSimulator, ToolPlan
-from pipelines.core.simulation.guesses import guess_of
+from pipelines.core.simulation.guesses import guess_of, refusal_notes
 from pipelines.core.tools_schema import Tool
 
 
@@ -28,5 +28,5 @@ def _shown(tool: Tool, found: ToolPlan) -> JsonObject:
         "is_guess": guess is not None,
         "settled_by": guess.settled_by if guess is not None else None,
         "plan": found.plan.as_json() if found.plan is not None else None,
-        "notes": list(found.notes),
+        "notes": [*found.notes, *refusal_notes(found)],
     }

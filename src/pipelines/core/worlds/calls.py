@@ -11,7 +11,7 @@ from pipelines.core.english.words import joined, plural, singular, singulars, to
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.simulation.behavior.rules import ARGUMENTS
 from pipelines.core.simulation.domain.arguments import Argument, part_noun
-from pipelines.core.simulation.domain.evidence import ToolFacts
+from pipelines.core.simulation.domain.tool_facts import ToolFacts
 from pipelines.core.worlds.draw import Draw
 from pipelines.core.worlds.ground import Ground
 from pipelines.core.worlds.outline import FieldOutline, TypeOutline, field_from_schema, type_meant

@@ -18,8 +18,8 @@ from pipelines.core.run_moment import began_at
 from pipelines.core.simulation.behavior.lexicon import Lexicon, build_lexicon
 from pipelines.core.simulation.behavior.rules import Rule
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
-from pipelines.core.simulation.domain.evidence import ToolFacts, facts_of
 from pipelines.core.simulation.domain.shapes import Survey
+from pipelines.core.simulation.domain.tool_facts import ToolFacts, facts_of
 from pipelines.core.simulation.reading.assemble import survey_for
 from pipelines.core.simulation.simulator import Wait
 from pipelines.core.tool_call import Ask, Decision, Received, ToolCall, decide, receive, row_of, settle

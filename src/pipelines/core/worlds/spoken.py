@@ -9,7 +9,7 @@ from pipelines.core.json_text import Json
 from pipelines.core.ledger import World
 from pipelines.core.simulation.behavior.things import USUAL_FIELDS
 from pipelines.core.simulation.domain.arguments import Argument
-from pipelines.core.simulation.domain.evidence import ToolFacts, facts_of
+from pipelines.core.simulation.domain.tool_facts import ToolFacts, facts_of
 from pipelines.core.simulation.domain.verbs import ARITHMETIC, OP_OF_VERB
 from pipelines.core.simulation.reading.assemble import survey_for
 from pipelines.core.tools_schema import Tool

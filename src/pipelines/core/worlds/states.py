@@ -8,7 +8,7 @@ from pipelines.core.english.inflection import participle
 from pipelines.core.english.words import singular, tokens, word_set
 from pipelines.core.simulation.behavior.phrases import STATES, STOP, VAGUE
 from pipelines.core.simulation.behavior.states import may_be_a_status
-from pipelines.core.simulation.domain.evidence import ToolFacts, facts_of
+from pipelines.core.simulation.domain.tool_facts import ToolFacts, facts_of
 from pipelines.core.simulation.reading.descriptions import read_description
 from pipelines.core.tools_schema import Tool
 from pipelines.core.worlds.outline import FieldOutline, TypeOutline

@@ -8,7 +8,7 @@ from pipelines.core.english.words import joined, tokens, word_set
 from pipelines.core.json_text import Json
 from pipelines.core.ledger_schema import EntityType
 from pipelines.core.problems import Problem, Refused
-from pipelines.core.simulation.domain.evidence import ToolFacts, facts_of
+from pipelines.core.simulation.domain.tool_facts import ToolFacts, facts_of
 from pipelines.core.worlds.outline import (
     FieldOutline,
     Kinds,

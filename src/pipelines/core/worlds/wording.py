@@ -3,11 +3,11 @@
 import re
 from collections.abc import Sequence
 
+from pipelines.core.english.verbs import MADE_BY
 from pipelines.core.english.words import article, plural, tokens, word_set
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.tool_names import first_sentence
-from pipelines.core.simulation.domain.verbs import MADE_BY
 from pipelines.core.worlds.calls import Asked, Candidate
 from pipelines.core.worlds.draw import Draw
 

@@ -4,8 +4,9 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
-from pipelines.core.english.words import is_plural, word_set
-from pipelines.core.simulation.domain.verbs import ADJECTIVES, LEADING_NOUNS, OP_OF_VERB, READS, VERB_PAIRS
+from pipelines.core.english.verbs import ADJECTIVES, DOING, LEADING_NOUNS, TELLING, VAGUE, VERB_PAIRS
+from pipelines.core.english.words import ARTICLES, is_plural, word_set
+from pipelines.core.simulation.domain.verbs import OP_OF_VERB, READS
 
 ClaimKind: TypeAlias = Literal[
     "reads",  # "Returns …", "Whether …", "How many …"
@@ -58,23 +59,14 @@ _AFTER_NOUNS = word_set(
     "by for from of in on with at as within between per and or that which who whose not is are was were to "
     "currently still already left due flagged assigned"
 )
-# Verbs of descriptions that no tool is called by.
-_READING = word_set(
-    "return give tell say explain answer report provide list look compare indicate reveal output yield "
-    "present expose render gather collect identify work know examine"
-)
-_WRITING = word_set(
-    "put take make enter lend mark set let move give pay hand bring keep free sell charge turn add open "
-    "place transfer exchange hold release flag assign enrol undo prolong cut lift shorten lengthen grant "
-    "refuse tick stamp write note credit debit reserve book order sign"
-)
+_WHITHER = word_set("within into out off away back to")  # "A resident moves within town"
 _TELLS = word_set("did has have had was were will cannot")
-_VAGUE = word_set(
-    "process handle run do perform execute trigger manage sync resync synchronize synchronise reconcile "
-    "rebuild refresh apply kick maintain operate housekeep finalise_batch tidy work deal go invoke reindex "
-    "recalculate recompute batch optimize optimise normalize normalise clean cleanup fix adjudicate"
+_VAGUE = VAGUE | word_set(
+    "work deal go recalculate recompute optimize optimise normalize normalise clean fix adjudicate"
 )
 _PASSIVE = re.compile(
+    # "Rooms that are booked": which they are, not what becomes of them.
+    r"(?<!that )(?<!which )(?<!who )"
     r"\b(?:becomes?|turns? into|goes (?:back )?to|(?:is|are|gets?|will(?: not)? be) (?:then )?"
     r"(?:set|marked|flagged|added|removed|deleted|moved|changed|updated|put|taken|sent|stored|saved|recorded|"
     r"credited|debited|charged|deducted|increased|reduced|decreased|cancell?ed|closed|created|stocked|"
@@ -85,6 +77,14 @@ _CHANGES_NOTHING = re.compile(
     r"\bnothing (?:is|gets|will be|has been|changes)\b|\bno (?:changes?|booking|side effects?)\b(?! \w*fee)|"
     r"\bread[- ]only\b|\bdry[- ]run\b|\bwithout (?:actually |really )?\w+ing\b|"
     r"\b(?:does|do|will) not (?:actually )?\w+ (?:anything|it|them)\b|\bchanges nothing\b",
+    re.IGNORECASE,
+)
+
+_STORES_NOTHING = re.compile(
+    r"\bnothing (?:is|gets|will be|has been) (?:\w+ly )?"
+    r"(?:stored|saved|kept|changed|written|recorded|modified|updated|persisted|committed)\b|"
+    r"\bnothing changes\b|\bchanges nothing\b|"
+    r"\bwithout (?:actually |really )?(?:changing|saving|storing|persisting) (?:anything|it|them)\b",
     re.IGNORECASE,
 )
 
@@ -116,6 +116,11 @@ def claim_of(description: str | None, verb: str | None = None, object_words: Col
 def says_nothing_changes(description: str | None) -> bool:
     """ "Nothing is booked.", "Does not cancel anything.", "read-only"."""
     return _CHANGES_NOTHING.search((description or "")[:_LONGEST]) is not None
+
+
+def says_nothing_is_stored(description: str | None) -> bool:
+    """Of no deed in particular: "Cancels the order. Nothing is refunded." does cancel it."""
+    return _STORES_NOTHING.search((description or "")[:_LONGEST]) is not None
 
 
 def _strongest(claims: list[Claim]) -> Claim:
@@ -197,10 +202,12 @@ def _gives_something(words: list[str]) -> bool:
 
 def _has_subject(words: list[str]) -> bool:
     """ "Client signs the retainer": somebody, then a verb with its object."""
-    if len(words) < 3 or words[2] not in _ARTICLES or words[0].endswith("s"):
+    who = words[1:] if words[0] in ARTICLES else words
+    if len(who) < 3 or who[0].endswith("s") or _is_verb(who[0]):
         return False
-    bases = [base for base, inflection in _bases(words[1]) if inflection == "s"]
-    return not any(map(_is_verb, (words[0],))) and any(map(_is_verb, bases))
+    if who[2] not in (_ARTICLES if who is words else _WHITHER):
+        return False
+    return any(_is_verb(base) for base, inflection in _bases(who[1]) if inflection == "s")
 
 
 def _is_tale(words: list[str]) -> bool:
@@ -220,7 +227,7 @@ def _own_verb(base: str, words: list[str], own: _Own) -> Claim | None:
             if own.objects & {*words[1:5], *(word + "s" for word in words[1:5])}
             else None
         )
-    if base in _READING and following in ("a", "an") and OP_OF_VERB.get(base) not in (None, *READS):
+    if base in TELLING and following in ("a", "an") and OP_OF_VERB.get(base) not in (None, *READS):
         return Claim("writes", base)  # "Report a problem" makes a report; "Report the balance" tells it
     if _is_verb(base):
         return _of_verb(base)
@@ -229,22 +236,19 @@ def _own_verb(base: str, words: list[str], own: _Own) -> Claim | None:
 
 def _split_pair(base: str, words: list[str]) -> str | None:
     """ "Checks the guest in": the second half of the verb behind its object, where no place follows."""
-    if base not in ("check", "log", "sign", "clock"):
-        return None
-    ends = (
-        at for at in range(2, min(5, len(words))) if (words[at + 1 : at + 2] or ["for"])[0] in _AFTER_NOUNS
-    )
+    behind = _AFTER_NOUNS - {"of"}  # "out of order" is where it goes
+    ends = (at for at in range(2, min(5, len(words))) if (words[at + 1 : at + 2] or ["for"])[0] in behind)
     return next((pair for at in ends if (pair := VERB_PAIRS.get((base, words[at]))) is not None), None)
 
 
 def _is_verb(base: str) -> bool:
-    return base in OP_OF_VERB or base in _READING or base in _WRITING or base in _VAGUE
+    return base in OP_OF_VERB or base in TELLING or base in DOING or base in _VAGUE
 
 
 def _of_verb(base: str) -> Claim:
     if base in _VAGUE:
         return Claim("vague", base)
-    if base in _READING and base not in ("give",):
+    if base in TELLING and base not in ("give",):
         return Claim("reads", base)
     op = OP_OF_VERB.get(base)
     if op is not None:

@@ -8,19 +8,20 @@ import re
 from collections.abc import Collection as Collection_
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from pipelines.core.english.inflection import participle
-from pipelines.core.english.words import is_plural, joined, singular, singulars, tokens
+from pipelines.core.english.words import ARTICLES, joined, singular, singulars, tokens
 from pipelines.core.json_text import Json
 from pipelines.core.ledger import World
 from pipelines.core.matching import matches
-from pipelines.core.simulation.domain.arguments import Argument, ToolLike, arguments_of
+from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.fields import Field, find_field
 from pipelines.core.simulation.domain.references import LOOKED_AT, Reference, noun_of_id
+from pipelines.core.simulation.domain.roles import valued_fields
 from pipelines.core.simulation.domain.shapes import Collection
-from pipelines.core.simulation.domain.surroundings import surroundings_of
-from pipelines.core.simulation.domain.tool_names import ToolName, read_tool_name, without_generic
-from pipelines.core.simulation.domain.verbs import MADE_BY
+from pipelines.core.simulation.domain.tool_facts import ToolFacts, listed_in, nouns_of
+from pipelines.core.simulation.domain.verbs import OP_OF_VERB
 
 # How much each kind of evidence weighs. An id that is there outweighs any number of shared fields.
 OWN_ID = 10.0  # the type's own id field is called so
@@ -31,12 +32,17 @@ FIELD = 2.0  # an argument or a property of the reply is a field of the type tha
 SHARED = 1.0  # likewise, where no id says that the tool is about a thing of its own: one field is chance
 NOT_SHARED = -0.5  # a property that the reply must have is not a field of the type
 WORD = 1.0  # a word of the tool's name is
-SPELLING = 2.0  # ids of the type, and of no other, begin like it
+SPELLING = 2.5  # ids of the type, and of no other, begin like it
 STATE = 1.5  # the verb leads to a state, or sets a switch, that the type knows
 WRONG_KIND = -6.0  # ids of the type are no whole numbers, and whole numbers are asked for
 
+_SAID = 200  # characters of a description in which a thing is named
+_CAPITALS = re.compile(r"\b[A-Z]{2,6}\b")
 _LETTERS = re.compile(r"[A-Za-z]+(?=[^A-Za-z])")
 _WORDS = re.compile(r"[A-Za-z0-9#][A-Za-z0-9_#.-]*")
+
+
+Words = tuple[frozenset[str], frozenset[str]]  # of a type's fields, and of the values that they have
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,47 +52,6 @@ class Evidence:
     weight: float
     reason: str
     from_label: bool = False
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ToolFacts:
-    """A tool as far as it speaks of types."""
-
-    tool: ToolLike
-    name: ToolName
-    arguments: tuple[Argument, ...]
-
-    @property
-    def makes(self) -> bool:
-        return self.name.op in ("create", "notify")
-
-    @property
-    def lists(self) -> bool:
-        """`list_documents(matter_no)`: what is listed is not what the id picks."""
-        nouns = self.name.nouns
-        return self.name.op in ("list", "search", "count") or (bool(nouns) and is_plural(nouns[-1]))
-
-    @property
-    def thing(self) -> tuple[str, ...]:
-        """The nouns of its name; of what it makes, where the verb says that: book_room makes a booking."""
-        made = MADE_BY.get(self.name.verb)
-        return (made,) if made is not None else singulars(without_generic(self.name.nouns))
-
-    @property
-    def id_nouns(self) -> dict[tuple[str, ...], Argument]:
-        return {singulars(one.id_noun): one for one in self.arguments if one.id_noun}
-
-
-def facts_of(tools: Sequence[ToolLike]) -> tuple[ToolFacts, ...]:
-    around = surroundings_of(tools)
-    return tuple(
-        ToolFacts(
-            tool=tool,
-            name=read_tool_name(tool.name, tool.description or "", around),
-            arguments=arguments_of(tool),
-        )
-        for tool in tools
-    )
 
 
 def all_evidence(
@@ -99,20 +64,15 @@ def all_evidence(
     keys = {joined(one.noun): one.to for one in references if not one.in_list}
     asked = {noun for tool in tools for noun in tool.id_nouns}
     yield from _from_ids(seeded, references, tools)
-    yield from _from_spelling(seeded, world, asked)
+    words = {kind: _words_of(table) for kind, table in seeded.items()}
+    yield from _from_spelling(words, world, tools)
     for tool in tools:
         yield from _from_examples(tool, seeded, world)
         yield from _from_fields(tool, seeded, keys, asked)
+        yield from _from_words(tool, words, world)
         yield from _from_verb(tool, seeded)
         yield from _from_reply(tool, seeded)
     yield from _from_labels(tables, tools, references)
-
-
-def nouns_of(tool: ToolFacts) -> Iterator[tuple[str, ...]]:
-    yield from tool.id_nouns
-    if tool.thing:
-        yield tool.thing
-    yield from (noun for noun, _ in listed_in(tool.tool.output_schema))
 
 
 def _from_ids(
@@ -133,17 +93,53 @@ def _from_ids(
 
 
 def _from_spelling(
-    tables: Mapping[str, Collection], world: World, asked: Iterable[tuple[str, ...]]
+    words: Mapping[str, Words], world: World, tools: Sequence[ToolFacts]
 ) -> Iterator[Evidence]:
     """`LOT-7`, `bl-77`, `TE-3`: ids that begin like what they are ids of, where those of one type only do."""
-    begins = {kind: _beginning(world.entities.get(kind, {})) for kind in tables}
-    for noun in asked:
-        for is_alike, weight in ((_begins_so, SPELLING), (_is_short_for, SPELLING / 2)):
-            fit = [kind for kind, letters in begins.items() if letters and is_alike(letters, noun)]
+    begins = {kind: _beginning(world.entities.get(kind, {})) for kind in words}
+    phrases: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
+    for tool in tools:
+        for noun in nouns_of(tool):
+            phrases.setdefault(noun, {noun}).update(_phrases(tool, noun))
+        yield from _from_letters(tool, begins)
+    asked = {noun for tool in tools for noun in tool.id_nouns}
+    for noun, spoken in phrases.items():
+        if noun not in asked and _is_said_of(noun, words.values()):
+            continue
+        for is_alike, weight in (
+            (_begins_so, SPELLING),
+            (_is_short_for, SPELLING / 2),
+            (_is_first, SPELLING / 4),
+        ):
+            fit = [
+                kind
+                for kind, letters in begins.items()
+                if letters and any(is_alike(letters, phrase) for phrase in spoken)
+            ]
             if len(fit) == 1:
                 reason = f"its ids begin with {begins[fit[0]]}"
                 yield Evidence(noun=noun, entity_type=fit[0], weight=weight, reason=reason)
                 break
+
+
+def _phrases(tool: ToolFacts, noun: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """What names and descriptions say around a noun: `strike_time_entry(entry_id)`, "an expense claim"."""
+    if tool.thing[-len(noun) :] == noun:
+        yield tool.thing
+    words = singulars(tokens((tool.tool.description or "")[:_SAID]))
+    for one, other in pairwise(words):
+        if noun[-1] in (one, other) and one not in ARTICLES and one not in OP_OF_VERB:
+            yield one, other
+
+
+def _from_letters(tool: ToolFacts, begins: Mapping[str, str | None]) -> Iterator[Evidence]:
+    """ "Report (PIR) by reference" where ids are like PIR-70; `refund_policy` where one is `refund`."""
+    written = {*_CAPITALS.findall((tool.tool.description or "")[:_SAID])}
+    for noun in tool.id_nouns if len(tool.id_nouns) == 1 else ():
+        fit = [kind for kind, letters in begins.items() if letters and letters.upper() in written]
+        if len(fit) == 1:
+            reason = f"its ids begin with {begins[fit[0]]}, which is named"
+            yield Evidence(noun=noun, entity_type=fit[0], weight=EXAMPLE / 2, reason=reason)
 
 
 def _beginning(ids: Iterable[str]) -> str | None:
@@ -159,13 +155,21 @@ def _beginning(ids: Iterable[str]) -> str | None:
 def _begins_so(letters: str, noun: tuple[str, ...]) -> bool:
     """lot for lot, vac for vaccination, te for time entry."""
     initials = "".join(word[0] for word in noun) if len(noun) > 1 else ""
-    return letters == initials or (len(letters) > 1 and noun[-1].startswith(letters))
+    return letters == initials or (len(letters) > 1 and any(word.startswith(letters) for word in noun))
 
 
 def _is_short_for(letters: str, noun: tuple[str, ...]) -> bool:
     """bl for bill: weaker, since mb is short for member, but a machine booking's."""
     word = iter(noun[-1])
     return len(letters) > 1 and noun[-1][0] == letters[0] and all(letter in word for letter in letters)
+
+
+def _is_first(letters: str, noun: tuple[str, ...]) -> bool:
+    """b for bill: hardly more than chance, but of two types that fit otherwise it tells one."""
+    return len(noun) == 1 and letters == noun[0][0]
+
+
+_SPELLINGS = ((_begins_so, SPELLING), (_is_short_for, SPELLING / 2), (_is_first, SPELLING / 4))
 
 
 def _from_examples(tool: ToolFacts, tables: Mapping[str, Collection], world: World) -> Iterator[Evidence]:
@@ -240,6 +244,9 @@ def _from_fields(
             yield from _shared(noun, plain, tables, FIELD * share)
             own = set(noun)
             yield from _shared(noun, [one for one in words if singular(one) not in own], tables, WORD * share)
+            # `assign(repair_id, technician_id)`: what is assigned may keep whom it is assigned to.
+            others = [one.name for other, one in tool.id_nouns.items() if other != noun]
+            yield from _shared(noun, others, tables, FIELD * share)
     if tool.thing and tool.thing not in tool.id_nouns:
         # Ids that are given say little of what is made of them: a loan and a reservation both have a book.
         given = [one.name for one in tool.arguments if one.id_noun is not None]
@@ -247,6 +254,43 @@ def _from_fields(
             if thing == tool.thing or thing in asked:  # free_cages is about cages
                 yield from _shared(thing, plain, tables, SHARED)
                 yield from _shared(thing, given, tables, SHARED / 2)
+
+
+def _words_of(table: Collection) -> Words:
+    """Fields and values of a type, each run together."""
+    values = (value for _, value in valued_fields(table.fields) if len(value) < 30)
+    fields = (name for name in table.fields if name != table.id_field)
+    return frozenset(joined(tokens(one)) for one in fields), frozenset(joined(tokens(one)) for one in values)
+
+
+def _is_said_of(noun: tuple[str, ...], words: Iterable[Words]) -> bool:
+    """`firing` of alarms that may be so is not what an alarm is called."""
+    return any(noun[-1] in one for of_kind in words for one in of_kind)
+
+
+def _from_words(tool: ToolFacts, words: Mapping[str, Words], world: World) -> Iterator[Evidence]:
+    """`users_without_mfa`, `overdue_bills`, `refund_policy`: what is said of a thing is a field, a value or
+    an id of few types."""
+    if not tool.thing or tool.thing in tool.id_nouns or tool.makes:
+        return
+    if _is_said_of(tool.thing, words.values()):
+        return
+    named = {*tokens(tool.tool.name)} - {tool.thing[-1]}
+    said = {
+        joined((word,)) for word in (*named, *tokens((tool.tool.description or "")[:_SAID])) if len(word) > 2
+    }
+    for word in sorted(said - {*tool.thing[-1:]}):
+        for at, what in enumerate(("a field", "a value")):
+            known = [kind for kind, of_kind in words.items() if word in of_kind[at]]
+            for kind in known:
+                weight = SHARED / len(known)
+                reason = f"`{word}` is {what} of it"
+                yield Evidence(noun=tool.thing, entity_type=kind, weight=weight, reason=reason)
+    for word in named:
+        known = [kind for kind in words if word in world.entities.get(kind, ())]
+        if len(known) == 1:
+            reason = f"`{word}` is an id of it"
+            yield Evidence(noun=tool.thing, entity_type=known[0], weight=EXAMPLE, reason=reason)
 
 
 def _shared(
@@ -292,8 +336,8 @@ def _from_reply(tool: ToolFacts, tables: Mapping[str, Collection]) -> Iterator[E
     """Properties that the reply must have are fields of the thing that is read or listed."""
     schema = tool.tool.output_schema
     for noun, properties in listed_in(schema):
-        things = (noun, tool.thing) if tool.thing and tool.thing not in tool.id_nouns else (noun,)
-        for thing in dict.fromkeys(things):
+        things = (noun, tool.thing) if tool.thing not in tool.id_nouns else (noun,)
+        for thing in filter(None, dict.fromkeys(things)):
             yield from _of_reply(thing, properties, tables, SHARED)
     flat = schema.get("properties") if schema else None
     if not isinstance(flat, dict) or tool.makes:
@@ -314,18 +358,6 @@ def _of_reply(
             if not _has(table.fields, name):
                 reason = f"it has no `{name}`"
                 yield Evidence(noun=noun, entity_type=kind, weight=NOT_SHARED, reason=reason)
-
-
-def listed_in(schema: Mapping[str, Json] | None) -> Iterator[tuple[tuple[str, ...], list[str]]]:
-    """Lists of objects in an output schema: what they are called, and the properties of each object."""
-    if not schema:
-        return
-    properties = schema.get("properties")
-    for name, part in (properties if isinstance(properties, dict) else {}).items():
-        items = part.get("items") if isinstance(part, dict) else None
-        inner = items.get("properties") if isinstance(items, dict) else None
-        if isinstance(inner, dict) and inner:
-            yield singulars(tokens(name)), list(inner)
 
 
 def _from_labels(

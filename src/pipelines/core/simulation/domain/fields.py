@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import islice
 from typing import Literal
 
@@ -32,10 +33,6 @@ class Field:
     id_field: str | None = None  # of the records kept
     is_empty: bool = False  # a container in which nothing was ever seen
 
-    @property
-    def words(self) -> tuple[str, ...]:
-        return tokens(self.name)
-
 
 def fields_of(records: Iterable[Mapping[str, Json]], depth: int = 0) -> dict[str, Field]:
     seen: dict[str, list[Json]] = {}
@@ -49,11 +46,11 @@ def find_field(fields: Mapping[str, Field], name: str) -> str | None:
     """The field meant by a name in another spelling: `orderStatus`, `qty`, `dob` for date_of_birth."""
     if name in fields:
         return name
-    wanted = joined(map(_in_full, tokens(name)))
-    same = next((known for known in fields if joined(map(_in_full, tokens(known))) == wanted), None)
+    wanted = _in_full(name)
+    same = next((known for known in fields if _in_full(known) == wanted), None)
     if same is not None or len(name) < 3:
         return same
-    return next((known for known in fields if "".join(word[0] for word in tokens(known)) == name), None)
+    return next((known for known in fields if _initials(known) == name), None)
 
 
 _SHORT = {
@@ -81,8 +78,14 @@ _SHORT = {
 }
 
 
-def _in_full(word: str) -> str:
-    return _SHORT.get(word, word)
+@lru_cache(maxsize=8192)
+def _in_full(name: str) -> str:
+    return joined(_SHORT.get(word, word) for word in tokens(name))
+
+
+@lru_cache(maxsize=8192)
+def _initials(name: str) -> str:
+    return "".join(word[0] for word in tokens(name))
 
 
 def kind_of(value: Json) -> str:

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field, replace
 from pipelines.core.english.words import joined, singulars, tokens
 from pipelines.core.ledger import World
 from pipelines.core.simulation.domain.arguments import ToolLike
-from pipelines.core.simulation.domain.evidence import Evidence, ToolFacts, all_evidence, facts_of, nouns_of
+from pipelines.core.simulation.domain.evidence import Evidence, all_evidence
 from pipelines.core.simulation.domain.fields import find_field
 from pipelines.core.simulation.domain.references import Reference, noun_of_id, references_in
 from pipelines.core.simulation.domain.roles import field_at
 from pipelines.core.simulation.domain.shapes import Collection, Link, Meaning, Survey
+from pipelines.core.simulation.domain.tool_facts import ToolFacts, facts_of, nouns_of
 
 Noun = tuple[str, ...]
 
@@ -77,6 +78,7 @@ def with_names(known: Survey, world: World, tools: Sequence[ToolLike]) -> Survey
         collections=(*tables.values(), *others),
         meanings=meanings,
         references=references,
+        tools={one.tool.name: one for one in facts},
     )
 
 
@@ -176,6 +178,7 @@ def _left_over(
     free = [kind for kind, table in known.tables.items() if kind not in taken and not table.is_empty]
     made = {tool.thing for tool in tools if tool.makes}
     asked = dict.fromkeys(noun for tool in tools for noun in tool.id_nouns)
+    things = dict.fromkeys(tool.thing for tool in tools if tool.thing and not tool.makes)
     kept = {joined(singulars(part.words)) for part in known.collections if part.path}
     open_nouns = [noun for noun in asked if noun not in settled and joined(noun) not in kept]
     unmade = [noun for noun in open_nouns if noun not in made]
@@ -183,7 +186,7 @@ def _left_over(
         return {unmade[0]: free[0]}
     found = {
         noun: kind
-        for noun in open_nouns
+        for noun in (*open_nouns, *(one for one in things if one not in settled and one not in asked))
         if noun in weighed and (kind := weighed[noun].best(0.5, free)) is not None
     }
     return {noun: kind for noun, kind in found.items() if list(found.values()).count(kind) == 1}

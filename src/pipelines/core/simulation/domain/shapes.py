@@ -6,7 +6,7 @@ A declared ledger schema adds types and fields that no seeded entity shows yet.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from pipelines.core.english.words import is_plural, joined, singular, singulars, tokens
@@ -26,6 +26,7 @@ from pipelines.core.simulation.domain.fields import find_field as find_field
 from pipelines.core.simulation.domain.fields import kind_of as kind_of
 from pipelines.core.simulation.domain.references import Reference
 from pipelines.core.simulation.domain.roles import status_path
+from pipelines.core.simulation.domain.tool_facts import ToolFacts
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -132,6 +133,11 @@ class Survey:
     states: tuple[str, ...] = ()  # values of status fields anywhere: how this world spells its states
     meanings: tuple[Meaning, ...] = ()  # which noun of the tools means which type, and why
     references: tuple[Reference, ...] = ()  # which fields hold ids of which type
+    tools: Mapping[str, ToolFacts] = field(default_factory=dict)  # by name, each taken apart once
+    # What words were found to name: the same few are looked up for every tool.
+    named: dict[object, Collection | None] = field(
+        init=False, default_factory=dict, compare=False, repr=False
+    )
 
     def refers_to(self, words: Sequence[str]) -> str | None:
         """The type whose ids stand in a field or an argument of this name; None when nothing says so."""
@@ -195,6 +201,20 @@ def _with_counted(fields: dict[str, Field]) -> dict[str, Field]:
         else one
         for name, one in fields.items()
     }
+
+
+def empty_table(kind: str, fields: Mapping[str, Field]) -> Collection:
+    """A type of which there is nothing yet."""
+    return Collection(
+        entity_type=kind,
+        owner=None,
+        path=(),
+        form="table",
+        of_records=True,
+        fields=fields,
+        id_field=None,
+        is_empty=True,
+    )
 
 
 def _table(kind: str, entities: Mapping[str, JsonObject], declared: EntityType | None) -> Collection:

@@ -4,11 +4,20 @@ Reading is the default. A change needs a name that can be one, and a description
 """
 
 from collections.abc import Collection, Sequence
+from itertools import pairwise
 from typing import Literal, NamedTuple, TypeAlias
 
-from pipelines.core.english.words import is_plural, singular, word_set
-from pipelines.core.simulation.domain.clauses import Claim, ClaimKind, says_nothing_changes
-from pipelines.core.simulation.domain.verbs import ADJECTIVES, LEADING_NOUNS, OFTEN_NOUNS, OP_OF_VERB, READS
+from pipelines.core.english.inflection import all_forms
+from pipelines.core.english.verbs import ADJECTIVES, LEADING_NOUNS, OFTEN_NOUNS, VAGUE
+from pipelines.core.english.words import is_plural, singular, tokens, word_set
+from pipelines.core.simulation.domain.clauses import (
+    QUESTIONS,
+    Claim,
+    ClaimKind,
+    says_nothing_changes,
+    says_nothing_is_stored,
+)
+from pipelines.core.simulation.domain.verbs import OP_OF_VERB, READS, op_of
 
 Side: TypeAlias = Literal["read", "write", "unclear"]
 NameKind: TypeAlias = Literal[
@@ -40,11 +49,10 @@ _PARTICULARS = word_set(
     "date dates time times amount amounts size grade type types code codes name names number reason reasons"
 )
 _NEVER_MADE = word_set("status state history total count overview timeline")  # launch_status
-_VAGUE = word_set(
-    "run do process handle execute perform trigger manage sync resync synchronize synchronise reconcile "
-    "rebuild refresh apply maintain operate kick invoke reindex batch finalize_day tidy cleanup housekeep"
-)
 _QUESTIONS = word_set("is has can does are was should may could must will would did needs")
+
+_ONLY_SHOWN = word_set("preview simulate simulation hypothetical")
+_SUPPOSED = {("dry", "run"), ("what", "if")}
 
 _UNSURE = 0.3
 _DOUBTED = 0.6  # a read by what its description says, if that is no order to do something
@@ -111,10 +119,10 @@ def name_kind(words: Sequence[str], verb_at: int | None, things: Collection[str]
 
     `things` are nouns of the other tools: where there are orders, order_line is one of theirs.
     """
-    if words[0] in _VAGUE:
-        return "vague"
-    if words[0] in _QUESTIONS and len(words) > 1:
+    if (words[0] in _QUESTIONS and len(words) > 1) or says_what_would_be(words):
         return "reads"
+    if words[0] in VAGUE:
+        return "vague"
     if words[0] in _NEVER_MADE and len(words) > 1:  # history_deploy
         return "asks_about"
     if verb_at is None:
@@ -136,6 +144,11 @@ def name_kind(words: Sequence[str], verb_at: int | None, things: Collection[str]
     return "names" if verb_at > 0 and verb not in ADJECTIVES else "may_write"  # invoice_void, lease_end
 
 
+def says_what_would_be(words: Sequence[str]) -> bool:
+    """preview_refund, dry_run_dispatch, what_if_closed: whatever verb is among them, it is not done."""
+    return bool(_ONLY_SHOWN & {*words}) or any(pair in _SUPPOSED for pair in pairwise(words))
+
+
 def is_told(words: Sequence[str]) -> bool:
     return len(words) > 1 and (words[-1] in _TOLD or singular(words[-1]) in _TOLD)
 
@@ -144,8 +157,11 @@ def names_particulars(words: Sequence[str]) -> bool:
     return len(words) > 1 and words[-1] in _PARTICULARS
 
 
-def decide(kind: NameKind, claim: Claim, description: str | None, *, is_noun: bool) -> Decision:
-    """Both together. That nothing is changed is believed wherever the name does not say otherwise."""
+def decide(
+    kind: NameKind, claim: Claim, description: str | None, *, is_noun: bool, verb: str | None = None
+) -> Decision:
+    """Both together. That nothing is changed is believed wherever the name does not say otherwise; that
+    nothing is stored, always."""
     decision = _BY_KINDS[kind][claim.kind]
     if claim.kind == "names" and claim.verb is not None and decision.side == "read":
         decision = decision._replace(sureness=min(decision.sureness, _DOUBTED))
@@ -153,9 +169,28 @@ def decide(kind: NameKind, claim: Claim, description: str | None, *, is_noun: bo
         return Decision("read", 0.7)
     if decision.side != "read" and says_nothing_changes(description) and claim.kind != "writes":
         return Decision("read", 0.85)
+    if decision.side != "read" and says_nothing_is_stored(description):
+        return Decision("read", 0.85)
+    if decision.side == "unclear" and claim.kind == "reads" and claim.verb in QUESTIONS:
+        return Decision("read", 0.75)  # split_fee, "How the fee is divided": it is an answer
+    if kind == "writes" and claim.kind == "names" and not _names_the_deed(description, verb or ""):
+        return _OF_A_THING  # invite_link, "The link with which …": nothing in it says that anything is done
     if kind == "writes" and claim.kind == "reads" and _tells_of_a_result(description):
         return Decision("write", 0.8)
     return decision
+
+
+_OF_A_THING = Decision("unclear", 0.4)
+_HEAD_ENDS = word_set("of with which that who whose for by to in on from at as between where when")
+
+
+def _names_the_deed(description: str | None, verb: str) -> bool:
+    """ "Cancellation of an order", "New booking for a guest": what is done, or made, is named."""
+    words = tokens((description or "")[:200])
+    if op_of(words[0]) not in (None, *READS) and not _HEAD_ENDS & {*words[1:2]}:
+        return True  # "Orders tickets for an event" of place_order
+    end = next((at for at, word in enumerate(words) if word in _HEAD_ENDS and at), len(words))
+    return any(word == "new" or word in all_forms(verb) for word in words[:end])
 
 
 _RESULTS = word_set("new updated created changed resulting modified remaining confirmation after once")

@@ -8,17 +8,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from pipelines.core.english.verbs import OFTEN_NOUNS, THINGS, VERB_PAIRS
 from pipelines.core.english.words import is_plural, tokens, word_set
 from pipelines.core.simulation.domain.clauses import QUESTIONS, Claim, claim_of
 from pipelines.core.simulation.domain.side import Decision, decide, is_told, name_kind, names_particulars
-from pipelines.core.simulation.domain.verbs import (
-    ARITHMETIC,
-    OFTEN_NOUNS,
-    OP_OF_VERB,
-    READS,
-    THINGS,
-    VERB_PAIRS,
-)
+from pipelines.core.simulation.domain.verbs import ARITHMETIC, OP_OF_VERB, READS
 
 PREPOSITIONS = word_set("by for from to of in on with into at via as within using between per and or")
 FILLERS = word_set("a an the all any every each current existing specific given available single my our your")
@@ -26,6 +20,7 @@ _GENERIC = word_set(
     "details detail info information data record records entry status state list summary profile full "
     "object item_details id ids"
 )
+_BEHIND_NOUNS = word_set("due before after since until expiring running low without overdue left now today")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,7 +62,8 @@ def read_tool_name(name: str, description: str = "", around: Surroundings | None
     claim = claim_of(description, own, words[(at or 0) + 1 :])
     if kind == "writes" and claim.kind == "names" and is_told(words):
         kind = "asks_about"  # shift_roster, "Workers on a shift."
-    decision = decide(kind, claim, description, is_noun=_names_many(words) or names_particulars(words))
+    is_noun = _names_many(words) or names_particulars(words)
+    decision = decide(kind, claim, description, is_noun=is_noun, verb=own)
     apart = _on_side(words, at, claim, decision)
     service = (*prefix, *apart.service)
     return replace(apart, service=service, sureness=decision.sureness)
@@ -168,5 +164,11 @@ def _taken_apart(verb: str, op: str | None, service: tuple[str, ...], rest: tupl
 
 
 def without_generic(words: Iterable[str]) -> tuple[str, ...]:
-    """The nouns that name a thing: `order details` is about an order."""
-    return tuple(word for word in words if word not in _GENERIC)
+    """The nouns that name a thing: `order details` is about an order, `users without mfa` about users."""
+    kept = tuple(word for word in words if word not in _GENERIC)
+    return kept[: end_of_nouns(kept)]
+
+
+def end_of_nouns(words: Sequence[str]) -> int:
+    """Where what says which of them begins: vaccines_due_before, papers_running_low."""
+    return next((at for at, word in enumerate(words) if word in _BEHIND_NOUNS and at), len(words))

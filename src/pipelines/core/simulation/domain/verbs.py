@@ -1,4 +1,4 @@
-"""What verbs ask of a backend, as data: the lexicon behind reading tool names."""
+"""What verbs ask of a backend, as data."""
 
 from pipelines.core.english.words import word_set
 
@@ -55,103 +55,10 @@ _VERBS_BY_OP = {
 READS = frozenset(("get", "list", "search", "check", "count", "compute", "think"))
 OP_OF_VERB = {verb: op for op, verbs in _VERBS_BY_OP.items() for verb in verbs.split()}
 
-# Nouns as often as verbs: taken as the verb only where no plainer verb stands in the name.
-OFTEN_NOUNS = word_set(
-    "order book post message text email call contact file record log store review rate comment reply "
-    "tweet match test view schedule request issue return transfer exchange quote query search list count "
-    "head tail draft copy plan reason tag label charge credit debit wire fund deposit refund claim hold "
-    "release flag update change plus note sort set address start end top track check reserve lock display "
-    "fill press mark export import upload download mean sum average round estimate like file process "
-    "switch alert sms board mention preview purchase report deposit print recharge ping touch has is can "
-    "ship pick pack cat apply block pay see does"
-)
 
-# At the beginning of a name or a sentence these are as often things, or what things are like: order_total,
-# "Order status of …", open_tickets.
-LEADING_NOUNS = word_set(
-    "order book post message text email call contact file record log store review rate comment reply tweet "
-    "match test schedule request issue return transfer exchange quote draft copy plan reason tag label "
-    "charge credit debit wire fund deposit refund claim hold release flag note address top lock report "
-    "purchase board process pick pack block open close complete clear free void start end like alert sms "
-    "mention recharge rollback "
-    "head tail query list view track export import upload download mean sum average round "
-    "estimate print cat preview display switch fill press mark reserve work hire sign seal"
-)
-
-# Of the same kind, but without a plural: "Frees the seat" is about doing it.
-ADJECTIVES = word_set("open close complete clear free void")
-
-# At the end of a name these are things, not verbs: shelve_book, print_order.
-THINGS = word_set(
-    "order book post message text email call contact file record log store review comment reply tweet note "
-    "plan charge fund deposit claim board draft label tag flag address request issue schedule quote sum mean "
-    "reason purchase report process refund"
-)
-
-VERB_PAIRS = {
-    ("log", "in"): "login",
-    ("sign", "in"): "login",
-    ("log", "out"): "logout",
-    ("sign", "out"): "logout",
-    ("sign", "up"): "register",
-    ("check", "in"): "check_in",
-    ("check", "out"): "check_out",
-    ("hand", "off"): "handoff",
-    ("hand", "over"): "handoff",
-    ("look", "up"): "lookup",
-    ("add", "up"): "sum",
-    ("work", "out"): "calculate",
-    ("figure", "out"): "calculate",
-    ("find", "out"): "find",
-    ("top", "up"): "topup",
-    ("set", "up"): "create",
-    ("turn", "on"): "enable",
-    ("turn", "off"): "disable",
-    ("switch", "on"): "enable",
-    ("switch", "off"): "disable",
-    ("opt", "in"): "enable",
-    ("opt", "out"): "disable",
-    **{(verb, "on"): "enable" for verb in ("power", "put", "plug")},
-    **{(verb, "off"): "disable" for verb in ("power", "shut")},
-    **{(verb, "up"): "start" for verb in ("boot", "fire")},
-    **{(verb, "up"): "create" for verb in ("spin", "stand", "draw", "write")},
-    **{(verb, "down"): "stop" for verb in ("shut", "power", "wind", "spin", "tear", "take", "bring")},
-    **{(verb, "off"): "cancel" for verb in ("call", "break")},
-    **{(verb, "up"): "cancel" for verb in ("give",)},
-    **{(verb, "out"): "cancel" for verb in ("back", "pull", "drop")},
-    **{(verb, "off"): "postpone" for verb in ("put", "hold")},
-    **{(verb, "back"): "return" for verb in ("give", "send", "bring", "hand", "take")},
-    **{(verb, "off"): "approve" for verb in ("sign",)},
-    **{(verb, "down"): "reject" for verb in ("turn", "vote")},
-    **{(verb, "out"): "complete" for verb in ("carry",)},
-    **{(verb, "up"): "complete" for verb in ("finish", "wrap")},
-    **{(verb, "out"): "issue" for verb in ("hand", "give", "lend", "loan", "rent")},
-    **{(verb, "in"): "submit" for verb in ("hand", "turn", "send", "put")},
-    ("lay", "off"): "terminate",
-    ("let", "go"): "terminate",
-    ("write", "off"): "waive",
-    ("pay", "off"): "settle",
-    ("pay", "out"): "pay",
-    ("phase", "out"): "retire",
-    ("roll", "back"): "rollback",
-    ("roll", "out"): "deploy",
-    ("clock", "in"): "check_in",
-    ("clock", "out"): "check_out",
-    ("pick", "up"): "pick",
-    ("drop", "off"): "deliver",
-    ("take", "over"): "claim",
-    ("take", "on"): "accept",
-    ("take", "out"): "remove",
-    ("take", "off"): "remove",
-    ("cross", "off"): "remove",
-    ("fill", "in"): "fill",
-    ("bring", "forward"): "reschedule",
-    ("move", "up"): "reschedule",
-    ("push", "back"): "reschedule",
-    ("sign", "on"): "login",
-    ("ask", "for"): "request",
-    ("apply", "for"): "apply",
-}
+def op_of(word: str) -> str | None:
+    """Of a verb as it stands in a sentence: order, orders."""
+    return OP_OF_VERB.get(word) or OP_OF_VERB.get(word.removesuffix("s"))
 
 
 ARITHMETIC = word_set(
@@ -160,39 +67,3 @@ ARITHMETIC = word_set(
     "numbers modulo conversion convert unit imperial si factorial variance difference product quotient "
     "remainder"
 )
-
-
-# What some verbs make of what they are given: reserve_book(book_id) makes a reservation.
-MADE_BY = {
-    "reserve": "reservation",
-    "book": "booking",
-    "order": "order",
-    "rate": "rating",
-    "review": "review",
-    "comment": "comment",
-    "reply": "reply",
-    "subscribe": "subscription",
-    "enroll": "enrollment",
-    "enrol": "enrolment",
-    "register": "registration",
-    "purchase": "purchase",
-    "buy": "purchase",
-    "apply": "application",
-    "request": "request",
-    "invite": "invitation",
-    "assess": "assessment",
-    "hire": "hire",
-}
-
-NOUN_OF_VERB = {
-    "cancel": "cancellation",
-    "resolve": "resolution",
-    "approve": "approval",
-    "reject": "rejection",
-    "suspend": "suspension",
-    "deliver": "delivery",
-    "complete": "completion",
-    "terminate": "termination",
-    "escalate": "escalation",
-    "close": "closure",
-}

@@ -58,7 +58,8 @@ def read_amount(reading: Reading) -> Drafted | None:
     else:
         return None
     steps = [*checks, *_moved(numbers[0], place, sign), {"return": answer}]
-    return Drafted(steps=tuple(steps), confidence=0.7)
+    note = f"`{place}` is the number that changes, by the words of name and description"
+    return Drafted(steps=tuple(steps), notes=(note,), confidence=0.7)
 
 
 def _sign(reading: Reading) -> str | None:

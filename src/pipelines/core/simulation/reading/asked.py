@@ -7,9 +7,9 @@ fields that arguments and words name, and the references between types are weigh
 
 from pipelines.core.english.stems import stem
 from pipelines.core.english.words import is_plural, singulars, tokens, word_set
-from pipelines.core.simulation.domain.evidence import listed_in
 from pipelines.core.simulation.domain.fields import find_field
 from pipelines.core.simulation.domain.shapes import Collection
+from pipelines.core.simulation.domain.tool_facts import listed_in
 from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.replies import find_path
 from pipelines.core.simulation.reading.targets import best_collection, likeness
@@ -120,7 +120,14 @@ def _listed_in_reply(reading: Reading) -> Collection | None:
 
 def _with_such_fields(reading: Reading) -> Collection | None:
     """`lookup_isbn(isbn)`: the one type that has these fields."""
-    given = [one.name for one in reading.arguments if one.is_required and one.id_noun is None]
+    # `track_parcel(tracking_no)`: a number that some records have, and that refers to none, is a field.
+    given = [
+        one.name
+        for one in reading.arguments
+        if one.is_required and (one.id_noun is None or reading.known.refers_to(one.id_noun) is None)
+    ]
+    if not reading.name.reads():
+        return None
     seeded = [one for one in reading.known.tables.values() if not one.is_empty]
     fit = [one for one in seeded if all(find_field(one.fields, name) for name in given)]
     return fit[0] if given and len(fit) == 1 else None

@@ -1,6 +1,6 @@
 """Which family of verbs answers a tool, and the plan it gives."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pipelines.core.json_text import JsonObject
@@ -17,11 +17,12 @@ from pipelines.core.simulation.reading.create import read_create, read_made, rea
 from pipelines.core.simulation.reading.delete import read_delete
 from pipelines.core.simulation.reading.invented import invented_in
 from pipelines.core.simulation.reading.listing import read_listing
-from pipelines.core.simulation.reading.lookup import read_lookup, read_outside, refuse
+from pipelines.core.simulation.reading.lookup import read_lookup, read_outside, refuse, taken_for_id
 from pipelines.core.simulation.reading.mailbox import read_mailbox
 from pipelines.core.simulation.reading.membership import read_membership
 from pipelines.core.simulation.reading.notify import read_handoff, read_told
 from pipelines.core.simulation.reading.nouns import with_spoken_nouns
+from pipelines.core.simulation.reading.records import noun_of
 from pipelines.core.simulation.reading.service import read_service_change
 from pipelines.core.simulation.reading.session import read_session
 from pipelines.core.simulation.reading.several import of_each
@@ -50,7 +51,8 @@ class ReadPlan:
     """A plan in the language of plans, as read; `confidence` runs from 0 (a guess) to 1."""
 
     body: list[JsonObject]
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what it takes for granted
+    remarks: tuple[str, ...] = ()  # where it keeps what the caller gives
     confidence: float = 0.0
 
 
@@ -58,7 +60,7 @@ def survey_for(
     tools: Sequence[ToolLike], *, world: World, ledger_schema: LedgerSchema | None = None
 ) -> Survey:
     """The world, and the nouns that only the tools speak of."""
-    return with_spoken_nouns(with_names(survey(world, ledger_schema), world, tools), tools)
+    return with_spoken_nouns(with_names(survey(world, ledger_schema), world, tools))
 
 
 def read_plan(
@@ -71,13 +73,23 @@ def read_plan(
 ) -> ReadPlan:
     """What the tool most likely does. `known` saves surveying the world again for every tool."""
     around = known or survey_for(tools, world=world, ledger_schema=ledger_schema)
-    reading = read_tool(tool, around, tools)
+    reading = read_tool(tool, around)
     drafted = next((found for family in families(reading) if (found := family(reading)) is not None), None)
     drafted = drafted or refuse(reading)
     body = [*_credentials(reading), *drafted.steps]
+    notes = (*drafted.notes, *_taken(reading, drafted))
     made_up = [f"`{name}` is not in the world: its value is invented" for name in invented_in([*body])]
     confidence = min(drafted.confidence, reading.name.sureness)
-    return ReadPlan(body=body, notes=(*drafted.notes, *made_up), confidence=confidence)
+    return ReadPlan(body=body, notes=(*notes, *made_up), remarks=drafted.remarks, confidence=confidence)
+
+
+def _taken(reading: Reading, drafted: Drafted) -> Iterator[str]:
+    """That an argument picks the record though it is not called an id, where the plan looks for one by it."""
+    about = reading.subject
+    given = arg(about.id_argument.name) if about is not None and about.is_taken else None
+    finds = (step.get("find") for step in drafted.steps)
+    if about is not None and any(isinstance(one, dict) and one.get("id") == given for one in finds):
+        yield taken_for_id(about.id_argument, noun_of(about.collection))
 
 
 def families(reading: Reading) -> Sequence[Family]:

@@ -1,16 +1,15 @@
 """New records: create, add, book, place, send; and whatever no other family understands."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from pipelines.core.english.verbs import MADE_BY
 from pipelines.core.english.words import article, joined, singular, singulars, tokens
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.fields import find_field
 from pipelines.core.simulation.domain.references import noun_of_id
-from pipelines.core.simulation.domain.shapes import Collection, Field, Singleton
-from pipelines.core.simulation.domain.tool_names import read_tool_name
-from pipelines.core.simulation.domain.verbs import MADE_BY
+from pipelines.core.simulation.domain.shapes import Collection, Field, Singleton, empty_table
 from pipelines.core.simulation.reading.asked import is_spoken_of
 from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.listing import current_user, owner_field
@@ -23,6 +22,7 @@ from pipelines.core.simulation.reading.steps import (
     arg,
     dot,
     find_one,
+    find_reference,
     name_for,
     refusal,
     require,
@@ -52,7 +52,7 @@ def read_recorded(reading: Reading) -> Drafted | None:
     What is given are the fields of a type that the tool does not name, so one more of it is made.
     """
     given = [one for one in reading.arguments if one.is_required]
-    found = subject_of(reading.name, reading.arguments, reading.known, reading.service)
+    found = reading.subject
     if len(given) < 2 or found is None or found.collection.form != "table":
         return None
     others = [one for one in given if one is not found.id_argument]
@@ -61,7 +61,7 @@ def read_recorded(reading: Reading) -> Drafted | None:
     fit = [table for table in reading.known.tables.values() if _takes(table, given)]
     told = [table for table in fit if _is_told(reading, table)]
     into = told or fit
-    return read_create(reading, into[0]) if len(into) == 1 else None
+    return read_create(reading, into[0], by_fields=True) if len(into) == 1 else None
 
 
 def _takes(table: Collection, given: Sequence[Argument]) -> bool:
@@ -81,8 +81,10 @@ def read_made(reading: Reading) -> Drafted | None:
     return read_create(reading) if is_there or reading.known.is_empty else None
 
 
-def read_create(reading: Reading, into: Collection | None = None) -> Drafted | None:
-    home = _home(reading) if into is None else _home_in(reading, into)
+def read_create(
+    reading: Reading, into: Collection | None = None, *, by_fields: bool = False
+) -> Drafted | None:
+    home = _home(reading) if into is None else replace(_home_in(reading, into), by_fields=by_fields)
     if home is None or (into is None and _is_there_already(reading, home.collection)):
         return None
     if _says_nothing(reading, home):
@@ -93,11 +95,17 @@ def read_create(reading: Reading, into: Collection | None = None) -> Drafted | N
     steps += _signed_in(reading, attrs)
     steps += _kept(home, attrs)
     steps += _counted(home)
-    steps += _linked(reading, home, references)
+    linked = _linked(home, references)
+    steps += linked
     steps.append({"return": _reply(reading, home)})
     # What is kept of a type that nobody seeded is a guess.
     confidence = 0.8 if not home.collection.is_empty else 0.45
-    return Drafted(steps=tuple(steps), notes=_notes(home, reading), confidence=confidence)
+    return Drafted(
+        steps=tuple(steps),
+        notes=(*_notes(home, reading), *((_LISTED.format(home.noun),) if linked else ())),
+        remarks=tuple(_new_fields(home, attrs)),
+        confidence=confidence,
+    )
 
 
 def _is_there_already(reading: Reading, collection: Collection) -> bool:
@@ -145,7 +153,7 @@ def _home(reading: Reading) -> _Home | None:
     if collection is None:
         if reading.known.is_closed:
             return None
-        collection = _table(name_for(thing[-1:]))
+        collection = empty_table(name_for(thing[-1:]), {})
     return _home_in(reading, collection)
 
 
@@ -195,20 +203,6 @@ def _is_only_about(collection: Collection, thing: Sequence[str]) -> bool:
     return words[-1] in said[:-1] and said[-1] not in words
 
 
-def _table(entity_type: str) -> Collection:
-    """A type of which there is nothing yet."""
-    return Collection(
-        entity_type=entity_type,
-        owner=None,
-        path=(),
-        form="table",
-        of_records=True,
-        fields={},
-        id_field=None,
-        is_empty=True,
-    )
-
-
 def _keeper(reading: Reading, collection: Collection) -> Singleton | None:
     """The service whose collection this is, by name: shop keeps shop_orders."""
     for one in reading.known.singletons:
@@ -254,7 +248,7 @@ def _references(
         noun = name_for(noun_of(other), avoid=(made,))
         if all(noun != known for known, _ in found):
             found.append((noun, other))
-            steps.append(find_one(noun, other.entity_type, arg(argument.name)))
+            steps.append(find_reference(noun, other.entity_type, arg(argument.name)))
     return found, steps
 
 
@@ -336,7 +330,7 @@ def _constants(fields: Mapping[str, Field]) -> dict[str, Json]:
 
 def _has_states(reading: Reading, noun: str) -> bool:
     """Whether other tools of the same noun change its state: close_case, approve_case."""
-    names = [read_tool_name(tool.name, tool.description or "") for tool in reading.tools]
+    names = (tool.name for tool in reading.known.tools.values())
     return any(one.op == "transition" and noun in singulars(one.nouns) for one in names)
 
 
@@ -374,7 +368,7 @@ def _counted(home: _Home) -> list[Step]:
     return [{"set": {dot(holder, name): f"{dot(holder, name)} + 1" for name in counters}}] if counters else []
 
 
-def _linked(reading: Reading, home: _Home, references: Sequence[tuple[str, Collection]]) -> list[Step]:
+def _linked(home: _Home, references: Sequence[tuple[str, Collection]]) -> list[Step]:
     """A user that lists its orders' ids gets the new one's."""
     links: dict[str, Json] = {}
     for noun, other in references:
@@ -414,3 +408,12 @@ def _notes(home: _Home, reading: Reading) -> tuple[str, ...]:
         kind = f"{article(home.noun).lower()} {home.noun}"
         return (f"nothing like {kind} is in the seeded state: a new type `{home.collection.entity_type}`",)
     return ()
+
+
+_LISTED = "the id of the new {} is added to what lists such ids"
+
+
+def _new_fields(home: _Home, attrs: dict[str, Json]) -> Iterator[str]:
+    new = [name for name in attrs if name not in home.collection.fields]
+    if new and home.collection.fields and not home.collection.is_empty:
+        yield f"no {home.noun} has {', '.join(f'`{name}`' for name in new)} yet: the new one does"

@@ -15,15 +15,17 @@ def read_delete(reading: Reading) -> Drafted | None:
     bound = record_of(reading)
     if bound is None:
         return None
+    unlisted = _unlisted(reading, bound)
+    notes = ("whatever lists the id of the record no longer does",) if unlisted else ()
     steps: list[Step] = [
         *bound.steps,
         *ownership(bound, others_of(reading), reading),
         {"let": {"gone_id": bound.id}},
-        *_unlisted(reading, bound),
+        *unlisted,
         {"remove": bound.noun},
         {"return": _reply(reading, bound)},
     ]
-    return Drafted(steps=tuple(steps), confidence=0.85)
+    return Drafted(steps=tuple(steps), notes=notes, confidence=0.85)
 
 
 def _unlisted(reading: Reading, bound: Bound) -> list[Step]:

@@ -10,32 +10,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from pipelines.core.english.polarity import without_denial
+from pipelines.core.english.states import OFF, OPPOSITES
 from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import related
 from pipelines.core.english.words import joined, singular, tokens, word_set
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.roles import states_of, status_path, valued_fields
-from pipelines.core.simulation.domain.shapes import Collection
+from pipelines.core.simulation.domain.shapes import Collection, find_field
+from pipelines.core.simulation.reading.states import in_style
 from pipelines.core.simulation.reading.tool_reading import Reading
 
 Path = tuple[str, ...]
 
 _ASIDE = word_set("is has was can be are in on the a an to of at")
-_OFF = word_set("off out no not remove stop release end disable revoke lift clear drop unset without never")
-_OPPOSITES = {
-    "close": "open",
-    "shut": "open",
-    "deactivate": "active",
-    "disable": "enabled",
-    "suspend": "active",
-    "block": "active",
-    "revoke": "active",
-    "ban": "active",
-    "stop": "running",
-    "retire": "active",
-    "decommission": "active",
-    "terminate": "active",
-}
 # "marks it as X", "becomes X", "making it X", "it is X from now on"
 _LEADS = re.compile(
     r"\b(?:as|to|into|becomes?|it|is then|is|are)\s+(?:an?\s+|the\s+|being\s+)?((?:not\s+|no longer\s+)?"
@@ -61,7 +48,7 @@ def evident_change(reading: Reading, collection: Collection) -> Change | None:
     named = [*words[:1], *words[max(nouns, default=0) + 1 :]] if nouns != [0] else [*words[1:]]
     status = status_path(collection.fields)
     # A word that the records are called by may be what happens, too: `release_hold(customer_id)`.
-    for spoken in (named, words) if words[0] in _OFF or not named else (named,):
+    for spoken in (named, words) if words[0] in OFF or not named else (named,):
         found = _state_named(spoken, status, collection) or _switch_named(spoken, collection)
         if found is not None:
             return Change(*found, True)
@@ -70,6 +57,18 @@ def evident_change(reading: Reading, collection: Collection) -> Change | None:
         if told is not None:
             return Change(*told, False)
     return None
+
+
+def marked_as(reading: Reading, collection: Collection) -> Change | None:
+    """`mark_parcel_delivered`, "Marks a parcel as delivered.": both say the state, no record has it."""
+    status = status_path(collection.fields)
+    last = tokens(reading.tool.name)[-1]
+    told = {tokens(phrase)[0] for phrase in _phrases(reading)}
+    if reading.name.verb not in ("mark", "set", "flag") or status is None or last not in told:
+        return None
+    known = states_of(collection.fields, status)
+    is_done = last.endswith(("ed", "en", "wn")) and find_field(collection.fields, last) is None
+    return Change(status, in_style(last, known), True) if is_done and known else None
 
 
 def agrees(reading: Reading, change: Change) -> bool:
@@ -107,11 +106,11 @@ def _switch_named(words: Sequence[str], collection: Collection) -> tuple[Path, J
     plain = [without_denial(word) or word for word in words]
     stems = {other for word in (*words, *plain) for other in related(stem(word.removeprefix("re")))}
     stems |= {stem(word) for word in words}
-    opposed = {stem(_OPPOSITES[word]) for word in words if word in _OPPOSITES}
+    opposed = {stem(OPPOSITES[word]) for word in words if word in OPPOSITES}
     for name, content in _switches(collection):
         parts = {*tokens(name)}
         if stems.issuperset(content):
-            is_off = any(word in _OFF and word not in parts for word in words)
+            is_off = any(word in OFF and word not in parts for word in words)
             is_denied_in_word = any(
                 base is not None and stem(base) in content for base in map(without_denial, words)
             )

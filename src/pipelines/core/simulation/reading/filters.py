@@ -1,6 +1,6 @@
 """How arguments narrow a search: equality, ranges, words to look for, how many and in what order."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pipelines.core.english.words import joined, singular, singulars, tokens, word_set
@@ -46,6 +46,19 @@ class Narrowing:
     offset: str | None = None
     picked: tuple[str, str] | None = None  # (field, key): the key picks one of the records in a map each has
     ignored: tuple[str, ...] = ()
+    assumed: tuple[str, ...] = ()  # what narrows the search though no argument or no name says so
+
+    def notes(self) -> tuple[str, ...]:
+        unread = (
+            f"argument `{name}` does not narrow the search: no field answers to it" for name in self.ignored
+        )
+        return (*self.assumed, *unread)
+
+
+def only_those(conditions: Iterable[str]) -> tuple[str, ...]:
+    """Conditions that no argument gives: each is named wherever the reply is."""
+    told = "read from the words of its name and description"
+    return tuple(f"only records with `{condition}` count: {told}" for condition in conditions)
 
 
 def narrowing(
@@ -57,6 +70,7 @@ def narrowing(
     sort = limit = offset = descending = None
     picked: tuple[str, str] | None = None
     ignored: list[str] = []
+    assumed: list[str] = []
     for argument in arguments:
         word = joined(argument.words)
         dated = date_condition(argument, collection, each, said) if bounds else None
@@ -71,6 +85,8 @@ def narrowing(
         elif condition is not None:
             is_plain = argument.is_required or "true or " in condition
             conditions.append(condition if is_plain else _if_given(argument, condition))
+            if dated or condition_of(argument, each, collection) is None:
+                assumed.append(f"`{argument.name}` is taken for `{condition}`, by the words around it")
         elif word in _DIRECTIONS:
             descending = argument.name
         else:
@@ -85,6 +101,7 @@ def narrowing(
         offset=offset,
         picked=picked,
         ignored=tuple(ignored),
+        assumed=tuple(assumed),
     )
 
 

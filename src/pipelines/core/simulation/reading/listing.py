@@ -8,7 +8,7 @@ from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.shapes import Collection
 from pipelines.core.simulation.reading.asked import asked_collection
-from pipelines.core.simulation.reading.filters import Narrowing, field_for, narrowing
+from pipelines.core.simulation.reading.filters import Narrowing, field_for, narrowing, only_those
 from pipelines.core.simulation.reading.lookup import reply_name
 from pipelines.core.simulation.reading.records import noun_of, source_of
 from pipelines.core.simulation.reading.replies import Source, find_path, reply
@@ -19,6 +19,7 @@ from pipelines.core.simulation.reading.steps import (
     arg,
     dot,
     find_one,
+    find_reference,
     name_for,
     name_for_many,
     text,
@@ -39,22 +40,19 @@ def read_listing(reading: Reading) -> Drafted | None:
 
 
 def _from_collection(reading: Reading, collection: Collection) -> Drafted:
-    steps, found, asked = _narrowed(reading, collection)
+    steps, found, asked = gathered(reading, collection)
     return _answered(reading, collection, steps, found, asked)
 
 
-def gathered(reading: Reading, collection: Collection) -> tuple[list[Step], str, tuple[str, ...]]:
-    """Steps that gather what is asked for of a collection, what it is then called, and what was not read."""
-    steps, found, asked = _narrowed(reading, collection)
-    return steps, found, _ignored(asked)
-
-
-def _narrowed(reading: Reading, collection: Collection) -> tuple[list[Step], str, Narrowing]:
+def gathered(reading: Reading, collection: Collection) -> tuple[list[Step], str, Narrowing]:
+    """Steps that gather what is asked for of a collection, what it is then called, and what was asked."""
     # In a `find` of many the name stands for the candidate, then for the list: the plural reads well as both.
     each = many_of(collection) if collection.form == "table" else noun_of(collection)
     asked = _asked(reading, collection, each, reading.arguments)
     known = _required_owners(reading, collection)
-    steps, found = _found(collection, each, [*asked.conditions, *_of_current_user(reading, collection, each)])
+    own = _of_current_user(reading, collection, each)
+    steps, found = _found(collection, each, [*asked.conditions, *own])
+    asked = replace(asked, assumed=(*asked.assumed, *only_those(own)))
     return [*known, *_session(reading, collection, each, steps), *steps], found, asked
 
 
@@ -63,7 +61,8 @@ def _asked(reading: Reading, collection: Collection, each: str, arguments: Seque
     said = (tokens(reading.tool.name), tokens(reading.said.summary))
     asked = narrowing(each, collection, arguments, said)
     paths = [path for one in arguments if (path := field_for(one, collection)) is not None]
-    return replace(asked, conditions=(*restrictions(reading, collection, each, paths), *asked.conditions))
+    such = restrictions(reading, collection, each, paths)
+    return replace(asked, conditions=(*such, *asked.conditions), assumed=(*only_those(such), *asked.assumed))
 
 
 def many_of(collection: Collection) -> str:
@@ -146,7 +145,6 @@ def _arranged(many: str, asked: Narrowing, collection: Collection) -> list[Step]
 def _answered(
     reading: Reading, collection: Collection, steps: list[Step], many: str, asked: Narrowing
 ) -> Drafted:
-    notes = _ignored(asked)
     shaped = collection
     if asked.picked is not None:
         inner = collection.fields[asked.picked[0]].parts
@@ -155,14 +153,8 @@ def _answered(
         )
     return Drafted(
         steps=(*steps, *_arranged(many, asked, collection), {"return": _list_reply(reading, shaped, many)}),
-        notes=notes,
-        confidence=0.9 if not notes else 0.6,
-    )
-
-
-def _ignored(asked: Narrowing) -> tuple[str, ...]:
-    return tuple(
-        f"argument `{name}` does not narrow the search: no field answers to it" for name in asked.ignored
+        notes=asked.notes(),
+        confidence=0.9 if not asked.ignored else 0.6,
     )
 
 
@@ -216,7 +208,7 @@ def _required_owners(reading: Reading, collection: Collection) -> list[Step]:
             owner = subject_of(reading.name, [argument], reading.known, reading.service)
             if owner is not None and owner.collection.form == "table" and owner.collection != collection:
                 noun = name_for(noun_of(owner.collection), avoid=(noun_of(collection),))
-                steps.append(find_one(noun, owner.collection.entity_type, arg(argument.name)))
+                steps.append(find_reference(noun, owner.collection.entity_type, arg(argument.name)))
     return steps
 
 

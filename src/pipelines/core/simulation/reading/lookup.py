@@ -10,8 +10,8 @@ from pipelines.core.simulation.domain.shapes import Collection, Field, Singleton
 from pipelines.core.simulation.domain.tool_names import without_generic
 from pipelines.core.simulation.reading.asked import asked_collection
 from pipelines.core.simulation.reading.differences import differences
-from pipelines.core.simulation.reading.filters import condition_of, field_for
-from pipelines.core.simulation.reading.records import noun_of, ownership, source_of, subject
+from pipelines.core.simulation.reading.filters import condition_of, field_for, only_those
+from pipelines.core.simulation.reading.records import noun_of, ownership, source_of
 from pipelines.core.simulation.reading.replies import Source, find_path, properties_of, reply
 from pipelines.core.simulation.reading.restrictions import restrictions
 from pipelines.core.simulation.reading.steps import (
@@ -49,7 +49,7 @@ def read_lookup(reading: Reading) -> Drafted | None:
 
 
 def _by_id(reading: Reading) -> Drafted | None:
-    found = subject(reading)
+    found = reading.subject
     if found is None or _only_narrows(reading, found.id_argument):
         return None
     if _is_only_spoken_of(found.collection):
@@ -109,7 +109,7 @@ def _by_whoever_has_it(reading: Reading, asked: Subject) -> Drafted:
 
 def _through_link(reading: Reading) -> Drafted | None:
     """`guardian_contact(student_id)`: of the student only the guardian is asked for, whom it names."""
-    found, wanted = subject(reading), reading.collection
+    found, wanted = reading.subject, reading.collection
     if found is None or wanted is None or wanted.form != "table" or found.collection.form != "table":
         return None
     same = wanted.entity_type == found.collection.entity_type
@@ -132,7 +132,7 @@ def _through_link(reading: Reading) -> Drafted | None:
 
 def _of_what_is_picked(reading: Reading) -> Drafted | None:
     """`lease_by_unit(unit_id)`, `current_trip(rider_id)`: the one record that refers to what the id picks."""
-    found, wanted = subject(reading), reading.collection
+    found, wanted = reading.subject, reading.collection
     if found is None or wanted is None or wanted.is_empty or not found.id_argument.is_required:
         return None
     if reading.name.op == "check" or reading.asks_whether():
@@ -146,12 +146,12 @@ def _of_what_is_picked(reading: Reading) -> Drafted | None:
         return None
     noun = name_for(noun_of(wanted), avoid=(picked.noun,))
     refers = f"same_id({dot(noun, *links[0].path)}, {arg(found.id_argument.name)})"
-    where = " and ".join((refers, *restrictions(reading, wanted, noun, [links[0].path])))
+    such = restrictions(reading, wanted, noun, [links[0].path])
+    where = " and ".join((refers, *such))
     other: Step = {"find": {"as": noun, "in": wanted.entity_type, "where": where, "else": not_found(noun)}}
     bound = Bound(steps=(), id=f"id_of({noun})", noun=noun, collection=wanted, holder=noun)
-    return Drafted(
-        steps=(*picked.steps, other, {"return": _found_reply(reading, wanted, bound.noun)}), confidence=0.8
-    )
+    steps = (*picked.steps, other, {"return": _found_reply(reading, wanted, bound.noun)})
+    return Drafted(steps=steps, notes=only_those(such), confidence=0.8)
 
 
 def _covers_more(reading: Reading, one: Collection, other: Collection) -> bool:
@@ -211,7 +211,7 @@ def _by_any_id(reading: Reading) -> Drafted | None:
     """`get_details_by_id(id)`: nothing says of what, so every table is asked."""
     given = [one for one in reading.arguments if one.id_noun == () and one.is_required]
     tables = [table for table in reading.known.tables.values() if not table.is_empty]
-    about = subject(reading)
+    about = reading.subject
     if len(given) != 1 or not tables or (about is not None and not _is_only_spoken_of(about.collection)):
         return None
     id = arg(given[0].name)
@@ -225,7 +225,8 @@ def _by_any_id(reading: Reading) -> Drafted | None:
         require("found != null", failure),
         {"return": "found"},
     )
-    return Drafted(steps=steps, confidence=0.7)
+    note = f"nothing says of what `{given[0].name}` is the id: whatever has it is answered"
+    return Drafted(steps=steps, notes=(note,), confidence=0.7)
 
 
 def _by_fields(reading: Reading) -> Drafted | None:
@@ -280,10 +281,15 @@ def _by_only_argument(reading: Reading) -> Drafted | None:
         return None  # `convert_grade(percentage)`: nothing of the kind is kept
     if collection.of_records:
         bound = bind(collection, arg(required[0].name), noun_of(collection))
-        return Drafted(steps=(*bound.steps, {"return": _record_reply(reading, bound)}), confidence=0.7)
+        steps = (*bound.steps, {"return": _record_reply(reading, bound)})
+        return Drafted(steps=steps, notes=(taken_for_id(required[0], bound.noun),), confidence=0.7)
     if collection.form == "map" and collection.owner is not None:
         return _in_value_map(reading, collection, required[0])
     return None
+
+
+def taken_for_id(argument: Argument, noun: str) -> str:
+    return f"`{argument.name}` is taken for the id of {article(noun).lower()} {noun}, though not called so"
 
 
 def _in_value_map(reading: Reading, collection: Collection, argument: Argument) -> Drafted:
@@ -351,7 +357,7 @@ def read_outside(reading: Reading) -> Drafted | None:
 
     An id of something that the world has is still not found.
     """
-    about = subject(reading)
+    about = reading.subject
     if about is not None and not _is_only_spoken_of(about.collection):
         return None
     if not reading.output:

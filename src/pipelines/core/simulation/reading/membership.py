@@ -13,6 +13,7 @@ from pipelines.core.simulation.reading.steps import (
     arg,
     dot,
     find_one,
+    find_reference,
     name_for,
     not_found,
     require,
@@ -93,7 +94,7 @@ def _known(reading: Reading, value: Argument) -> list[Step]:
     table = best_collection(words, reading.known, reading.service) if words else None
     if table is None or table.form != "table" or table.is_empty:
         return []
-    return [find_one(noun_of(table), table.entity_type, arg(value.name))]
+    return [find_reference(noun_of(table), table.entity_type, arg(value.name))]
 
 
 def _change(verb: str, held: str, value: Argument, reading: Reading, kept: Collection) -> list[Step]:

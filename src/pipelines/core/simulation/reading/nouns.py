@@ -6,25 +6,23 @@ Over an empty ledger tools still agree with each other: what create_task adds, g
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from pipelines.core.english.verbs import MADE_BY
 from pipelines.core.english.words import is_plural, joined, singular, singulars, tokens
-from pipelines.core.simulation.domain.arguments import ToolLike, arguments_of
-from pipelines.core.simulation.domain.shapes import Collection, Field, Survey
-from pipelines.core.simulation.domain.surroundings import surroundings_of
-from pipelines.core.simulation.domain.tool_names import ToolName, read_tool_name
-from pipelines.core.simulation.domain.verbs import MADE_BY
+from pipelines.core.simulation.domain.shapes import Collection, Field, Survey, empty_table
+from pipelines.core.simulation.domain.tool_facts import ToolFacts
+from pipelines.core.simulation.domain.tool_names import ToolName
 from pipelines.core.simulation.reading.targets import best_collection, named_thing
 
 
-def with_spoken_nouns(known: Survey, tools: Sequence[ToolLike]) -> Survey:
+def with_spoken_nouns(known: Survey) -> Survey:
     """The survey with an empty table for each noun that the tools treat as a thing of its own."""
     if known.is_closed:
         return known
-    around = surroundings_of(tools)
-    names = [(tool, read_tool_name(tool.name, tool.description or "", around)) for tool in tools]
-    known = _with_promoted(known, [name for _, name in names])
-    things = dict.fromkeys(thing for tool, name in names for thing in _things(tool, name, known))
+    tools = tuple(known.tools.values())
+    known = _with_promoted(known, [tool.name for tool in tools])
+    things = dict.fromkeys(thing for tool in tools for thing in _things(tool, known))
     kinds = dict.fromkeys(type_named(thing, list(things)) for thing in things)
-    added = {kind: _table(kind, names) for kind in kinds if kind not in known.tables}
+    added = {kind: _table(kind, tools) for kind in kinds if kind not in known.tables}
     return replace(known, tables={**known.tables, **added}, collections=(*known.collections, *added.values()))
 
 
@@ -56,7 +54,8 @@ def _promoted(empty: Collection, owner: str) -> Collection:
     )
 
 
-def _things(tool: ToolLike, name: ToolName, known: Survey) -> Iterator[tuple[str, ...]]:
+def _things(tool: ToolFacts, known: Survey) -> Iterator[tuple[str, ...]]:
+    name = tool.name
     thing = singulars(named_thing(name))
     made = MADE_BY.get(name.verb)
     makes_known = made is not None and best_collection((made,), known) is not None
@@ -69,7 +68,7 @@ def _things(tool: ToolLike, name: ToolName, known: Survey) -> Iterator[tuple[str
         thing = ()
     owns_id = any(
         one.id_noun is not None and one.is_scalar and singulars(one.id_noun)[-1:] in ((), thing[-1:])
-        for one in arguments_of(tool)
+        for one in tool.arguments
     )
     # What is only listed, and made by nobody, is one of the types that are there, under another name.
     lists = known.is_empty and bool(name.nouns) and is_plural(name.nouns[-1])
@@ -96,23 +95,15 @@ def type_named(thing: tuple[str, ...], things: Sequence[tuple[str, ...]]) -> str
     return thing[-1] if len(same_head) > 1 else "_".join((*thing[:-1], singular(thing[-1])))
 
 
-def _table(kind: str, names: Sequence[tuple[ToolLike, ToolName]]) -> Collection:
+def _table(kind: str, tools: Sequence[ToolFacts]) -> Collection:
     head = tokens(kind)[-1]
     fields: dict[str, Field] = {}
-    for tool, name in names:
-        if name.op in ("create", "notify", "update") and singulars(named_thing(name))[-1:] == (head,):
-            for one in arguments_of(tool):
+    for tool in tools:
+        makes = tool.name.op in ("create", "notify", "update")
+        if makes and singulars(named_thing(tool.name))[-1:] == (head,):
+            for one in tool.arguments:
                 if one.id_noun is None or singulars(one.id_noun)[-1:] not in ((), (head,)):
                     fields[one.name] = Field(name=one.name, kinds=frozenset({one.kind}), values=one.values)
-    if any(name.op == "transition" and head in singulars(name.nouns) for _, name in names):
+    if any(one.name.op == "transition" and head in singulars(one.name.nouns) for one in tools):
         fields.setdefault("status", Field(name="status", kinds=frozenset({"text"})))
-    return Collection(
-        entity_type=kind,
-        owner=None,
-        path=(),
-        form="table",
-        of_records=True,
-        fields=fields,
-        id_field=None,
-        is_empty=True,
-    )
+    return empty_table(kind, fields)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from pipelines.core.english.verbs import DONE_TO_OTHERS
 from pipelines.core.english.words import singular, singulars, tokens
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.shapes import Collection
@@ -13,22 +14,18 @@ from pipelines.core.simulation.reading.steps import (
     arg,
     bind,
     dot,
-    find_one,
+    find_reference,
     name_for,
     not_found,
     require,
 )
-from pipelines.core.simulation.reading.targets import CONTAINER_WORDS, Subject, subject_of
+from pipelines.core.simulation.reading.targets import CONTAINER_WORDS, subject_of
 from pipelines.core.simulation.reading.tool_reading import Reading
-
-
-def subject(reading: Reading) -> Subject | None:
-    return subject_of(reading.name, reading.arguments, reading.known, reading.service)
 
 
 def record_of(reading: Reading) -> Bound | None:
     """The record that a tool's id argument picks."""
-    found = subject(reading)
+    found = reading.subject
     if found is None:
         return None
     return bind(found.collection, arg(found.id_argument.name), noun_of(found.collection))
@@ -36,7 +33,7 @@ def record_of(reading: Reading) -> Bound | None:
 
 def others_of(reading: Reading) -> list[Argument]:
     """The arguments beside the one that picks the record."""
-    found = subject(reading)
+    found = reading.subject
     return [one for one in reading.arguments if found is None or one is not found.id_argument]
 
 
@@ -71,6 +68,11 @@ def ownership(bound: Bound, others: Sequence[Argument], reading: Reading) -> lis
             steps += _there(reading, argument, bound)
             continue
         if path is not None and not bound.collection.fields[path[0]].keeps:
+            if (
+                reading.name.verb in DONE_TO_OTHERS
+            ):  # like_post(post_id, user_id): whose post it is matters not
+                steps += _there(reading, argument, bound)
+                continue
             owned = f"same_id({dot(bound.noun, *path)}, {arg(argument.name)})"
             steps.append(require(owned, not_found(bound.noun, bound.id)))
         else:
@@ -83,7 +85,7 @@ def _there(reading: Reading, argument: Argument, bound: Bound) -> list[Step]:
     if other is None or other.collection.form != "table" or other.collection.is_empty:
         return []
     noun = name_for(noun_of(other.collection), avoid=(bound.noun,))
-    return [find_one(noun, other.collection.entity_type, arg(argument.name))]
+    return [find_reference(noun, other.collection.entity_type, arg(argument.name))]
 
 
 def _held_by(bound: Bound, argument: Argument, reading: Reading) -> list[Step]:
@@ -92,7 +94,7 @@ def _held_by(bound: Bound, argument: Argument, reading: Reading) -> list[Step]:
     if owner is None or owner.collection.form != "table" or owner.collection == bound.collection:
         return []
     noun = noun_of(owner.collection)
-    steps = [find_one(noun, owner.collection.entity_type, arg(argument.name))]
+    steps = [find_reference(noun, owner.collection.entity_type, arg(argument.name))]
     listed = listing_field(owner.collection, bound.noun)
     if listed is not None:
         steps.append(require(f"{bound.id} in {dot(noun, listed)}", not_found(bound.noun, bound.id)))

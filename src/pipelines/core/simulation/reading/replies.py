@@ -28,7 +28,6 @@ class Source:
     is_list: bool = False
     element: str = "each"  # the name of an element, inside a list
     extra: Mapping[str, str] = field(default_factory=dict)  # further values by name, as expressions
-    message: str | None = None  # what a property called message says
     own_names: frozenset[str] = frozenset()  # what such a record is called, for properties that are its id
     id_is_number: bool = False  # the id is a whole number written as text
     invents_all: bool = False  # nothing of it is in the world: optional properties are invented, too
@@ -122,8 +121,6 @@ def _property(name: str, schema: JsonObject, source: Source, arguments: Sequence
         return _converted(arg(given.name), schema, frozenset((given.kind,)), ())
     if words[-1] in _DONE_WORDS and _type(schema) in ("boolean", ""):
         return True
-    if words[-1] in ("message", "detail", "note") and source.message:
-        return source.message
     return _stated(schema)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from pipelines.core.english.polarity import NOBODY, is_denied, without_denial
+from pipelines.core.english.states import ACTIVE, CURRENT, GOING_ON, LATE, OVER, UNTAKEN
 from pipelines.core.english.stems import stem
 from pipelines.core.english.words import is_plural, joined, singular, tokens, word_set
 from pipelines.core.simulation.domain.roles import field_at, states_of, status_path, valued_fields
@@ -20,20 +21,7 @@ from pipelines.core.simulation.reading.tool_reading import Reading
 
 Path = tuple[str, ...]
 
-# What is not over yet, and what is: of records whose own words for it are others.
-_GOING_ON = word_set(
-    "open pending outstanding unresolved unfinished upcoming waiting awaiting undecided todo"
-)
-_CURRENT = word_set("current active ongoing live running now")
-_ACTIVE_STATES = ("active", "ongoing", "in_progress", "running", "open", "current", "started")
-OVER = word_set(
-    "cancelled canceled closed completed complete delivered refunded returned resolved rejected approved "
-    "declined denied expired void voided archived terminated executed filled done finished settled paid "
-    "ended failed accepted"
-)
-_UNTAKEN = word_set("orphan orphaned unattached unassigned unclaimed free vacant idle unowned")
 _ASIDE = word_set("is has was can be are on to for of the a an new")  # of a switch's name, what says little
-_LATE = word_set("overdue late past")
 # "assigned to an agent", "placed with an address": by what follows, said of what the list is of.
 _OF_SCOPE = word_set("to by with from at in on")
 _DETERMINERS = word_set("a an the this that given one")
@@ -168,15 +156,15 @@ def _in_general(
     """Words that say no field or value of the records, but what is so of such records anywhere."""
     words = {word for phrase in said for word in phrase}
     links = [link.path for link in collection.links if _may_be_null(field_at(collection.fields, link.path))]
-    if words & (_UNTAKEN | NOBODY) and len(links) == 1 and links[0] not in taken:
+    if words & (UNTAKEN | NOBODY) and len(links) == 1 and links[0] not in taken:
         yield f"{dot(each, *links[0])} == null"
-    elif {*said[0]} & _LATE:
+    elif {*said[0]} & LATE:
         yield from _overdue(collection, each)
-    elif {*said[0]} & _GOING_ON:
+    elif {*said[0]} & GOING_ON:
         yield from _not_over(collection, each, taken)
-    elif words & _CURRENT and not reading.wants_many():
+    elif words & CURRENT and not reading.wants_many():
         status = status_path(collection.fields)
-        known = [one for one in states_of(collection.fields, status) if one.lower() in _ACTIVE_STATES]
+        known = [one for one in states_of(collection.fields, status) if one.lower() in ACTIVE]
         if status is not None and known:
             yield f"{dot(each, *status)} in {text([*known])}"
 

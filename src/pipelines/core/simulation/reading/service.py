@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from pipelines.core.english.inflection import participle
+from pipelines.core.english.states import SWITCHES_OFF
 from pipelines.core.english.words import joined, singulars, tokens, word_set
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import Argument
@@ -14,7 +15,6 @@ from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.transition import allowed_values
 
 _OF_STATE = word_set("status state mode level setting position")
-_OFF = word_set("disable deactivate stop unlock close disconnect turn_off")
 
 
 def read_service_change(reading: Reading) -> Drafted | None:
@@ -92,7 +92,7 @@ def _switched(reading: Reading, service: Singleton, holder: str) -> dict[str, Js
     if "boolean" in field.kinds and reading.name.verb == "toggle":
         return {place: f"not {place}"}
     if "boolean" in field.kinds:
-        return {place: reading.name.verb not in _OFF}
+        return {place: reading.name.verb not in SWITCHES_OFF | {"unlock"}}
     if "text" in field.kinds and tokens(path[0])[-1] in _OF_STATE:
         known = tuple(value for value in field.values if isinstance(value, str))
         return {place: text(in_style(participle(reading.name.verb), known))}

@@ -35,6 +35,7 @@ def of_each(reading: Reading, one_by_one: Callable[[Reading], Drafted | None]) -
     return Drafted(
         steps=({"for": _EACH, "in": arg(many[0].name), "do": body}, {"return": answer}),
         notes=found.notes,
+        remarks=found.remarks,
         confidence=found.confidence,
     )
 

@@ -7,8 +7,8 @@ from pipelines.core.english.words import joined, tokens, word_set
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.clauses import claim_of
-from pipelines.core.simulation.domain.roles import field_at, states_of
-from pipelines.core.simulation.reading.effects import Change, agrees, evident_change
+from pipelines.core.simulation.domain.roles import field_at, states_of, valued_fields
+from pipelines.core.simulation.reading.effects import Change, agrees, evident_change, marked_as
 from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.records import others_of, ownership, record_of
 from pipelines.core.simulation.reading.states import status_of
@@ -24,12 +24,9 @@ from pipelines.core.simulation.reading.steps import (
     word,
 )
 from pipelines.core.simulation.reading.tool_reading import Reading
-from pipelines.core.simulation.reading.writing import change_reply
+from pipelines.core.simulation.reading.writing import change_notes, change_reply, coupled
 
 _LETS_GO = word_set("detach release unassign free vacate unlink discharge evict clear unclaim disconnect")
-_TAKES_UP = word_set(
-    "assign attach admit put place allocate check_in rent lend book reserve occupy mount give"
-)
 _DECISIONS = word_set("decision outcome verdict result state status")
 
 
@@ -44,10 +41,11 @@ def read_evident(reading: Reading) -> Drafted | None:
         return None
     change = evident_change(reading, bound.collection)
     if change is None:
-        return _let_go(reading, bound)
+        marked = marked_as(reading, bound.collection)
+        return stated(reading, bound, marked) if marked is not None else _let_go(reading, bound)
     # Where it is not clear that anything is done at all, name and description have to say the same.
     said = claim_of(reading.tool.description)
-    is_told = said.kind == "reads" and said.verb != "give"  # "Gives a captain VIP standing"
+    is_told = said.kind in ("reads", "names") and said.verb != "give"  # "Gives a captain VIP standing"
     if reading.name.op is None and (is_told or not (change.by_name and agrees(reading, change))):
         return None
     return stated(reading, bound, change)
@@ -73,7 +71,11 @@ def stated(reading: Reading, bound: Bound, change: Change) -> Drafted:
         {"set": coupled(bound, changes)},
         {"return": change_reply(reading, bound, changed=change.path)},
     ]
-    return Drafted(steps=tuple(steps), notes=coupling_notes(bound, changes), confidence=0.8)
+    notes = change_notes(reading, bound, changes)
+    seen = [value for path, value in valued_fields(bound.collection.fields) if path == change.path]
+    if isinstance(change.value, str) and change.value not in seen:
+        notes = (f"no record is {change.value} yet: the state is that of name and description", *notes)
+    return Drafted(steps=tuple(steps), notes=notes, confidence=0.8)
 
 
 def read_decided(reading: Reading) -> Drafted | None:
@@ -98,7 +100,8 @@ def read_decided(reading: Reading) -> Drafted | None:
             {"set": {dot(bound.noun, *path): arg(one.name)}},
             {"return": change_reply(reading, bound, changed=path)},
         )
-        return Drafted(steps=steps, confidence=0.8)
+        note = f"`{one.name}` becomes the state of the record, as it is given"
+        return Drafted(steps=steps, notes=(note,), confidence=0.8)
     return None
 
 
@@ -116,48 +119,13 @@ def _let_go(reading: Reading, bound: Bound) -> Drafted | None:
         {"set": coupled(bound, {place: None})},
         {"return": change_reply(reading, bound, changed=links[0])},
     )
-    return Drafted(steps=steps, notes=coupling_notes(bound, {place: None}), confidence=0.8)
+    note = f"`{place}` is what `{reading.name.verb}` lets go: nothing else of such records may be blank"
+    return Drafted(steps=steps, notes=(note, *change_notes(reading, bound, {place: None})), confidence=0.8)
 
 
 def _may_be_null(fields: object, path: tuple[str, ...]) -> bool:
     found = field_at(fields, path)  # type: ignore[arg-type]
     return found is not None and "null" in found.kinds
-
-
-def coupled(bound: Bound, changes: dict[str, Json]) -> dict[str, Json]:
-    """What always goes together in the seeded records does so after a change: a cage without a patient is
-    free, one with a patient occupied."""
-    added = dict(changes)
-    for one in bound.collection.couplings:
-        link, status = dot(bound.noun, one.link), dot(bound.noun, one.status)
-        if link in changes and status not in changes:
-            added[status] = text(one.when_null if changes[link] is None else one.when_set)
-        elif link not in changes and changes.get(status) == text(one.when_null):
-            added[link] = None
-    return added
-
-
-def occupied(reading: Reading, bound: Bound, changes: dict[str, Json]) -> list[Step]:
-    """What has a state of its own for being taken is taken once: `admit(patient_id, cage_id)`."""
-    steps: list[Step] = []
-    for one in bound.collection.couplings:
-        link = dot(bound.noun, one.link)
-        if changes.get(link) is not None and reading.name.verb in _TAKES_UP:
-            taken = refusal(
-                f"already_{word(one.when_set)}", f"The {bound.noun.replace('_', ' ')} is {one.when_set}"
-            )
-            steps.append(require(f"{link} == null", taken))
-    return steps
-
-
-def coupling_notes(bound: Bound, changes: dict[str, Json]) -> tuple[str, ...]:
-    """That a second field changes was read from the records alone."""
-    added = coupled(bound, changes).keys() - changes.keys()
-    return tuple(
-        f"`{one.status}` and `{one.link}` go together in all records: a change of one changes the other"
-        for one in bound.collection.couplings
-        if {dot(bound.noun, one.link), dot(bound.noun, one.status)} & added
-    )
 
 
 def kept_by(reading: Reading, bound: Bound, argument: Argument, others: Sequence[Argument]) -> str | None:

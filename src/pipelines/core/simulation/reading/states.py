@@ -3,77 +3,27 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from pipelines.core.english.inflection import participle
+from pipelines.core.english.inflection import action_nouns, participle
+from pipelines.core.english.states import (
+    BACK_TO_WORK,
+    FINAL,
+    INITIAL,
+    LEADS_TO,
+    PAUSES,
+    STOPPED_BY_FINAL,
+    SWITCHES,
+    SWITCHES_OFF,
+)
 from pipelines.core.english.words import article, joined, singular, tokens, word_set
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.roles import states_of, status_path, valued_fields
 from pipelines.core.simulation.domain.shapes import Collection, Field
-from pipelines.core.simulation.domain.tool_names import read_tool_name
-from pipelines.core.simulation.domain.verbs import NOUN_OF_VERB
+from pipelines.core.simulation.reading.descriptions import read_description
 from pipelines.core.simulation.reading.steps import Step, dot, refusal, require, text, word
 from pipelines.core.simulation.reading.tool_reading import Reading
 
 # "The booking becomes checked_in.", "Puts a frozen membership back to active."
 _LEADS = re.compile(r"\b(?:to|as|becomes?)\s+(?:the\s+|an?\s+)?['\"]?(\w+)", re.IGNORECASE)
-# Where a verb leads when its own participle is not a state the world knows.
-_LEADS_TO = {
-    "reopen": ("open", "reopened"),
-    "resume": ("active", "resumed", "running"),
-    "activate": ("active", "activated"),
-    "reactivate": ("active",),
-    "deactivate": ("inactive", "deactivated"),
-    "enable": ("enabled", "active", "running", "on"),
-    "disable": ("disabled", "inactive", "stopped", "off"),
-    "start": ("in_progress", "started", "running", "active"),
-    "begin": ("in_progress", "started"),
-    "finish": ("completed", "finished", "done"),
-    "complete": ("completed", "complete", "done"),
-    "end": ("ended", "completed", "closed"),
-    "stop": ("stopped", "inactive"),
-    "halt": ("halted", "stopped", "inactive"),
-    "hold": ("on_hold", "held"),
-    "unblock": ("active", "unblocked"),
-    "unlock": ("active", "unlocked"),
-    "unfreeze": ("active",),
-    "restore": ("active", "restored"),
-    "terminate": ("terminated", "inactive"),
-    "check_in": ("checked_in",),
-    "check_out": ("checked_out",),
-    "borrow": ("borrowed", "checked_out", "on_loan"),
-    "decline": ("declined", "rejected"),
-    "deny": ("denied", "rejected"),
-    "settle": ("settled", "paid"),
-    "fulfil": ("fulfilled",),
-}
-# Verbs that undo a pause: back to whatever state the world's records work in.
-_BACK_TO_WORK = word_set(
-    "resume activate reactivate unblock unlock unfreeze unsuspend restore reopen reinstate"
-)
-# A record in one of these states is past being changed by most verbs.
-_FINAL = word_set(
-    "cancelled canceled closed completed complete delivered refunded returned resolved rejected "
-    "declined denied expired void voided archived terminated executed filled done finished settled"
-)
-# Verbs that such a state stands against; others (reopen, refund, archive) are about just those states.
-_STOPPED_BY_FINAL = word_set(
-    "cancel approve reject decline deny ship dispatch confirm start pause hold suspend"
-)
-_INITIAL = (
-    "open",
-    "pending",
-    "new",
-    "active",
-    "created",
-    "scheduled",
-    "confirmed",
-    "booked",
-    "requested",
-    "submitted",
-    "queued",
-    "draft",
-    "todo",
-    "placed",
-)
 
 
 def status_of(reading: Reading, collection: Collection) -> tuple[str, ...] | None:
@@ -88,7 +38,7 @@ def known_states(reading: Reading, collection: Collection) -> tuple[str, ...]:
 def initial_state(reading: Reading, collection: Collection) -> str:
     """What a new record's status is: a first state the world knows, else "open" in the world's spelling."""
     known = known_states(reading, collection)
-    first = next((found for state in _INITIAL if (found := _same_state(state, known))), None)
+    first = next((found for state in INITIAL if (found := _same_state(state, known))), None)
     return first or in_style("open", known or reading.known.states)
 
 
@@ -103,10 +53,10 @@ def target_state(reading: Reading, collection: Collection) -> str:
     )
     if told is not None:
         return told
-    options = (*_LEADS_TO.get(reading.name.verb, ()), participle(reading.name.verb))
+    options = (*LEADS_TO.get(reading.name.verb, ()), participle(reading.name.verb))
     found = next((found for state in options if (found := _same_state(state, known))), None)
-    if found is None and reading.name.verb in _BACK_TO_WORK:
-        found = next((first for state in _INITIAL if (first := _same_state(state, known))), None)
+    if found is None and reading.name.verb in BACK_TO_WORK:
+        found = next((first for state in INITIAL if (first := _same_state(state, known))), None)
     return found or in_style(options[0], known or reading.known.states)
 
 
@@ -124,22 +74,16 @@ def told_state(reading: Reading) -> str | None:
 
 def _as_sisters_say(reading: Reading) -> str | None:
     """`return_goods` leads to 'return requested': then `repair_goods` to 'repair requested'."""
-    for tool in reading.tools:
-        other = read_tool_name(tool.name, tool.description or "")
-        if tool.name == reading.tool.name or other.verb == reading.name.verb:
+    for tool in reading.known.tools.values():
+        other = tool.name
+        if tool.tool.name == reading.tool.name or other.verb == reading.name.verb:
             continue
         if not set(other.nouns) & set(reading.name.nouns) or len(other.nouns) != len(reading.name.nouns):
             continue
-        from_description = _becomes(tool.description or "")
+        from_description = read_description(tool.tool.description).becomes
         if from_description and re.search(rf"\b{re.escape(other.verb)}\b", from_description):
             return re.sub(rf"\b{re.escape(other.verb)}\b", reading.name.verb, from_description)
     return None
-
-
-def _becomes(description: str) -> str | None:
-    from pipelines.core.simulation.reading.descriptions import read_description
-
-    return read_description(description).becomes
 
 
 def in_style(state: str, known: Sequence[str]) -> str:
@@ -200,8 +144,8 @@ def state_conditions(reading: Reading, collection: Collection, noun: str, target
 def _forbidden(reading: Reading, collection: Collection, target: Json) -> tuple[str, ...]:
     known = known_states(reading, collection)
     told = [_same_state(state, known) or state for state in reading.said.forbidden_states]
-    if reading.name.verb in _STOPPED_BY_FINAL:
-        told += [state for state in known if joined(tokens(state)) in {joined((one,)) for one in _FINAL}]
+    if reading.name.verb in STOPPED_BY_FINAL:
+        told += [state for state in known if joined(tokens(state)) in FINAL]
     return tuple(dict.fromkeys(state for state in told if state != target))
 
 
@@ -223,8 +167,8 @@ def switch_field(reading: Reading, collection: Collection) -> tuple[str, bool | 
             rest = [each for each in words if each not in done]
             if len(rest) < len(words) and all(singular(each) in nouns for each in rest):
                 return name, value
-        if verb in _SWITCHES and [singular(each) for each in words] == nouns[-len(words) :]:
-            return name, verb not in _SWITCHES_OFF
+        if verb in SWITCHES and [singular(each) for each in words] == nouns[-len(words) :]:
+            return name, verb not in SWITCHES_OFF
     return None
 
 
@@ -246,26 +190,21 @@ def _switched_to(verb: str) -> Iterator[tuple[frozenset[str], bool]]:
         base = verb.removeprefix(prefix)
         if base != verb and len(base) > 2:
             yield frozenset((base, participle(base))), False
-    if verb in _SWITCHES:
-        yield word_set("enabled active activated on running"), verb not in _SWITCHES_OFF
-    if verb in _PAUSES:
+    if verb in SWITCHES:
+        yield word_set("enabled active activated on running"), verb not in SWITCHES_OFF
+    if verb in PAUSES:
         yield word_set("active enabled"), False
-    if verb in _BACK_TO_WORK:
+    if verb in BACK_TO_WORK:
         yield word_set("active enabled"), True
-        yield frozenset(participle(each) for each in _PAUSES), False
+        yield frozenset(participle(each) for each in PAUSES), False
 
 
 def paused_fields(fields: Mapping[str, Field]) -> list[str]:
     """suspension_start_date, blocked_at: what a record keeps of a pause, to be cleared when it is over."""
-    heads = {word for verb in _PAUSES for word in (participle(verb), NOUN_OF_VERB.get(verb, verb))}
+    heads = {word for verb in PAUSES for word in (participle(verb), *action_nouns(verb))}
     ends = ("at", "date", "on", "time", "reason", "by")
     return [name for name in fields if tokens(name)[0] in heads and tokens(name)[-1] in ends]
 
 
 def goes_on(verb: str) -> bool:
-    return verb in _BACK_TO_WORK
-
-
-_PAUSES = word_set("suspend pause block lock freeze hold deactivate disable")
-_SWITCHES_OFF = word_set("disable deactivate stop close disconnect")
-_SWITCHES = word_set("enable disable activate deactivate start stop")
+    return verb in BACK_TO_WORK

@@ -9,6 +9,7 @@ from pipelines.core.english.words import singular, tokens
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.simulation.domain.shapes import Collection
 from pipelines.core.simulation.functions import FUNCTIONS
+from pipelines.core.simulation.guessed_refusals import REFERENCE
 
 Step = JsonObject
 _TAKEN = frozenset(("args", "now", "today", "null", "true", "false"))
@@ -16,10 +17,11 @@ _TAKEN = frozenset(("args", "now", "today", "null", "true", "false"))
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Drafted:
-    """A plan as read: its steps, what was not understood, and how sure the reading is (0 to 1)."""
+    """A plan as read: its steps, what it takes for granted, and how sure the reading is (0 to 1)."""
 
     steps: tuple[Step, ...]
     notes: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()  # where it keeps what the caller gives: told of the plan, not of each run
     confidence: float = 0.8
 
 
@@ -50,10 +52,6 @@ def dot(base: str, *names: str) -> str:
         )
         base = f"{base}.{name}" if plain else f"{base}[{name!r}]"
     return base
-
-
-def at(base: str, key: str) -> str:
-    return f"{base}[{key}]"
 
 
 def text(value: Json) -> str:
@@ -94,6 +92,12 @@ def find_one(noun: str, entity_type: str, id: str) -> Step:
     if noun != entity_type and not id.startswith("'"):
         found["else"] = not_found(noun, id) | {"message": f"{noun} {{{id}}} not found"}
     return {"find": found}
+
+
+def find_reference(noun: str, entity_type: str, id: str) -> Step:
+    """Something that an argument refers to. That it has to be there is a guess, and the step says so."""
+    missing = not_found(noun, id) | {"message": f"{noun} {{{id}}} not found"}
+    return {"find": {"as": noun, "in": entity_type, "id": id, "else": missing}, "note": REFERENCE}
 
 
 def not_found(noun: str, given: str | None = None) -> JsonObject:

@@ -47,6 +47,7 @@ class Subject:
     collection: Collection
     id_argument: Argument
     score: float
+    is_taken: bool = False  # no name says that the argument is an id
 
 
 def subject_of(
@@ -88,7 +89,7 @@ def _by_only_argument(
     ]
     if len(open_ones) != 1:
         return None
-    return Subject(collection=collection, id_argument=open_ones[0], score=1.0)
+    return Subject(collection=collection, id_argument=open_ones[0], score=1.0, is_taken=True)
 
 
 def _by_named_argument(
@@ -104,7 +105,7 @@ def _by_named_argument(
             continue
         others = [other for other in needed if other is not one]
         if others and all(find_field(table.fields, other.name) for other in others):
-            return Subject(collection=table, id_argument=one, score=1.0)
+            return Subject(collection=table, id_argument=one, score=1.0, is_taken=True)
     return None
 
 
@@ -158,6 +159,13 @@ def best_collection(
     words: Sequence[str], known: Survey, service: Singleton | None = None
 ) -> Collection | None:
     """The collection these words name; one of the tool's own service before another's."""
+    key = (*words, None, service.entity_type if service is not None else None)
+    if key not in known.named:
+        known.named[key] = _best_collection(words, known, service)
+    return known.named[key]
+
+
+def _best_collection(words: Sequence[str], known: Survey, service: Singleton | None) -> Collection | None:
     for naming in (words, *_contents(words)):
         scored = [(likeness(naming, one) + _of_service(one, service), one) for one in known.collections]
         score, best = max(scored, key=lambda pair: pair[0], default=(0.0, None))

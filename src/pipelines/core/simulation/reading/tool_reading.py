@@ -1,31 +1,36 @@
 """One tool as it is read: its name taken apart, its arguments, its description, and the world around."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from pipelines.core.english.inflection import participle
 from pipelines.core.english.words import is_plural, joined, singular, singulars, tokens, word_set
 from pipelines.core.json_text import Json
-from pipelines.core.simulation.domain.arguments import Argument, ToolLike, arguments_of
+from pipelines.core.simulation.domain.arguments import Argument, ToolLike
 from pipelines.core.simulation.domain.clauses import claim_of
 from pipelines.core.simulation.domain.shapes import Collection, Singleton, Survey
-from pipelines.core.simulation.domain.surroundings import surroundings_of
-from pipelines.core.simulation.domain.tool_names import ToolName, read_tool_name
+from pipelines.core.simulation.domain.tool_facts import facts_of
+from pipelines.core.simulation.domain.tool_names import ToolName, end_of_nouns
 from pipelines.core.simulation.reading.descriptions import Said, content_words, read_description
 from pipelines.core.simulation.reading.replies import wants_list
-from pipelines.core.simulation.reading.targets import best_collection, named_thing, service_of
+from pipelines.core.simulation.reading.targets import (
+    Subject,
+    best_collection,
+    named_thing,
+    service_of,
+    subject_of,
+)
 
 _OF_MANY = word_set(
     "list roster schedule history queue log report feed register timetable agenda calendar directory"
 )
-# Behind the noun, what says which of them: vaccines_due_before, papers_running_low.
-_BEHIND_NOUNS = word_set("due before after since until expiring running low without overdue left now today")
 _OPENINGS = word_set("returns return gets get lists list shows show all every the open active current any")
 _YES_OR_NO = word_set("whether if is are does do can has have")
 _NEVER_PLURAL = word_set("details info information stats statistics status address news")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)  # no slots: what it is about is found once and kept
 class Reading:
     tool: ToolLike
     name: ToolName
@@ -33,22 +38,23 @@ class Reading:
     said: Said
     known: Survey
     service: Singleton | None
-    tools: Sequence[ToolLike]
     credentials: tuple[Argument, ...] = ()  # checked before anything else, and kept out of `arguments`
 
     @property
     def output(self) -> Mapping[str, Json] | None:
         return self.tool.output_schema or None
 
-    def argument(self, *names: str) -> Argument | None:
-        return next((one for one in self.arguments if one.name in names), None)
-
-    @property
+    @cached_property
     def thing(self) -> tuple[str, ...]:
         """The nouns of the tool's name: `get_room_details` → room."""
         return named_thing(self.name)
 
-    @property
+    @cached_property
+    def subject(self) -> Subject | None:
+        """The record that it is about, and the argument that picks it."""
+        return subject_of(self.name, self.arguments, self.known, self.service)
+
+    @cached_property
     def collection(self) -> Collection | None:
         """The collection that the tool's own nouns name."""
         return best_collection(self.thing, self.known, self.service) if self.thing else None
@@ -63,7 +69,7 @@ class Reading:
         if self.picks_own() or self.asks_whether():
             return False
         nouns = self.name.nouns
-        end = next((at for at, word in enumerate(nouns) if word in _BEHIND_NOUNS and at), len(nouns))
+        end = end_of_nouns(nouns)
         plural = bool(nouns) and is_plural(nouns[end - 1]) and nouns[end - 1] not in _NEVER_PLURAL
         if plural or (self.name.op == "search" and not self.name.complement("by")):
             return True
@@ -113,11 +119,10 @@ def _with_outcome(name: ToolName, description: str, known: Survey) -> ToolName:
     return replace(name, op="transition", sureness=0.75)
 
 
-def read_tool(tool: ToolLike, known: Survey, tools: Sequence[ToolLike]) -> Reading:
+def read_tool(tool: ToolLike, known: Survey) -> Reading:
     description = tool.description or ""
-    name = read_tool_name(tool.name, description, surroundings_of(tools))
-    name = _with_outcome(name, description, known)
-    arguments = arguments_of(tool)
+    facts = known.tools.get(tool.name) or facts_of((tool,))[0]
+    name, arguments = _with_outcome(facts.name, description, known), facts.arguments
     # Signing in is about nothing but credentials; elsewhere they only open the door.
     secret = () if name.op == "login" else tuple(one for one in arguments if one.is_credential)
     return Reading(
@@ -128,5 +133,4 @@ def read_tool(tool: ToolLike, known: Survey, tools: Sequence[ToolLike]) -> Readi
         said=read_description(description),
         known=known,
         service=service_of(name, content_words(description), known),
-        tools=tools,
     )

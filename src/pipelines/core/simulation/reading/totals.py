@@ -45,7 +45,7 @@ def read_total(reading: Reading) -> Drafted | None:
     name = _answered_in(reading)
     if reading.output and name is None:
         return None
-    steps, found, notes = gathered(reading, collection)
+    steps, found, asked = gathered(reading, collection)
     value = f"len({found})"
     if how != "count":
         field = _summed(reading, collection, name)
@@ -57,7 +57,8 @@ def read_total(reading: Reading) -> Drafted | None:
     if reading.output and name is not None:
         source = Source(value=value, noun="result", fields={}, extra={name: value})
         answer = reply(source, reading.output, reading.arguments)
-    return Drafted(steps=(*steps, {"return": answer}), notes=notes, confidence=0.8 if not notes else 0.6)
+    confidence = 0.8 if not asked.ignored else 0.6
+    return Drafted(steps=(*steps, {"return": answer}), notes=asked.notes(), confidence=confidence)
 
 
 def _asked_how(reading: Reading) -> str | None:

@@ -2,20 +2,19 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from pipelines.core.english.inflection import participle
+from pipelines.core.english.inflection import action_nouns, participle
 from pipelines.core.english.words import joined, singulars, tokens, word_set
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import Argument, is_list_of_ids, part_noun
 from pipelines.core.simulation.domain.clauses import claim_of
 from pipelines.core.simulation.domain.roles import states_of
 from pipelines.core.simulation.domain.shapes import Field, find_field
-from pipelines.core.simulation.domain.verbs import NOUN_OF_VERB
 from pipelines.core.simulation.reading.effects import evident_change
 from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.money import price_difference, refund_steps
 from pipelines.core.simulation.reading.parts import known_parts
 from pipelines.core.simulation.reading.records import others_of, ownership, record_of
-from pipelines.core.simulation.reading.stated import coupled, coupling_notes, kept_by, read_evident, stated
+from pipelines.core.simulation.reading.stated import kept_by, read_evident, stated
 from pipelines.core.simulation.reading.states import (
     goes_on,
     knows_effect,
@@ -38,7 +37,13 @@ from pipelines.core.simulation.reading.steps import (
     text,
 )
 from pipelines.core.simulation.reading.tool_reading import Reading
-from pipelines.core.simulation.reading.writing import change_reply, time_like
+from pipelines.core.simulation.reading.writing import (
+    change_notes,
+    change_remarks,
+    change_reply,
+    coupled,
+    time_like,
+)
 
 #: Seen or declared: with so many, one that is not among them is doubtful, unless name and description agree
 #: on the verb that leads there.
@@ -90,7 +95,11 @@ def read_transition(reading: Reading) -> Drafted | None:
         *refund_steps(reading, bound),
         {"return": change_reply(reading, bound, changed=status)},
     ]
-    return Drafted(steps=tuple(steps), notes=coupling_notes(bound, changes), confidence=0.8)
+    notes = change_notes(reading, bound, changes)
+    if place in changes and known and target not in known and told_state(reading) is None:
+        notes = (f"no record is {target} yet: the state is made of the verb `{reading.name.verb}`", *notes)
+    remarks = change_remarks(reading, bound, changes)
+    return Drafted(steps=tuple(steps), notes=notes, remarks=remarks, confidence=0.8)
 
 
 def _says_the_verb(reading: Reading) -> bool:
@@ -225,7 +234,7 @@ def _same_words(suffix: tuple[str, ...], argument: Argument) -> bool:
 
 def verb_fields(verb: str, fields: Mapping[str, Field]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Fields that belong to a verb, with the rest of their names: hold_reason → reason."""
-    heads = {verb, participle(verb), NOUN_OF_VERB.get(verb, verb)}
+    heads = {verb, participle(verb), *action_nouns(verb)}
     for name in fields:
         words = tokens(name)
         if len(words) > 1 and words[0] in heads:
@@ -235,7 +244,7 @@ def verb_fields(verb: str, fields: Mapping[str, Field]) -> Iterator[tuple[str, t
 def _times(reading: Reading, bound: Bound) -> dict[str, Json]:
     """cancelled_at, suspension_start_date: set where the world has such a field, cleared when it is over."""
     verb, fields = reading.name.verb, bound.collection.fields
-    heads = (tokens(participle(verb)), tokens(NOUN_OF_VERB.get(verb, verb)))
+    heads = [tokens(one) for one in (participle(verb), *action_nouns(verb))]
     set_now: dict[str, Json] = {
         dot(bound.noun, name): time_like(field.example)
         for name, field in fields.items()

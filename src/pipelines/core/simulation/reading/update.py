@@ -2,19 +2,18 @@
 
 from collections.abc import Iterator, Sequence
 
+from pipelines.core.english.verbs import MADE_BY
 from pipelines.core.english.words import article, singular, singulars, tokens, word_set
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.roles import field_at
 from pipelines.core.simulation.domain.shapes import find_field
-from pipelines.core.simulation.domain.verbs import MADE_BY
 from pipelines.core.simulation.reading.amounts import counted_field
 from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.money import price_difference
 from pipelines.core.simulation.reading.parts import known_parts
 from pipelines.core.simulation.reading.records import noun_of, others_of, ownership, record_of
 from pipelines.core.simulation.reading.replies import find_path
-from pipelines.core.simulation.reading.stated import coupled, coupling_notes, occupied
 from pipelines.core.simulation.reading.states import named_states, state_conditions
 from pipelines.core.simulation.reading.steps import (
     Bound,
@@ -22,7 +21,7 @@ from pipelines.core.simulation.reading.steps import (
     Step,
     arg,
     dot,
-    find_one,
+    find_reference,
     name_for,
     refusal,
     require,
@@ -30,7 +29,14 @@ from pipelines.core.simulation.reading.steps import (
 from pipelines.core.simulation.reading.targets import best_collection
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.transition import allowed_values, read_transition, verb_fields
-from pipelines.core.simulation.reading.writing import change_reply, time_like
+from pipelines.core.simulation.reading.writing import (
+    change_notes,
+    change_remarks,
+    change_reply,
+    coupled,
+    occupied,
+    time_like,
+)
 
 _BAGS = word_set("updates update changes fields data attributes patch values properties payload body details")
 
@@ -99,9 +105,11 @@ def read_update(reading: Reading) -> Drafted | None:
     steps += once[1:]
     is_clear = bool(changes or replaced or added)
     unread = () if is_clear else (f"no argument of `{reading.tool.name}` names a field of the record",)
-    notes = (*unread, *(note for _, note in there), *coupling_notes(bound, changes))
+    notes = (*unread, *(note for _, note in there), *change_notes(reading, bound, changes))
     steps.append({"return": change_reply(reading, bound)})
-    return Drafted(steps=tuple(steps), notes=notes, confidence=0.8 if changes or added else 0.4)
+    remarks = change_remarks(reading, bound, changes)
+    confidence = 0.8 if changes or added else 0.4
+    return Drafted(steps=tuple(steps), notes=notes, remarks=remarks, confidence=confidence)
 
 
 def _there(reading: Reading, bound: Bound, others: Sequence[Argument]) -> Iterator[tuple[Step, str]]:
@@ -116,7 +124,7 @@ def _there(reading: Reading, bound: Bound, others: Sequence[Argument]) -> Iterat
         noun = name_for(noun_of(other), avoid=(bound.noun,))
         is_taken = f"`{argument.name}` is taken for the id of {article(noun).lower()} {noun}"
         note = f"{is_taken}: one that is not there is refused"
-        yield find_one(noun, other.entity_type, arg(argument.name)), note
+        yield find_reference(noun, other.entity_type, arg(argument.name)), note
 
 
 def _is_changed(argument: Argument, changes: dict[str, Json]) -> bool:

@@ -1,14 +1,14 @@
 """What most changes share: the time in the world's format, counters, and the reply to a change."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from pipelines.core.english.words import singulars, tokens, word_set
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.shapes import Field, Singleton
 from pipelines.core.simulation.reading.records import source_of
 from pipelines.core.simulation.reading.replies import reply
-from pipelines.core.simulation.reading.steps import Bound, dot
+from pipelines.core.simulation.reading.steps import Bound, Step, arg, dot, refusal, require, text, word
 from pipelines.core.simulation.reading.tool_reading import Reading
 
 _FORMATS = (
@@ -30,6 +30,9 @@ def time_like(example: Json, otherwise: str = "now") -> str:
     return otherwise
 
 
+_TAKES_UP = word_set(
+    "assign attach admit put place allocate check_in rent lend book reserve occupy mount give"
+)
 _CREATED = word_set("created opened placed booked submitted posted sent issued registered added ordered")
 
 
@@ -59,14 +62,68 @@ def counter_for(noun: str, service: Singleton | None) -> tuple[str, bool] | None
     return None
 
 
-def change_reply(
-    reading: Reading, bound: Bound, *, changed: tuple[str, ...] | None = None, message: str | None = None
-) -> Json:
+def change_reply(reading: Reading, bound: Bound, *, changed: tuple[str, ...] | None = None) -> Json:
     """The record after the change; a service answers with the id and what changed."""
     if not reading.output and reading.answers_in_objects and changed is not None:
         return {id_word(bound): bound.id, changed[-1]: dot(bound.noun, *changed)}
-    source = source_of(bound.collection, bound.noun, bound.noun, bound.id, message=message)
+    source = source_of(bound.collection, bound.noun, bound.noun, bound.id)
     return reply(source, reading.output, reading.arguments)
+
+
+def coupled(bound: Bound, changes: dict[str, Json]) -> dict[str, Json]:
+    """What always goes together in the seeded records does so after a change: a cage without a patient is
+    free, one with a patient occupied."""
+    added = dict(changes)
+    for one in bound.collection.couplings:
+        link, status = dot(bound.noun, one.link), dot(bound.noun, one.status)
+        if link in changes and status not in changes:
+            added[status] = text(one.when_null if changes[link] is None else one.when_set)
+        elif link not in changes and changes.get(status) == text(one.when_null):
+            added[link] = None
+    return added
+
+
+def occupied(reading: Reading, bound: Bound, changes: dict[str, Json]) -> list[Step]:
+    """What has a state of its own for being taken is taken once: `admit(patient_id, cage_id)`."""
+    steps: list[Step] = []
+    for one in bound.collection.couplings:
+        link = dot(bound.noun, one.link)
+        if changes.get(link) is not None and reading.name.verb in _TAKES_UP:
+            taken = refusal(
+                f"already_{word(one.when_set)}", f"The {bound.noun.replace('_', ' ')} is {one.when_set}"
+            )
+            steps.append(require(f"{link} == null", taken))
+    return steps
+
+
+def change_notes(reading: Reading, bound: Bound, changes: dict[str, Json]) -> tuple[str, ...]:
+    """What nobody said: a second field that changes with the first, a field that no record has yet."""
+    added = coupled(bound, changes).keys() - changes.keys()
+    together = tuple(
+        f"`{one.status}` and `{one.link}` go together in all records: a change of one changes the other"
+        for one in bound.collection.couplings
+        if {dot(bound.noun, one.link), dot(bound.noun, one.status)} & added
+    )
+    return (*together, *_new_places(reading, bound, changes, given=False))
+
+
+def change_remarks(reading: Reading, bound: Bound, changes: dict[str, Json]) -> tuple[str, ...]:
+    """Fields that no record has yet, for what the caller gives."""
+    return _new_places(reading, bound, changes, given=True)
+
+
+def _new_places(reading: Reading, bound: Bound, changes: dict[str, Json], *, given: bool) -> tuple[str, ...]:
+    known = {*_places(bound.noun, bound.collection.fields)}
+    arguments = {arg(one.name) for one in reading.arguments}
+    new = [place for place in changes if place not in known and not bound.collection.is_empty]
+    such = [place for place in new if (changes[place] in arguments) == given]
+    return tuple(f"no record has `{place}` yet: the change adds it" for place in such)
+
+
+def _places(base: str, fields: Mapping[str, Field]) -> Iterator[str]:
+    for name, one in fields.items():
+        yield (place := dot(base, name))
+        yield from _places(place, one.parts) if one.keeps is None else ()
 
 
 def id_word(bound: Bound) -> str:

@@ -1,0 +1,78 @@
+"""States of records as people name them: where a verb leads, what is over, what begins or goes on."""
+
+from pipelines.core.english.words import word_set
+
+#: Where a verb leads when its own participle is not a state that the records know; the likeliest first.
+LEADS_TO = {
+    verb: tuple(states.split())
+    for verb, states in {
+        "reopen": "open reopened",
+        "resume": "active resumed running",
+        "activate": "active activated",
+        "reactivate": "active",
+        "deactivate": "inactive deactivated",
+        "enable": "enabled active running on",
+        "disable": "disabled inactive stopped off",
+        "start": "in_progress started running active",
+        "begin": "in_progress started",
+        "finish": "completed finished done",
+        "complete": "completed complete done",
+        "end": "ended completed closed",
+        "stop": "stopped inactive",
+        "halt": "halted stopped inactive",
+        "hold": "on_hold held",
+        "unblock": "active unblocked",
+        "unlock": "active unlocked",
+        "unfreeze": "active",
+        "restore": "active restored",
+        "terminate": "terminated inactive",
+        "check_in": "checked_in",
+        "check_out": "checked_out",
+        "borrow": "borrowed checked_out on_loan",
+        "decline": "declined rejected",
+        "deny": "denied rejected",
+        "settle": "settled paid",
+        "fulfil": "fulfilled",
+        "rollback": "rolled_back",
+    }.items()
+}
+#: What is no longer so once the verb is done.
+OPPOSITES = {
+    verb: state
+    for state, verbs in {
+        "open": "close shut",
+        "enabled": "disable",
+        "running": "stop",
+        "active": "deactivate suspend block revoke ban retire decommission terminate",
+    }.items()
+    for verb in verbs.split()
+}
+#: Verbs that undo a pause: back to whatever state the records work in.
+BACK_TO_WORK = word_set(
+    "resume activate reactivate unblock unlock unfreeze unsuspend restore reopen reinstate"
+)
+PAUSES = word_set("suspend pause block lock freeze hold deactivate disable")
+SWITCHES_OFF = word_set("disable deactivate stop close disconnect")
+SWITCHES = word_set("enable disable activate deactivate start stop")
+#: Said of a verb's object, they turn it round: "take off display".
+OFF = word_set("off out no not remove stop release end disable revoke lift clear drop unset without never")
+#: A record in one of these states is past being changed by most verbs.
+FINAL = word_set(
+    "cancelled canceled closed completed complete delivered refunded returned resolved rejected "
+    "declined denied expired void voided archived terminated executed filled done finished settled"
+)
+#: Nothing is outstanding any more, though some things may still be done.
+OVER = FINAL | word_set("approved paid ended failed accepted")
+#: Verbs that a final state stands against; others (reopen, refund, archive) are about just those states.
+STOPPED_BY_FINAL = word_set(
+    "cancel approve reject decline deny ship dispatch confirm start pause hold suspend"
+)
+#: What a new record may be, the likeliest first.
+_FIRST = "open pending new active created scheduled confirmed booked requested submitted queued draft todo"
+INITIAL = (*_FIRST.split(), "placed")
+#: What is not over yet, and what is going on, of records whose own words for it are others.
+GOING_ON = word_set("open pending outstanding unresolved unfinished upcoming waiting awaiting undecided todo")
+CURRENT = word_set("current active ongoing live running now")
+ACTIVE = word_set("active ongoing in_progress running open current started")
+UNTAKEN = word_set("orphan orphaned unattached unassigned unclaimed free vacant idle unowned")
+LATE = word_set("overdue late past")
