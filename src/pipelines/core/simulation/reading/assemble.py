@@ -16,6 +16,7 @@ from pipelines.core.simulation.reading.computing import read_computing
 from pipelines.core.simulation.reading.create import read_create, read_made, read_recorded
 from pipelines.core.simulation.reading.delete import read_delete
 from pipelines.core.simulation.reading.invented import invented_in
+from pipelines.core.simulation.reading.left_out import GUESSED, left_out
 from pipelines.core.simulation.reading.listing import read_listing
 from pipelines.core.simulation.reading.lookup import read_lookup, read_outside, refuse, taken_for_id
 from pipelines.core.simulation.reading.mailbox import read_mailbox
@@ -79,8 +80,10 @@ def read_plan(
     body = [*_credentials(reading), *drafted.steps]
     notes = (*drafted.notes, *_taken(reading, drafted))
     made_up = [f"`{name}` is not in the world: its value is invented" for name in invented_in([*body])]
-    confidence = min(drafted.confidence, reading.name.sureness)
-    return ReadPlan(body=body, notes=(*notes, *made_up), remarks=drafted.remarks, confidence=confidence)
+    open_ends = left_out(reading, body)
+    confidence = min(drafted.confidence, reading.name.sureness, GUESSED if open_ends.is_guess else 1.0)
+    notes = (*notes, *made_up, *open_ends.notes)
+    return ReadPlan(body=body, notes=notes, remarks=drafted.remarks, confidence=confidence)
 
 
 def _taken(reading: Reading, drafted: Drafted) -> Iterator[str]:
