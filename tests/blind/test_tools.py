@@ -70,7 +70,7 @@ def test_nor_does_the_fourth():
 def test_labels_of_entities_are_free(folder):
     """Senseless labels for every type: hardly a reply changes, and no read writes."""
     plain, other = scored(folder=folder), scored(folder=folder, renamed=1)
-    assert unchanged_share(plain, other) >= 0.965
+    assert unchanged_share(plain, other) >= 0.96
     assert figures(other).reads_that_write == ()
     assert figures(other).right_calls >= figures(plain).right_calls - 0.02
 
