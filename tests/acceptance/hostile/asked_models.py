@@ -24,7 +24,9 @@ def completion(content: str) -> bytes:
 
 
 def _world() -> Row:
-    return {f"thing{at}": {f"t{number}": {"n": "x" * 20} for number in range(500)} for at in range(10)}
+    """As one is asked for, with as many and as long records as are taken."""
+    fields = {f"field_{at}": "x" * 120 for at in range(4)} | {"status": "open"}
+    return {f"thing{at}": {f"t{number}": fields for number in range(60)} for at in range(6)}
 
 
 def _contents() -> dict[str, bytes]:
@@ -50,7 +52,7 @@ def _contents() -> dict[str, bytes]:
                 {"message": "4521 " * 20_000, "stop": False, "reason": "r", "facts_used": ["F1"] * 9_000}
             )
         ),
-        "a world": completion(json.dumps({"state": _world(), "notes": ["n" * 400] * 200, "why": "w"})),
+        "a world": completion(json.dumps({"world": _world(), "notes": ["n" * 400] * 20})),
         "a reply": completion(json.dumps({"status": 200, "body": {"x": ["y" * 100] * 2_000}, "updates": []})),
     }
 
