@@ -10,7 +10,10 @@ from typing import Literal, TypeAlias
 from pipelines.core.json_text import Json
 
 Op: TypeAlias = Literal["<", "<=", ">", ">=", "==", "!="]
+Sign: TypeAlias = Literal["+", "-"]
 Unit: TypeAlias = Literal["second", "minute", "hour", "day", "week", "month", "year"]
+
+Value: TypeAlias = Json | Decimal
 
 SOLE = "\0sole"  # the name of the one value a tool takes, where the sentence just says `values`
 WHEN = "\0when"  # the one moment a tool is given

@@ -10,8 +10,7 @@ from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.seed_limits import LONGEST_BEHAVIOR
 from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
-from pipelines.core.simulation.behavior.grammar import readings
-from pipelines.core.simulation.behavior.grounded.read_sentence import grounded_readings
+from pipelines.core.simulation.behavior.grounded.read_sentence import readings
 from pipelines.core.simulation.behavior.grounded.vocabulary import Vocabulary
 from pipelines.core.simulation.behavior.lexicon import Lexicon, build_lexicon
 from pipelines.core.simulation.behavior.resolve import answer_of, resolve
@@ -32,7 +31,6 @@ from pipelines.core.simulation.behavior.tokens import Token, sentences, tokens
 MAX_SENTENCES = 400
 LONGEST_SENTENCE = 2_000  # characters: 120 tokens have less, and patterns look through each several times
 MAX_TOKENS = 120  # per sentence: past that it is not a rule but an essay
-MAX_READINGS = 40  # ways of taking one sentence that are tried against the tools
 
 # In parentheses these change what a rule says; anything else there only explains it.
 _MATTERS = word_set(
@@ -98,14 +96,7 @@ class _Reader:
 
     def _ways(self, sentence: str) -> Iterator[tuple[c.Clause, ...]]:
         for heard in _hearings(sentence, self.lexicon):
-            yield from grounded_readings(heard, self.vocabulary, self._fits)
-        tried = 0
-        for heard in _hearings(sentence, self.lexicon):
-            for clauses in readings(heard, self.lexicon):
-                yield clauses
-                tried += 1
-                if tried >= MAX_READINGS:
-                    return
+            yield from readings(heard, self.vocabulary, self._fits, self.spoken_of)
 
     def _fits(self, clause: c.Clause) -> bool:
         """Whether a clause means something for each of the tools it names."""

@@ -10,7 +10,6 @@ from pipelines.core.english.words import joined as joined_words
 from pipelines.core.english.words import singular, word_set
 from pipelines.core.english.words import tokens as words_of
 from pipelines.core.json_text import Json
-from pipelines.core.simulation.behavior.callers import OWNERS
 from pipelines.core.simulation.behavior.lexicon import Lexicon
 from pipelines.core.simulation.behavior.meaning import (
     MONEY,
@@ -25,7 +24,6 @@ from pipelines.core.simulation.behavior.meaning import (
     Sum,
     Total,
 )
-from pipelines.core.simulation.behavior.phrases import GENERIC_NOUNS
 from pipelines.core.simulation.behavior.rules import (
     ARGUMENTS,
     EACH,
@@ -48,7 +46,7 @@ from pipelines.core.simulation.behavior.things import (
     known_value,
     loose,
 )
-from pipelines.core.simulation.behavior.words import PERSONS, snake
+from pipelines.core.simulation.behavior.words import GENERIC_NOUNS, OWNERS, PERSONS, snake
 from pipelines.core.simulation.domain import shapes
 
 # Fields that hold what a thing is worth, best first.

@@ -1,60 +1,129 @@
-"""What a refused call is answered with, and the end of a sentence that says so."""
+"""What a call that a rule stops is answered with: an error with status, code and message, the record as it
+is, an empty list; and the end of a sentence that says so.
+"""
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from pipelines.core.english.words import word_set
 from pipelines.core.simulation.behavior import meaning as m
 from pipelines.core.simulation.behavior.grounded.phrases import Phrases
+from pipelines.core.simulation.behavior.statuses import STATUS_OF_WORD
 from pipelines.core.simulation.behavior.tokens import Kind as TokenKind
+from pipelines.core.simulation.behavior.tokens import Token
 
-_AROUND = word_set("a an the http status error code with and , / - : of response named message instead by")
+_AROUND = word_set(
+    "a an the http status error code with and , / - : of response named message instead by saying type"
+)
+_CLOSING = word_set("error errors code status response exception message")
 ANSWERING = word_set(
     "returns return returned gives give gets get receives receive yields yield answers answer answered "
     "responds respond replies reply says say fails fail is are be will rejected refused declined denied "
     "turned down away met result results in comes come back told raises raise throws throw means mean "
-    "blocked then"
+    "blocked then reject rejects refuses refuse both sees see should must produces produce triggers"
 )
 _GENERIC = word_set(
     "the a an any every other others else anyone everyone anybody everybody anything api backend system "
     "server service call request requests tool response reply answer it they them this that those these "
     "such ones one another second third fourth further duplicate attempt attempts more later earlier "
     "bigger larger higher longer rest caller younger older shorter asking filing trying smaller lower "
-    "anything who which what in all cases case again so and on for desk app user users to must we"
+    "anything who which what in all cases case again so and on for desk app user users to must we state "
+    "status states statuses outcome"
 )
 _OTHERWISE = (
-    "otherwise", "or else", "else", "if not", "after that", "past that", "beyond that", "before that",
+    "otherwise", "or else", "else", "if not", "in any other state", "in any other case",
+    "in all other cases", "in every other case", "for any other status", "in all other states", "after that", "past that", "beyond that", "before that",
     "afterwards", "in that case", "then", "or", "failing that", "later than that", "earlier than that",
 )  # fmt: skip
-_SEPARATORS = (", and", "; and", ", but", ", so", ",", ";", ":", "-")
+_SEPARATORS = (", and", "; and", ", but", ", so", ",", ";", ":", "-", "and")
+_AS_IT_IS = ("unchanged", "untouched", "unmodified", "unaltered", "as it is", "as is")
+_IDLE = (
+    "does nothing", "do nothing", "has no effect", "have no effect", "is a no op", "are a no op",
+    "is no op", "is ignored", "are ignored", "changes nothing", "change nothing", "makes no changes",
+)  # fmt: skip
+_NO_WORDS = word_set("and or if when unless otherwise it returns return the a an any no not is are with")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Heard:
+    status: int | None = None
+    code: str | None = None
+    message: str | None = None
+    is_error: bool = False
+
+    @property
+    def fail(self) -> m.Fail | None:
+        if self.status is None and self.code is None and self.message is None and not self.is_error:
+            return None
+        return m.Fail(self.status, self.code, self.message)
 
 
 def failure(phrases: Phrases, at: int) -> tuple[m.Fail, int] | None:
-    """`409 with code CLASS_FULL`, `403 / CUSTOMER_BLOCKED`, `error code X`, `422`."""
+    """`409 with code CLASS_FULL`, `403 / CUSTOMER_BLOCKED`, `a 409 already shipped error`, `422`."""
     cursor = phrases.cursor
-    status: int | None = None
-    code: str | None = None
-    ended = at
+    heard, ended, opened = _Heard(), at, False
     while at < cursor.end:
         token = cursor.tokens[at]
-        number = token.number if token.kind is TokenKind.NUMBER else None
-        if number is not None and status is None and 400 <= number <= 599:
-            status, ended = int(number), at + 1
-        elif code is None and _is_code(phrases, at, status is not None):
-            code, ended = token.text, at + 1
-        elif token.low not in _AROUND:
+        if token.low == "(" and heard.fail is not None and not opened:
+            opened, at = True, at + 1
+            continue
+        if token.low == ")" and opened:
+            opened, at, ended = False, at + 1, at + 1
+            continue
+        taken = _heard(phrases, at, heard)
+        if taken is not None:
+            heard, at = taken
+            ended = at
+            continue
+        if token.low not in _AROUND and not (token.low in _CLOSING and heard.fail is not None):
             break
-        elif token.low in ("error", "code", "status", "response") and (status or code):
-            ended = at + 1
         at += 1
-    return (m.Fail(status, code), ended) if status is not None or code is not None else None
+        if token.low in _CLOSING and heard.fail is not None:
+            ended = at
+    found = heard.fail
+    return (found, ended) if found is not None and not opened else None
+
+
+def _heard(phrases: Phrases, at: int, heard: _Heard) -> tuple[_Heard, int] | None:
+    token = phrases.cursor.tokens[at]
+    number = token.number if token.kind is TokenKind.NUMBER else None
+    if number is not None and heard.status is None and 400 <= number <= 599 and number == int(number):
+        return replace(heard, status=int(number)), at + 1
+    if heard.code is None and _is_code(phrases, at, heard.status is not None):
+        return replace(heard, code=token.text), at + 1
+    if heard.message is None and token.kind is TokenKind.TEXT and token.text:
+        return replace(heard, message=token.text), at + 1
+    if heard.code is None and (named := _words_for_error(phrases, at)) is not None:
+        return replace(heard, code=named[0]), named[1]
+    if token.low in ("error", "exception") and not heard.is_error:
+        return replace(heard, is_error=True), at + 1
+    return None
+
+
+def _words_for_error(phrases: Phrases, at: int) -> tuple[str, int] | None:
+    """`not found`, `conflict`; and up to four plain words before the word error: `already shipped error`."""
+    cursor = phrases.cursor
+    for length in (3, 2, 1):
+        said = cursor.lows[at : at + length]
+        if " ".join(said) in STATUS_OF_WORD and len(said) == length:
+            return "_".join(said), at + length
+    for length in (1, 2, 3, 4):
+        if cursor.low(at + length) in ("error", "exception"):
+            said = cursor.words(at, at + length)
+            plain = all(token.kind is TokenKind.WORD for token in cursor.tokens[at : at + length])
+            if len(said) == length and plain and not _NO_WORDS & set(said) and not set(said) & _AROUND:
+                return "_".join(said), at + length
+            return None
+    return None
 
 
 def _is_code(phrases: Phrases, at: int, has_status: bool) -> bool:
-    token = phrases.cursor.tokens[at]
-    if token.low in phrases.words.lexicon.tools:
+    token: Token = phrases.cursor.tokens[at]
+    if token.low in phrases.words.lexicon.tools or "." in token.text:
         return False
     if token.kind is TokenKind.NAME:
-        return has_status or token.text.isupper() or phrases.cursor.low(at - 1) in ("code", "error", "with")
+        near = phrases.cursor.low(at - 1), phrases.cursor.low(at + 1)
+        return has_status or token.text.isupper() or bool(set(near) & {"code", "error", "with"})
     if token.kind is TokenKind.TEXT:
         return bool(token.text) and token.text.replace("_", "").isalnum()
     is_last = phrases.cursor.low(at + 1) in ("", ")", ";", ",")
@@ -63,7 +132,44 @@ def _is_code(phrases: Phrases, at: int, has_status: bool) -> bool:
     return has_status and token.kind is TokenKind.WORD and is_last and token.low not in _AROUND | ANSWERING
 
 
-def tail(phrases: Phrases, at: int) -> Iterator[tuple[m.Fail, int]]:
+def outcome(phrases: Phrases, at: int) -> tuple[m.Outcome, int] | None:
+    """What is returned: an error, the record as it is, or nothing."""
+    cursor = phrases.cursor
+    empty = cursor.after(at, "an empty list", "an empty array", "an empty result", "no results", "nothing")
+    if empty is not None:
+        return m.Reply([]), empty
+    start = cursor.past(at, word_set("the its a an"))
+    said = cursor.words(start, start + 1)
+    if said and (said[0] in ("it", "them", "record") or phrases.words.kinds_named(said)):
+        end = cursor.after(start + 1, *_AS_IT_IS)
+        if end is not None:
+            return m.Unchanged(), end
+    return failure(phrases, at)
+
+
+def idle(phrases: Phrases, at: int) -> int | None:
+    """Past `does nothing`, `has no effect`, `leaves the order unchanged`."""
+    cursor = phrases.cursor
+    end = cursor.after(at, *_IDLE)
+    if end is None and cursor.low(at) in ("leaves", "leave", "keeps", "keep"):
+        found = outcome(phrases, at + 1)
+        end = found[1] if found is not None and found[0] == m.Unchanged() else None
+    return end
+
+
+def answered(phrases: Phrases, at: int) -> tuple[m.Outcome, int] | None:
+    """A verb that answers, and with what: `returns a 409`, `answers with 403`, `fails with 422 too_late`."""
+    cursor = phrases.cursor
+    stopped = idle(phrases, at)
+    if stopped is not None:
+        return m.Unchanged(), stopped
+    start = cursor.past(at, ANSWERING)
+    if start == at:
+        return None
+    return outcome(phrases, start + (cursor.low(start) == "with"))
+
+
+def tail(phrases: Phrases, at: int) -> Iterator[tuple[m.Outcome, int]]:
     """The rest of a sentence that only says what a refused call is answered with."""
     cursor = phrases.cursor
     if cursor.low(at) == "(":
@@ -75,17 +181,17 @@ def tail(phrases: Phrases, at: int) -> Iterator[tuple[m.Fail, int]]:
         yield from _answer(phrases, start)
 
 
-def _answer(phrases: Phrases, at: int) -> Iterator[tuple[m.Fail, int]]:
+def _answer(phrases: Phrases, at: int) -> Iterator[tuple[m.Outcome, int]]:
     cursor = phrases.cursor
     at = cursor.after(at, *_OTHERWISE) or at
     at += cursor.low(at) in (",", ":")
     while at < cursor.end and _is_generic(phrases, at):
         at += 1
-    at = cursor.past(at, ANSWERING)
-    found = failure(phrases, at)
+    start = cursor.past(at, ANSWERING)
+    found = (outcome if start > at else failure)(phrases, start)
     if found is not None:
-        end = found[1]
-        later = cursor.after(end, "otherwise", "instead", "for it", "for them")
+        end = cursor.past(found[1], word_set("is are returned given raised thrown"))
+        later = cursor.after(end, "otherwise", "instead", "for it", "for them", "if not", "in that case")
         yield found[0], later or end
 
 

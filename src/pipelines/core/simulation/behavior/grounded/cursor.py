@@ -106,6 +106,8 @@ class Cursor:
             return None
         if token.kind is TokenKind.PERCENT and token.number is not None:
             return Quantity(token.number, "percent", True), at + 1
+        if token.low in ("a", "an") and self.low(at + 1) in _SPANS:
+            return Quantity(Decimal(1), self.low(at + 1)), at + 2
         if token.low in _TIMES:
             return Quantity(Decimal(_TIMES[token.low]), "time"), at + 1
         if token.number is None:
@@ -126,7 +128,8 @@ class Cursor:
 
     def bounds(self, at: int) -> Iterator[tuple[tuple[tuple[m.Op, Quantity], ...], int]]:
         """`more than 30 days`, `between 1 and 5`, `60 and over`, `at least 2 and at most 12 weeks`."""
-        if (start := self.after(at, "between", "from")) is not None:
+        ranges = ("in the range of", "in the range from", "in the range", "within the range of")
+        if (start := self.after(at, "between", "from", *ranges)) is not None:
             low = self.quantity(start)
             high = self.quantity(low[1] + 1) if low and self.low(low[1]) in ("and", "to") else None
             if low and high:

@@ -18,9 +18,11 @@ from pipelines.core.simulation.behavior.grounded.vocabulary import (
     key_of,
     number_of,
 )
-from pipelines.core.simulation.behavior.things import Path
+from pipelines.core.simulation.behavior.states import may_be_a_status
+from pipelines.core.simulation.behavior.things import Path, find_field
 from pipelines.core.simulation.behavior.tokens import Kind as TokenKind
 from pipelines.core.simulation.behavior.tokens import Token
+from pipelines.core.simulation.behavior.words import PERSONS
 
 _ARTICLES = word_set(
     "a an the any all every each such this that these those some another its their his her your"
@@ -37,6 +39,16 @@ LONGEST_NAME = 4
 _LONG = word_set("older more over less younger under at longer shorter no exceeding up from between")
 _SIGNS: dict[str, m.Op] = {"zero": "==", "negative": "<", "positive": ">"}
 _SORTS = word_set("kind type category class role position grade tier status")
+_UNKNOWN = word_set("unknown nonexistent missing invalid unrecognized unrecognised wrong")
+_MINE = word_set("owner buyer purchaser creator author holder poster requester")
+_RELATED = word_set("assignee manager reporter sender host organizer seller recipient receiver supervisor")
+_ORIGINAL = word_set("original actual rightful registered same legitimate")
+_BEGUN = word_set("placed created made ordered booked submitted opened filed issued bought registered posted")
+_NEVER_STATES = word_set("given needed required allowed used made called named")
+
+
+def without_state(thing: "Thing") -> "Thing":
+    return replace(thing, so=())
 
 
 def done(so: m.Condition) -> m.Condition:
@@ -71,7 +83,7 @@ class Thing:
     path: Path = ()
     is_person: bool = False
     is_own: bool = False  # of whoever calls
-    others: tuple[str, ...] = ()  # kinds of things that are said to go with it
+    others: tuple[str, ...] = ()  # kinds of things that are said to belong to it
 
 
 @dataclass(kw_only=True)
@@ -94,9 +106,10 @@ class Phrases:
         start = at
         if self.cursor.low(start) == "only":
             base, start = replace(base, is_only=True), start + 1
-        if self.cursor.low(start) in ("no", "nobody", "none", "nothing"):
+        yield from self._owned_by_others(base, start)
+        if self.cursor.low(start) in ("no", "nobody", "none", "nothing", "neither"):
             base = replace(base, is_none=True)
-            start += 1 if self.cursor.low(start) in ("no", "none") else 0
+            start += 1 if self.cursor.low(start) in ("no", "none", "neither") else 0
         start = self.cursor.past(start, _ARTICLES | {"of"}) if self.cursor.low(start) != "of" else start
         if self.cursor.low(start) == "own" and start > at:
             base, start = replace(base, is_own=True), start + 1
@@ -115,8 +128,97 @@ class Phrases:
             yield (("==", Quantity(number[0])),), number[1]
         yield (), at
 
+    def _owned_by_others(self, base: Thing, at: int) -> Iterator[tuple[Thing, int]]:
+        """`another user's order`, `other customers' orders`, `someone else's bookings`."""
+        start = self.cursor.after(at, "another", "other", "someone else", "anyone else", "a different")
+        if start is None:
+            return
+        for length in (2, 1, 0):
+            said = self.cursor.words(start, start + length)
+            if len(said) != length or self.cursor.low(start + length) != "'s":
+                continue
+            for kind, end in self._bare_thing(start + length + 1):
+                yield replace(base, kind=kind, so=(m.negated(m.Owns(kind)),)), end
+
+    def owner(self, at: int) -> Iterator[tuple[Thing, int]]:
+        """Whoever a thing belongs to: `the owner of an order`, `the customer who placed it`, `its assignee`."""
+        start = self.cursor.past(at, _ARTICLES | {"only", "by"})
+        if start == at and self.cursor.low(at - 1) not in _ARTICLES:
+            return
+        is_original = self.cursor.low(start) in _ORIGINAL
+        start += is_original
+        owned = ""
+        for kind, end in self._bare_thing(start):
+            if self.cursor.low(end + (self.cursor.low(end) == "'s")) in _MINE | _RELATED:
+                owned, start = kind, end + (self.cursor.low(end) == "'s")
+                break
+        word = singular(self.cursor.low(start))
+        if not word:
+            return
+        relation = word if word in _RELATED else None
+        if relation is not None and not self._is_relation(relation):
+            return
+        for kind, end in self._whose(start + 1):
+            if relation or word in _MINE or word in PERSONS:
+                yield self._owning(kind or owned, relation), end
+        if (word in _MINE and not self.words.kinds_named([word])) or relation or (is_original and word in PERSONS):
+            yield self._owning(owned, relation), start + 1
+
+    def _owning(self, kind: str, relation: str | None) -> Thing:
+        so = m.Owns(kind or None, None, relation)
+        return Thing(so=(so,), is_person=True, others=(kind,) if kind else ())
+
+    def _is_relation(self, word: str) -> bool:
+        kinds = self.words.lexicon.kinds.values()
+        return any(find_field(kind.fields, name) for kind in kinds for name in (word, f"{word}_id"))
+
+    def _whose(self, at: int) -> Iterator[tuple[str, int]]:
+        """`of the order`, `who placed it`, `it belongs to`."""
+        start = self.cursor.after(at, "of", "on")
+        if start is None and self.cursor.low(at) in ("who", "that"):
+            said = self.cursor.words(at + 1, at + 2)
+            is_made = bool(said) and (said[0] in _BEGUN or said[0] == "owns" or said[0].endswith("ed"))
+            start = at + 2 if is_made else None
+        if (end := self.cursor.after(at, "it belongs to", "they belong to")) is not None:
+            yield "", end
+        if start is None:
+            return
+        if self.cursor.low(start) in ("it", "them"):
+            yield "", start + 1
+        yield from self._bare_thing(self.cursor.past(start, _ARTICLES))
+
+    def by_owner(self, at: int) -> Iterator[tuple[m.Condition, int]]:
+        """`by the user who placed them`, `only by its owner`."""
+        start = self.cursor.after(at, "only by", "by")
+        for thing, end in self.owner(start) if start is not None else ():
+            yield thing.so[0], end + (self.cursor.low(end) in ("only", "alone"))
+
+    def unknown(self, at: int) -> Iterator[tuple[str, int]]:
+        """`unknown order ids`, `an order that does not exist`: which kind, and where it ends."""
+        start = self.cursor.past(at, _ARTICLES)
+        is_unknown = self.cursor.low(start) in _UNKNOWN
+        begin = self.cursor.after(start, "non existent") or start + is_unknown
+        for kind, end in self._bare_thing(begin):
+            last = end + (self.cursor.low(end) in ("id", "ids", "number", "numbers"))
+            if begin > start:
+                yield kind, last
+            elif (
+                gone := self.cursor.after(last, "that does not exist", "that do not exist", "which does not exist")
+            ) is not None:
+                yield kind, gone
+
+    def of_it(self, kind: str, at: int) -> int:
+        """Past `on the order`, where that is what is spoken of."""
+        if self.cursor.low(at) in ("on", "of", "in"):
+            for other, end in self._bare_thing(self.cursor.past(at + 1, _ARTICLES)):
+                if other == kind:
+                    return end
+        return at
+
     def _headed(self, base: Thing, at: int) -> Iterator[tuple[Thing, int]]:
         """States in front, the noun, and what follows it."""
+        for thing, end in self.owner(at):
+            yield replace(base, so=thing.so, is_person=True, others=thing.others), end
         for noun in range(at, min(at + LONGEST_NAME + 1, self.cursor.end)):
             for kind, extra, end in self._noun(noun):
                 for so in self._states_between(kind, at, noun):
@@ -183,6 +285,15 @@ class Phrases:
             for kind_name, so in (sorts or hits) if len(sorts or hits) == 1 else ():
                 yield kind_name, (so,), at + length
             yield from ((("", (so,), at + length) for so in self._role_given(spelled)) if not hits else ())
+
+    def roles(self, at: int) -> Iterator[tuple[str, int]]:
+        """A word for what somebody is, by a role that a record has: `admin`."""
+        said = self.cursor.words(at, at + 1)
+        for kind in self.words.folk if said else ():
+            so = self.words.state(kind, [singular(said[0])])
+            if isinstance(so, m.OneOf) and _is_sort(so.field.name) and isinstance(so.values[0], str):
+                yield so.values[0], at + 1
+                return
 
     def _role_given(self, said: list[str]) -> Iterator[m.Condition]:
         """`managers`, where the tools are told the role of whoever calls."""
@@ -294,15 +405,36 @@ class Phrases:
                 yield replace(thing, is_only=thing.is_only or start > at or last > end), last
 
     def event_ago(self, kind: str, at: int) -> Iterator[tuple[m.Condition, int]]:
-        """`booked more than 60 days ago`."""
+        """`booked more than 60 days ago`, `placed within the last 30 days`, `created before 2026-01-15`."""
         said = self.cursor.words(at, at + 1)
-        dates = (
-            self.words.dates_of(kind, said) if said and said[0].endswith(("ed", "en", "ade", "ent")) else []
-        )
-        for bounds, end in self.cursor.bounds(at + 1) if len(dates) == 1 else ():
+        if not said or not (said[0].endswith(("ed", "en", "ade", "ent")) or said[0] in _BEGUN):
+            return
+        dates = self.words.dates_of(kind, said)
+        if len(dates) == 1:
+            moment = self.words.named(kind, dates[0])
+        elif said[0] in _BEGUN and kind and not dates:
+            moment = m.Field(said[0], kind, False, True)  # the date it came about, whatever that is called
+        else:
+            return
+        yield from self.dated(moment, at + 1)
+
+    def dated(self, moment: m.Field, at: int) -> Iterator[tuple[m.Condition, int]]:
+        """When a moment was: `more than 60 days ago`, `within the last 30 days`, `before January 5, 2026`."""
+        for bounds, end in self.cursor.bounds(at):
             (op, span), *rest = bounds
-            if not rest and span.duration is not None and self.cursor.low(end) == "ago":
-                yield m.Age(self.words.named(kind, dates[0]), op, span.duration), end + 1
+            back = self.cursor.after(end, "ago", "before the run date", "before now", "before today", "back")
+            if not rest and span.duration is not None and back is not None:
+                yield m.Age(moment, op, span.duration), back
+            ahead = self.cursor.after(end, "from now", "from the run date", "ahead", "in the future")
+            if not rest and span.duration is not None and ahead is not None:
+                yield m.Age(moment, op, span.duration, None, True), ahead
+        recent = self.cursor.after(at, "within the last", "in the last", "within the past", "in the past")
+        found = self.cursor.quantity(recent) if recent is not None else None
+        if found is not None and found[0].duration is not None:
+            yield m.Age(moment, "<=", found[0].duration), found[1]
+        word, token = self.cursor.low(at), self.token(at + 1)
+        if word in ("before", "after", "since") and token is not None and token.kind is TokenKind.DATE:
+            yield m.Compare(moment, "<" if word == "before" else ">", m.Literal_(token.text)), at + 2
 
     def _gerund(self, kind: str, at: int) -> Iterator[tuple[m.Condition, int]]:
         """`scoring under 50`, `owing more than 20`."""
@@ -349,6 +481,17 @@ class Phrases:
                 if so is not None:
                     yield (m.negated(so) if is_not else so), begin + length
                     return
+        quoted = self.token(start)
+        known = self.words.lexicon.kinds.get(kind)
+        if known is None or quoted is None or (known.status is None and known.fields):
+            return
+        said = self.cursor.words(start, start + 1)
+        is_field = bool(said) and self.words.field_of(kind, said) is not None
+        may_be = bool(said) and may_be_a_status(said[0]) and not said[0].endswith("ing")
+        if may_be and not is_field and said[0] not in _NEVER_STATES:
+            # A state that no record has yet; that the rule changes nothing is found when it is tried.
+            so = m.Is(quoted.text if "_" in quoted.text else said[0], kind)
+            yield (m.negated(so) if is_not else so), start + 1
 
     def _named_state(self, kind: str, said: list[str]) -> m.Condition | None:
         """`child tier`, `status paid`, `plan premium`, `high intensity`: a value with its field's name."""
@@ -456,12 +599,15 @@ class Phrases:
             # `an active membership` of a member: the noun only repeats whose state it is.
             last = self._same_thing(kind, end)
             yield (m.negated(so) if is_none else so), last
+        if (nonzero := self.cursor.after(start, "non zero", "nonzero")) is not None:
+            for name, _, end in self._own_field(kind, nonzero):
+                yield m.Compare(name, "!=", m.Literal_(0)), end
         for bounds, after in self.cursor.bounds(start):
             for name, path, end in self._own_field(kind, self.cursor.past(after, word_set("of in"))):
                 yield self._within(name, path, kind, bounds), self._left(end)
         for name, path, end in self._own_field(kind, start):
             about = self.words.lexicon.kinds[kind].fields[path]
-            if path in self.words.lexicon.kinds[kind].dates():
+            if path in self.words.lexicon.kinds[kind].dates() and not self.is_name(end - 1):
                 continue  # a class that has started is not one that has a start
             for so, last in self.compared(kind, path, end):
                 yield so, last
@@ -517,20 +663,49 @@ class Phrases:
         """What a field is: `is surgery`, `exceeds 100`, `lies in the past`, `has been reached`."""
         name = self.words.named(kind, path)
         start, is_not = at, False
-        while self.cursor.low(start) in _BE | word_set("not has have never lies lie falls set to"):
+        while self.cursor.low(start) in _BE | word_set("not has have never lies lie falls set to ="):
             is_not = is_not or self.cursor.low(start) in ("not", "never")
             start += 1
         for so, end in self._valued(name, kind, path, start):
             yield (m.negated(so) if is_not else so), end
+        for values, end in self._listed_values(kind, path, start):
+            so = m.OneOf(name, values)
+            yield (m.negated(so) if is_not else so), end
 
-    def _valued(self, name: m.Field, kind: str, path: Path, at: int) -> Iterator[tuple[m.Condition, int]]:
-        for length in range(3, 0, -1):
+    def _listed_values(self, kind: str, path: Path, at: int) -> Iterator[tuple[tuple[m.Value, ...], int]]:
+        """`one of pending, processing or on_hold`, `'pending'`, `shipped or delivered`."""
+        start = self.cursor.after(at, "one of :", "one of", "any of", "either", "neither") or at
+        found: list[m.Value] = []
+        ends: list[int] = []
+        while (one := self._one_value(kind, path, start)) is not None:
+            found.append(one[0])
+            ends.append(one[1])
+            joined = self.cursor.after(one[1], ", or", ", and", "or", "and", "nor", ",")
+            if joined is None:
+                break
+            start = joined
+        for count in range(len(found), 0, -1):
+            yield tuple(found[:count]), ends[count - 1]
+
+    def _one_value(self, kind: str, path: Path, at: int) -> tuple[m.Value, int] | None:
+        for length in (3, 2, 1):
             said = self.cursor.words(at, at + length)
             spelled = self.words.value_in(kind, path, said) if len(said) == length else None
             if spelled is not None:
-                yield m.OneOf(name, (spelled,)), at + length
-                break
+                return spelled, at + length
+        token = self.token(at)
+        if token is None:
+            return None
+        if token.kind is TokenKind.TEXT:
+            return self.words.value_in(kind, path, [token.text]) or token.text, at + 1
+        known = self.words.lexicon.kinds[kind]
+        if token.is_word() and path == (known.status or ("status",)) and may_be_a_status(token.low):
+            return token.text if "_" in token.text else token.low, at + 1
+        return None
+
+    def _valued(self, name: m.Field, kind: str, path: Path, at: int) -> Iterator[tuple[m.Condition, int]]:
         if path in self.words.lexicon.kinds[kind].dates():
+            yield from self.dated(name, at)
             end = self.cursor.after(at, "in the past", "passed", "over")
             if end is not None:
                 yield m.Compare(name, "<", m.Now()), end
@@ -559,6 +734,10 @@ class Phrases:
         for op, start in self.cursor.comparison(at):
             for other, end in self.amount_field(start, name.owner):
                 yield m.Compare(name, op, other), end
+            said = self.cursor.words(begin := self.cursor.past(start, _ARTICLES), begin + 1)
+            tools = self.words.lexicon.tools.values()
+            if said and any(said[0] in tool.arguments for tool in tools if not tool.reads):
+                yield m.Compare(name, op, m.Field(said[0], None, True)), begin + 1
 
     def _within(
         self, name: m.Field, path: Path, kind: str, bounds: tuple[tuple[m.Op, Quantity], ...]
@@ -588,7 +767,8 @@ class Phrases:
             if number is not None and ("age",) in self.words.lexicon.kinds[kind].fields:
                 yield m.Compare(self.words.named(kind, ("age",)), op, m.Literal_(int(number[0]))), number[1]
         for bounds, end in self.cursor.bounds(start):
-            said = self.cursor.low(start)
+            # `over a year old` is what `older than a year` is.
+            said = "older" if self.cursor.low(end - 1) == "old" else self.cursor.low(start)
             so = self._measure(kind, bounds, said)
             if so is not None and self.cursor.low(end) != "ago":
                 yield so, end
@@ -638,11 +818,22 @@ class Phrases:
     # -- amounts
 
     def amount_field(self, at: int, near: str | None = None) -> Iterator[tuple[m.Field, int]]:
-        """`the vehicle's recorded mileage`, `its max_seats`, `the price of the listing`, `unit cost`."""
+        """`the vehicle's recorded mileage`, `its max_seats`, `the price of the listing`, `order.total`."""
+        token = self.token(at)
+        if token is not None and "." in token.text and token.kind is TokenKind.NAME:
+            head, _, rest = token.text.partition(".")
+            owner_kind = self.words.lexicon.kind_of(head)
+            path = self.words.field_of(owner_kind, [rest]) if owner_kind else None
+            if owner_kind and path is not None:
+                yield self.words.named(owner_kind, path), at + 1
         if self.cursor.low(at) in _OWNED and near:
             for name, _, end in self._own_field(near, at + 1):
                 yield name, end
-        start = self.cursor.past(at, _ARTICLES | word_set("total current recorded"))
+        plain = self.cursor.past(at, _ARTICLES)
+        for start in dict.fromkeys((plain, self.cursor.past(plain, word_set("total current recorded")))):
+            yield from self._named_amount(start, near)
+
+    def _named_amount(self, start: int, near: str | None) -> Iterator[tuple[m.Field, int]]:
         for owner, end in self._bare_thing(start):
             after = end + (self.cursor.low(end) == "'s")
             for name, _, last in self._own_field(
@@ -670,6 +861,9 @@ class Phrases:
         ]
         if len(homes) == 1:
             yield self.words.named(*homes[0]), end
+
+    def kinds_at(self, at: int) -> Iterator[tuple[str, int]]:
+        yield from self._bare_thing(at)
 
     def _bare_thing(self, at: int) -> Iterator[tuple[str, int]]:
         for length in (3, 2, 1):

@@ -16,6 +16,9 @@ def event(phrases: Phrases, at: int, kinds: Sequence[str]) -> Iterator[tuple[m.F
     """A moment that a thing keeps, by what happens then: `pickup`, `they start`, `the order being placed`."""
     cursor = phrases.cursor
     start = cursor.past(at, _STOPS)
+    if phrases.is_name(start):  # `since shipped_at`
+        for field, end in phrases.amount_field(start, kinds[0] if kinds else None):
+            yield field, end
     every = [*kinds, *(kind for kind in phrases.words.lexicon.kinds if kind not in kinds)]
     for owner, after in _owners(phrases, start):
         begin = cursor.past(after + (cursor.low(after) == "'s"), _STOPS)

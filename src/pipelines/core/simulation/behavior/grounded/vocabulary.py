@@ -16,6 +16,7 @@ from pipelines.core.json_text import Json
 from pipelines.core.simulation.behavior import meaning as m
 from pipelines.core.simulation.behavior.lexicon import Lexicon
 from pipelines.core.simulation.behavior.things import (
+    USUAL_FIELDS,
     Kind,
     Path,
     ToolLike,
@@ -41,7 +42,9 @@ _OPPOSITES = {
     "closed": "open", "offline": "online", "inactive": "active", "unavailable": "available",
     "disabled": "enabled", "incomplete": "complete", "invalid": "valid", "off": "on", "open": "closed",
 }  # fmt: skip
-_WORKED_OUT = ("expired", "overdue", "past due", "full", "fully booked", "sold out", "out of stock")
+_WORKED_OUT = (
+    "expired", "overdue", "past due", "full", "fully booked", "sold out", "out of stock", "in stock", "empty",
+)  # fmt: skip
 
 
 def key_of(words: Sequence[str]) -> str:
@@ -72,6 +75,7 @@ class Vocabulary:
         """Singular words run together -> the kinds they may mean, those the world calls so first."""
         found: dict[str, list[str]] = {}
         seeded = {name: kind for name, kind in self.lexicon.kinds.items() if kind.fields}
+        seeded = seeded or dict(self.lexicon.kinds)  # of an empty world: what the tools speak of
         for name in seeded:
             parts = [singular(word) for word in words_of(name)]
             for spelled in ("".join(parts), parts[-1]):
@@ -134,6 +138,8 @@ class Vocabulary:
         if known is None or not NO_NAMES.isdisjoint(words):
             return None
         plain = [_SPELLED.get(singular(word), word) for word in words]
+        if not known.fields and len(plain) == 1 and plain[0] in USUAL_FIELDS:
+            return (plain[0],)  # no such record has been seen yet
         found = find_field(known.fields, " ".join(plain))
         if found is None and len(plain) > 1 and plain[-1] in TAILS:
             found = find_field(known.fields, " ".join(plain[:-1]))
@@ -243,6 +249,8 @@ class Vocabulary:
         wanted = stem(words[0])
         dates = [path for path in kind.dates() if wanted in {stem(part) for part in words_of(path[-1])}]
         past = [path for path in dates if words[0] in words_of(path[-1])]
+        if dates and not past:  # `started`, by a starts_at that has come
+            return m.Is(words[0], kind.name, True)
         return m.Present(self.named(kind.name, past[0])) if len(past) == 1 else None
 
     def value_in(self, kind: str, path: Path, words: Sequence[str]) -> Json:
@@ -264,6 +272,8 @@ class Vocabulary:
                 whole = words_of(tool.name)
                 if len(whole) == 2 and whole[1] in PARTICLES:  # pickup
                     _add(found, stem("".join(whole)), Deed(tool=tool.name, rank=0))
+                if known.creates and known.kind:  # placing an order is also said as ordering
+                    _add(found, stem(words_of(known.kind)[-1]), Deed(tool=tool.name, rank=2))
                 for other in _verbs_like(verb):
                     _add(found, stem(other), Deed(tool=tool.name, rank=2, particle=""))
         for tool in self.tools:
@@ -280,7 +290,8 @@ class Vocabulary:
                 yield from ((name, value) for value in enum if isinstance(value, str))
 
     def deeds_of(self, word: str) -> tuple[Deed, ...]:
-        return self.deeds.get(stem(_NOUN_OF.get(singular(word), word)), ())
+        found = self.deeds.get(stem(_NOUN_OF.get(singular(word), word)), ())
+        return found or (self.deeds_of(word[2:]) if word.startswith("re") and len(word) > 5 else ())
 
     def argument_of(self, tool: ToolWords, words: Sequence[str]) -> str | None:
         if not words or (len(words) > 1 and not NO_NAMES.isdisjoint(words)):
