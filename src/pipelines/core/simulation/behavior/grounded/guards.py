@@ -448,6 +448,9 @@ class Guards:
                 so = m.both(*parts)
             if so is not None:
                 yield said.with_condition(so), end
+        if self.cursor.low(start - 1) in ("exceed", "exceeds") and said.kinds:
+            for limit, end in self.phrases.amount_field(start, None):
+                yield said.with_condition(m.Measure(said.kinds[0], ">", limit)), end
 
     def _for_whom(self, said: Said, at: int) -> Iterator[tuple[Said, int]]:
         """`is for sales managers only`, `are reserved for full members`, `are off limits to minors`."""

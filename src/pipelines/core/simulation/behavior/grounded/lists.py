@@ -228,7 +228,7 @@ class Lists:
         start = cursor.past(
             at, _SORTING | word_set("is are the with be must always returns shows and of rest")
         )
-        for kind_of, end in self.phrases.kinds_at(start):
+        for kind_of, end in self.phrases.kinds_at(start) if not [*self._field(kind, start)] else ():
             start = cursor.past(end, _SORTING) if kind_of == kind else start
             break
         start = (

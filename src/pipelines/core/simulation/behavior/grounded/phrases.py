@@ -714,6 +714,9 @@ class Phrases:
         if self.cursor.low(at) in ("true", "false"):
             yield m.Compare(name, "==", m.Literal_(self.cursor.low(at) == "true")), at + 1
         yield from self.compared(kind, path, at)
+        number = self.cursor.number(at)
+        if number is not None and "number" in self.words.lexicon.kinds[kind].fields[path].kinds:
+            yield m.Compare(name, "==", m.Literal_(number_of(number[0]))), number[1]
 
     def compared(self, kind: str, path: Path, at: int) -> Iterator[tuple[m.Condition, int]]:
         name = self.words.named(kind, path)
@@ -818,6 +821,12 @@ class Phrases:
     # -- amounts
 
     def amount_field(self, at: int, near: str | None = None) -> Iterator[tuple[m.Field, int]]:
+        for name, end in self._amount_field(at, near):
+            yield name, end
+            if (left := self._left(end)) > end:  # the student's lessons left
+                yield name, left
+
+    def _amount_field(self, at: int, near: str | None = None) -> Iterator[tuple[m.Field, int]]:
         """`the vehicle's recorded mileage`, `its max_seats`, `the price of the listing`, `order.total`."""
         token = self.token(at)
         if token is not None and "." in token.text and token.kind is TokenKind.NAME:

@@ -407,7 +407,8 @@ def _answering(clauses: Clauses, outcome: m.Outcome | None) -> Clauses:
         return clauses
     return tuple(
         replace(clause, outcome=outcome)
-        if isinstance(clause, (c.Guard, c.Once, c.Rarely, c.Quota)) and clause.outcome is None
+        if isinstance(clause, (c.Guard, c.Once, c.Rarely, c.Quota))
+        and clause.outcome in (None, m.Unchanged(), m.Fail())
         else clause
         for clause in clauses
     )

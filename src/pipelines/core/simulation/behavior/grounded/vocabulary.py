@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 
+from pipelines.core.english.inflection import IRREGULAR
 from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import related
 from pipelines.core.english.words import joined, singular, word_set
@@ -264,6 +265,7 @@ class Vocabulary:
     def deeds(self) -> Mapping[str, tuple[Deed, ...]]:
         """Stem of a verb -> what tools do by it."""
         found: dict[str, list[Deed]] = {}
+        kinds = {singular(word) for kind in self.lexicon.kinds.values() if kind.fields for word in words_of(kind.name)}
         for tool in self.tools:
             known = self.lexicon.tools[tool.name.lower()]
             for at, (verb, particle) in enumerate(_verbs_of(known, tool.description)):
@@ -272,6 +274,8 @@ class Vocabulary:
                 whole = words_of(tool.name)
                 if len(whole) == 2 and whole[1] in PARTICLES:  # pickup
                     _add(found, stem("".join(whole)), Deed(tool=tool.name, rank=0))
+                if words_of(tool.name)[0] not in kinds:  # whatever it was taken for: `reverse_transaction`
+                    _add(found, stem(words_of(tool.name)[0]), Deed(tool=tool.name, rank=0))
                 if known.creates and known.kind:  # placing an order is also said as ordering
                     _add(found, stem(words_of(known.kind)[-1]), Deed(tool=tool.name, rank=2))
                 for other in _verbs_like(verb):
@@ -290,7 +294,9 @@ class Vocabulary:
                 yield from ((name, value) for value in enum if isinstance(value, str))
 
     def deeds_of(self, word: str) -> tuple[Deed, ...]:
-        found = self.deeds.get(stem(_NOUN_OF.get(singular(word), word)), ())
+        plain = _NOUN_OF.get(singular(word), word)
+        spelled = (stem(plain), stem(stem(plain)), stem(_BASES.get(plain, plain)))
+        found = next((self.deeds[one] for one in spelled if one in self.deeds), ())
         return found or (self.deeds_of(word[2:]) if word.startswith("re") and len(word) > 5 else ())
 
     def argument_of(self, tool: ToolWords, words: Sequence[str]) -> str | None:
@@ -302,6 +308,7 @@ class Vocabulary:
         return tool.kind == kind or self._names_id(tool, kind)
 
 
+_BASES = {form: base for base, forms in IRREGULAR.items() for form in forms}
 _NO_NOUNS = word_set("list new detail all one some other another record number request name info data time")
 #: Words that are never part of what a field or an argument is called.
 NO_NAMES = word_set(
