@@ -33,13 +33,17 @@ _GENERIC = word_set(
 _OTHERWISE = (
     "otherwise", "or else", "else", "if not", "in any other state", "in any other case",
     "in all other cases", "in every other case", "for any other status", "in all other states", "after that", "past that", "beyond that", "before that",
-    "afterwards", "in that case", "then", "or", "failing that", "later than that", "earlier than that",
+    "afterwards", "in that case", "then", "or", "after which", "beyond which", "from then on", "before then", "failing that", "later than that", "earlier than that",
 )  # fmt: skip
 _SEPARATORS = (", and", "; and", ", but", ", so", ",", ";", ":", "-", "and")
 _AS_IT_IS = ("unchanged", "untouched", "unmodified", "unaltered", "as it is", "as is")
 _IDLE = (
     "does nothing", "do nothing", "has no effect", "have no effect", "is a no op", "are a no op",
     "is no op", "is ignored", "are ignored", "changes nothing", "change nothing", "makes no changes",
+)  # fmt: skip
+_CLOSED = (
+    "otherwise", "instead", "for it", "for them", "if not", "in that case", "in every other case",
+    "in all other cases", "in any other case", "for all others", "for any other", "beyond that", "after that",
 )  # fmt: skip
 _NO_WORDS = word_set("and or if when unless otherwise it returns return the a an any no not is are with")
 
@@ -50,6 +54,7 @@ class _Heard:
     code: str | None = None
     message: str | None = None
     is_error: bool = False
+    is_plain: bool = False  # the code is a usual word for a status, which a code of the author's own replaces
 
     @property
     def fail(self) -> m.Fail | None:
@@ -89,12 +94,12 @@ def _heard(phrases: Phrases, at: int, heard: _Heard) -> tuple[_Heard, int] | Non
     number = token.number if token.kind is TokenKind.NUMBER else None
     if number is not None and heard.status is None and 400 <= number <= 599 and number == int(number):
         return replace(heard, status=int(number)), at + 1
-    if heard.code is None and _is_code(phrases, at, heard.status is not None):
-        return replace(heard, code=token.text), at + 1
+    if (heard.code is None or heard.is_plain) and _is_code(phrases, at, heard.status is not None):
+        return replace(heard, code=token.text, is_plain=False), at + 1
     if heard.message is None and token.kind is TokenKind.TEXT and token.text:
         return replace(heard, message=token.text), at + 1
     if heard.code is None and (named := _words_for_error(phrases, at)) is not None:
-        return replace(heard, code=named[0]), named[1]
+        return replace(heard, code=named[0], is_plain=named[0].replace("_", " ") in STATUS_OF_WORD), named[1]
     if token.low in ("error", "exception") and not heard.is_error:
         return replace(heard, is_error=True), at + 1
     return None
@@ -191,7 +196,7 @@ def _answer(phrases: Phrases, at: int) -> Iterator[tuple[m.Outcome, int]]:
     found = (outcome if start > at else failure)(phrases, start)
     if found is not None:
         end = cursor.past(found[1], word_set("is are returned given raised thrown"))
-        later = cursor.after(end, "otherwise", "instead", "for it", "for them", "if not", "in that case")
+        later = cursor.after(end, *_CLOSED)
         yield found[0], later or end
 
 

@@ -37,6 +37,7 @@ _LESS = _forms("lower", "reduce", "decrease", "decrement", "drop", "cut", "shrin
 _ADDING = _forms("add", "credit")
 _TAKING = _forms("subtract", "deduct", "take", "remove", "debit")
 _USING = _forms("use", "consume", "cost", "spend")
+_MOVING = _forms("move", "extend", "push", "shift", "postpone", "prolong")
 _GIVING = _forms("award", "grant", "give")
 _KEEPING = _forms("store", "record", "save", "keep", "note", "write")
 _TO = ("back to", "to", "back as", "as", "into", "at", "back", "over to", "out of")
@@ -65,7 +66,7 @@ class Changes:
             yield from self._done_to(start)
         yield from self._on_condition(at)
         start = cursor.after(at, "on", "upon", "after", "with") or at
-        found = named_tools(self.phrases, start)
+        found = named_tools(self.phrases, cursor.past(start, word_set("a each every successful")))
         if found is not None:
             end = cursor.past(found[1], word_set("succeeds succeed completes runs"))
             yield named(found[0]), end + (cursor.low(end) == ",")
@@ -127,6 +128,8 @@ class Changes:
             yield from self._stepped(said, start + 1, "+" if low in _MORE else "-")
         if low in _ADDING | _TAKING:
             yield from self._moved(said, start + 1, "+" if low in _ADDING else "-")
+        if low in _MOVING:
+            yield from self._later(said, start + 1)
         yield from self._flagged(start)
         yield from self._restocked(start)
         if low in _ADDING | _GIVING:
@@ -140,6 +143,17 @@ class Changes:
         if low in ("leaves", "leave", "keeps", "keep"):
             yield from self._left(said, start + 1)
         yield from self._subject_changes(said, start)
+
+    def _later(self, said: Said, at: int) -> Iterator[tuple[Change, tuple[str, ...], int]]:
+        """`moves due_on 14 days later`, `extends the due date by a week`."""
+        cursor = self.phrases.cursor
+        for field, end in self._fields(said, at):
+            found = cursor.quantity(end + (cursor.low(end) == "by"))
+            if found is not None and found[0].duration is not None:
+                span = found[0].duration
+                step = c.Step(field, span, "+", _when(said))
+                last = cursor.after(found[1], "later", "forward", "back", "ahead", "out") or found[1]
+                yield (lambda _, step=step: step), (field.owner or "",), last
 
     def _flagged(self, at: int) -> Iterator[tuple[Change, tuple[str, ...], int]]:
         """`sets the warehouse_outage flag`, `the restock_due flag is set`."""

@@ -83,6 +83,10 @@ class Conditions:
             if start is not None and cursor.low(begin) in _CALLER:
                 owned = m.Owns(thing.kind)
                 yield (m.negated(owned) if is_not else owned), begin + 1
+            for name, end in self.arguments(begin) if start is not None and self.tools else ():
+                last = cursor.after(end, "given in the call", "in the call", "given", "passed") or end
+                owned = m.Owns(thing.kind, name)
+                yield (m.negated(owned) if is_not else owned), last
 
     def _of_field(self, at: int, kinds: Sequence[str]) -> Iterator[tuple[m.Condition, int]]:
         for name, end in self.phrases.amount_field(at, kinds[0] if kinds else None):
@@ -97,6 +101,14 @@ class Conditions:
     def _set_phrases(self, at: int, kinds: Sequence[str]) -> Iterator[tuple[m.Condition, int]]:
         """`there is not enough stock`, `more than 90 days have passed since shipped_at`."""
         cursor = self.cursor
+        token = self.phrases.token(at)
+        known = kinds[0] if kinds else ""
+        if token is not None and known and "_" in token.text and token.text not in self._all_arguments():
+            field = m.Field(token.text, known)  # that no record has it is found when the rule is tried
+            if (after := cursor.after(at + 1, *MISSING)) is not None:
+                yield m.Not(m.Present(field)), after
+            if (after := cursor.after(at + 1, *GIVEN)) is not None:
+                yield m.Present(field), after
         short = cursor.after(at, "there is not enough", "there are not enough", "there is insufficient")
         if short is not None:
             for name, end in self.phrases.amount_field(short, None):
@@ -107,6 +119,9 @@ class Conditions:
             if not rest and span.duration is not None and passed is not None:
                 for moment, last in times.event(self.phrases, passed, kinds):
                     yield m.Age(moment, op, span.duration), last
+
+    def _all_arguments(self) -> set[str]:
+        return {name for tool in self.phrases.words.lexicon.tools.values() for name in tool.arguments}
 
     def _matching(self, at: int) -> Iterator[tuple[m.Condition, int]]:
         """`user_id matches order.user_id`: what the caller says of himself against what the record says."""
@@ -178,6 +193,11 @@ class Conditions:
                 is_text = bounds[0][1].unit == "character"
                 if not is_text:
                     yield (parts[0] if len(parts) == 1 else m.All(parts)), end
+            span = bounds[0][1].duration
+            ahead = cursor.after(end, "from today", "from now", "from the run date", "in the future", "ahead",
+                                 "in advance", "away")  # fmt: skip
+            if span is not None and ahead is not None and len(bounds) == 1:
+                yield m.Age(name, bounds[0][0], span, None, True), ahead
         for word, op in _SIGNS:
             signed = cursor.after(start, word)
             if signed is not None:

@@ -47,7 +47,8 @@ _WHEN = (
 _EXCEPT = ("unless", "except if", "except when", "except that", "except for", "except", "other than")
 _FILLERS = (
     "again", "at a time", "at once", "per call", "anymore", "at any time", "at all", "any more",
-    "for any reason", "any longer", "directly",
+    "for any reason", "any longer", "directly", "through this api", "through the api", "via the api",
+    "in their name", "in this system",
 )  # fmt: skip
 MOST_PHRASES = 6  # after a verb
 _PAID = tuple(
@@ -266,6 +267,9 @@ class Guards:
         for verbs, end in (*self.verbs(start), *self._able(start)):
             if said.verbs and not self._is_same_deed(said, verbs):
                 continue  # the subject is the deed itself
+            verbs = _of_named(said, verbs)
+            if not all(verbs):
+                continue
             told = replace(
                 said, verbs=said.verbs or verbs, is_forbidden=said.is_forbidden or is_neither
             )
@@ -316,6 +320,10 @@ class Guards:
         if low in _CALLED and said.verbs:
             end = found.end + 1 + (self.cursor.low(found.end + 1) == "out")
             yield from self.extended(said, end, is_needed=found.must or found.only)
+        if low == "too" and self.cursor.low(found.end + 2) == "to":  # are too old to dispute
+            begin = found.end + 3 + (self.cursor.low(found.end + 3) == "be")
+            for verbs, end in self.verbs(begin) if not said.verbs else ():
+                yield from self.extended(replace(said, verbs=verbs, is_forbidden=True), end)
         if low in _OUT_OF_ORDER and said.is_named and not found.is_not:
             yield replace(said, is_forbidden=True, is_certain=True), found.end + 1
 
@@ -531,7 +539,8 @@ class Guards:
             yield replace(said.with_thing(thing, needs), agents=agents), end
         prepositions = cursor.after(at, "for", "on", "of")
         for kind, end in self.phrases.unknown(prepositions) if prepositions is not None else ():
-            yield said.with_condition(m.Not(m.Exists(kind))), end
+            own = kind or next(iter(self.near(said)), "")
+            yield said.with_condition(m.Not(m.Exists(own))), end
         out = at + (cursor.low(at) == "only")
         start = cursor.after(out, "out of", "from")
         for kind in said.kinds if start is not None else ():  # `can be won only out of negotiation`
@@ -614,6 +623,14 @@ _OFTEN = (
     (1, ("only once", "a single time", "just once", "once only", "more than once", "at most once")),
     (2, ("more than twice", "only twice", "at most twice")),
 )
+
+
+def _of_named(said: Said, verbs: tuple[tuple[Deed, ...], ...]) -> tuple[tuple[Deed, ...], ...]:
+    """`Data packs cannot be bought`: of the tools that do so, those that are named after it."""
+    tools = next((thing.tools for thing in said.things if thing.tools), ())
+    if not tools:
+        return verbs
+    return tuple(tuple(deed for deed in deeds if deed.tool in tools) for deeds in verbs)
 
 
 def named(tools: tuple[ToolWords, ...]) -> Said:

@@ -202,6 +202,13 @@ class Lists:
                 yield c.Cap(int(number[0]), who=who), end
             if (end := cursor.after(last, "per page", "a page")) is not None:
                 yield c.Cap(int(number[0]), True, None, who), end
+            unless = cursor.after(last, "unless", "by default unless")
+            for tool in self._tools_of(who) if unless is not None else ():
+                said = cursor.words(unless, unless + 1)
+                name = self.phrases.words.argument_of(tool, said)
+                end = cursor.after(unless + 1, "says otherwise", "is given", "asks for more", "is set")
+                if name is not None and end is not None:
+                    yield c.Cap(int(number[0]), False, m.Field(name), who), end
         paged = cursor.after(at, "pages of", "in pages of")
         size = cursor.number(paged) if paged is not None else None
         if size is not None:
@@ -215,6 +222,9 @@ class Lists:
             if op == "<=" and not rest and not amount.unit:
                 last = self._past_rows(kind, end)
                 yield c.Cap(int(amount.number), who=who), cursor.after(last, "at a time", "per call") or last
+
+    def _tools_of(self, who: m.Who) -> list[ToolWords]:
+        return [self.phrases.words.lexicon.tools[name.lower()] for name in who.names]
 
     def _past_rows(self, kind: str, at: int) -> int:
         end = self.phrases.cursor.past(at, _ROWS)
@@ -246,7 +256,13 @@ class Lists:
     def _newest(self, kind: str, who: m.Who, at: int) -> Iterator[tuple[tuple[c.Clause, ...], int]]:
         """`returns the 2 most recent items`."""
         cursor = self.phrases.cursor
-        number = cursor.number(cursor.past(at, _SHOWING | word_set("only the")))
+        start = cursor.past(at, _SHOWING | word_set("only the"))
+        for phrase, down in (("newest", True), ("latest", True), ("last", True), ("oldest", False)):
+            after = cursor.after(start, phrase)
+            some = cursor.number(after) if after is not None else None
+            if some is not None and (end := self._past_rows(kind, some[1])) > some[1]:
+                yield (c.Order(None, down, who), c.Cap(int(some[0]), who=who)), end
+        number = cursor.number(start)
         if number is None:
             return
         for phrase, down in (("most recent", True), ("newest", True), ("latest", True), ("oldest", False)):

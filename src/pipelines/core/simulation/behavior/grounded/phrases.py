@@ -47,6 +47,20 @@ _BEGUN = word_set("placed created made ordered booked submitted opened filed iss
 _NEVER_STATES = word_set("given needed required allowed used made called named")
 
 
+_GONE = tuple(
+    f"{that} {gone}".strip()
+    for that in ("that", "which", "")
+    for gone in (
+        "does not exist", "do not exist", "is not on file", "are not on file", "is not known",
+        "can not be found", "is not there", "could not be found",
+    )
+)  # fmt: skip
+_NO_SUCH = (
+    "id it does not know", "id that does not exist", "ids it does not know", "id that is not known",
+    "unknown id", "unknown ids",
+)  # fmt: skip
+
+
 def without_state(thing: "Thing") -> "Thing":
     return replace(thing, so=())
 
@@ -83,6 +97,7 @@ class Thing:
     path: Path = ()
     is_person: bool = False
     is_own: bool = False  # of whoever calls
+    tools: tuple[str, ...] = ()  # named after it, where the world keeps no such thing
     others: tuple[str, ...] = ()  # kinds of things that are said to belong to it
 
 
@@ -202,10 +217,10 @@ class Phrases:
             last = end + (self.cursor.low(end) in ("id", "ids", "number", "numbers"))
             if begin > start:
                 yield kind, last
-            elif (
-                gone := self.cursor.after(last, "that does not exist", "that do not exist", "which does not exist")
-            ) is not None:
+            elif (gone := self.cursor.after(last, *_GONE)) is not None:
                 yield kind, gone
+        if (end := self.cursor.after(start, *_NO_SUCH)) is not None:
+            yield "", end
 
     def of_it(self, kind: str, at: int) -> int:
         """Past `on the order`, where that is what is spoken of."""
@@ -227,6 +242,23 @@ class Phrases:
                     whole = replace(base, kind=kind, so=(*owned, *so, *extra), is_person=is_person)
                     yield from self.described(whole, end)
         yield from self._doing(base, at)
+        yield from self._of_tools(base, at)
+
+    def _of_tools(self, base: Thing, at: int) -> Iterator[tuple[Thing, int]]:
+        """`data packs`, `a damage claim`: nothing that the world keeps, but what tools are named after."""
+        for length in (3, 2, 1):
+            said = self.cursor.words(at, at + length)
+            if len(said) != length or self.words.kinds_named(said[-1:]):
+                continue
+            nouns = {singular(word) for word in said}
+            tools = tuple(
+                tool.name
+                for tool in self.words.lexicon.tools.values()
+                if nouns <= tool.words and words_of(tool.name)[0] not in nouns
+            )
+            if tools:
+                yield replace(base, tools=tools), at + length
+                return
 
     def _noun(self, at: int) -> Iterator[tuple[str, tuple[m.Condition, ...], int]]:
         low = self.cursor.low(at)
@@ -329,6 +361,7 @@ class Phrases:
             or base.is_new
             or singular(said[0]) != said[0]
             or stem(said[0]) == said[0]
+            or any(deed.tool.lower() == said[0] for deed in deeds)
         ):
             end, kept = self.particle(deeds, at + 1)
             if kept:
@@ -407,9 +440,9 @@ class Phrases:
     def event_ago(self, kind: str, at: int) -> Iterator[tuple[m.Condition, int]]:
         """`booked more than 60 days ago`, `placed within the last 30 days`, `created before 2026-01-15`."""
         said = self.cursor.words(at, at + 1)
-        if not said or not (said[0].endswith(("ed", "en", "ade", "ent")) or said[0] in _BEGUN):
+        if not said or not (said[0].endswith(("ed", "en", "ade", "ent", "born")) or said[0] in _BEGUN):
             return
-        dates = self.words.dates_of(kind, said)
+        dates = self.words.dates_of(kind, ["birth"] if said[0] == "born" else said)
         if len(dates) == 1:
             moment = self.words.named(kind, dates[0])
         elif said[0] in _BEGUN and kind and not dates:
@@ -573,6 +606,7 @@ class Phrases:
                 yield m.negated(so), end
             return
         yield from self.event_ago(kind, at)
+        yield from self._done_times(kind, at)
         yield from self.states(kind, at)
         yield from self.state_phrase(kind, at)
         if self.cursor.low(at) in ("passed", "past"):
@@ -582,6 +616,16 @@ class Phrases:
             yield from self.having(kind, at)
         elif verb in _BE:
             yield from self._in_time(kind, at)
+
+    def _done_times(self, kind: str, at: int) -> Iterator[tuple[m.Condition, int]]:
+        """`rescheduled twice`, `renewed three times`: by the number on it that counts that."""
+        said = self.cursor.words(at, at + 1)
+        found = self.cursor.quantity(at + 1) if said and said[0].endswith(("ed", "en")) else None
+        if found is None:
+            return
+        end = found[1] + (self.cursor.low(found[1]) == "times")
+        if found[0].unit == "time" or end > found[1]:
+            yield m.Times(said[0], ">=", int(found[0].number), kind), end
 
     def _in_time(self, kind: str, at: int) -> Iterator[tuple[m.Condition, int]]:
         end = self.cursor.after(at, "in the past", "in the future")
@@ -635,7 +679,7 @@ class Phrases:
         ]
         if len(debts) != 1:
             return
-        start = self.cursor.past(at, word_set("us any money anything"))
+        start = self.cursor.past(at, word_set("us any money anything") | set(words_of(debts[0][-1])))
         for bounds, end in self.cursor.bounds(start):
             yield self._within(self.words.named(kind, debts[0]), debts[0], kind, bounds), end
         yield m.HasSome(self.words.named(kind, debts[0])), start

@@ -228,10 +228,17 @@ class _SentenceReader:
 
     def _unknown_ids(self, at: int) -> Iterator[tuple[Clauses, int]]:
         """`Unknown order ids return a 404 unknown_order error`, of whichever tool looks one up."""
-        begin = self.phrases.cursor.after(at, "for", "asking for", "looking up") or at
+        cursor, who = self.phrases.cursor, m.Who(everyone=True)
+        begin = cursor.after(at, "if", "when", "for", "asking for", "looking up", "requesting") or at
+        asked = named_tools(self.phrases, at + 1) if cursor.low(at) in ("asking", "calling") else None
+        if asked is not None:
+            who = _of(tuple(tool.name for tool in asked[0]))
+            begin = cursor.past(asked[1], word_set("for with of"))
+        elif begin == at and cursor.low(at).endswith("ing") and self.phrases.words.deeds_of(cursor.low(at)):
+            begin = at + 1  # tracking an unknown parcel
         for kind, end in self.phrases.unknown(begin):
-            for answer, last in tail(self.phrases, end):
-                yield (c.Unknown(kind, answer, m.Who(everyone=True)),), last
+            for answer, last in tail(self.phrases, end) if kind else ():
+                yield (c.Unknown(kind, answer, who),), last
 
     def _refused_things(self, at: int, before: Said) -> Iterator[tuple[Clauses, Said | None, int]]:
         """`; for picked or shipped ones answer 409`, `members without any passes left get 403`."""

@@ -193,7 +193,9 @@ class Values:
 
     def _taking(self, said: Sequence[str]) -> Iterator[tuple[ToolWords, str]]:
         for tool in self.phrases.words.lexicon.tools.values():
-            name = self.phrases.words.argument_of(tool, said) if not tool.reads else None
+            name = self.phrases.words.argument_of(tool, said)
+            if tool.reads and name is not None and key_of([name]) != key_of(said):
+                continue  # what only filters a list is meant where it is called by its own name
             if name is not None and set(words_of(name)) & set(words_of(" ".join(said))):
                 yield tool, name
 
@@ -288,7 +290,8 @@ class Values:
     def _items(self, tool: ToolWords, kind: str, at: int) -> Iterator[tuple[tuple[c.Clause, ...], int]]:
         cursor = self.phrases.cursor
         for name, value, end in self._item(kind, at):
-            last = cursor.after(end, *_UNLESS, "by default") or end
+            given = (f"unless {name.replace('_', ' ')} {be}" for be in ("is given", "is set", "is specified"))
+            last = cursor.after(end, *_UNLESS, *given, "by default") or end
             who = _who([tool])
             literal = m.Literal_(value)
             clause: c.Clause = (
@@ -317,6 +320,13 @@ class Values:
             number = cursor.number(begin)
             if path is not None and number is not None:
                 yield path[-1], number_of(number[0]), number[1]
+        number = cursor.number(at)
+        for length in (2, 1) if number is not None else ():
+            said = cursor.words(number[1], number[1] + length) if number is not None else []
+            path = self.phrases.words.field_of(kind, said) if len(said) == length else None
+            if path is not None and number is not None:  # 20 minutes long
+                end = number[1] + length
+                yield path[-1], number_of(number[0]), end + (cursor.low(end) == "long")
         for so, end in self.phrases.value_nouns(kind, at):
             yield so.field.name, so.values[0], end  # type: ignore[misc]
 

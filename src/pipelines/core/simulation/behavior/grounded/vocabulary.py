@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 
-from pipelines.core.english.inflection import IRREGULAR
+from pipelines.core.english.inflection import IRREGULAR, parted_forms
 from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import related
 from pipelines.core.english.words import joined, singular, word_set
@@ -274,6 +274,9 @@ class Vocabulary:
                 whole = words_of(tool.name)
                 if len(whole) == 2 and whole[1] in PARTICLES:  # pickup
                     _add(found, stem("".join(whole)), Deed(tool=tool.name, rank=0))
+                for form in parted_forms(words_of(tool.name)[0]):  # checking out
+                    base, _, second = form.partition(" ")
+                    _add(found, stem(base), Deed(tool=tool.name, rank=0, particle=second))
                 if words_of(tool.name)[0] not in kinds:  # whatever it was taken for: `reverse_transaction`
                     _add(found, stem(words_of(tool.name)[0]), Deed(tool=tool.name, rank=0))
                 if known.creates and known.kind:  # placing an order is also said as ordering
