@@ -194,6 +194,16 @@ class Holds:
 
 
 @dataclass(frozen=True, slots=True)
+class Counted:
+    """How many records of another kind belong to a thing: `has no open claims`."""
+
+    of: str
+    counted: "Thing"
+    op: Op
+    than: int
+
+
+@dataclass(frozen=True, slots=True)
 class Unique:
     field: Field
 
@@ -233,6 +243,7 @@ Condition: TypeAlias = (
     | CallerIs
     | Allowed
     | Holds
+    | Counted
     | Unique
     | Always
     | All

@@ -42,7 +42,7 @@ _PREFIX = re.compile(
 )
 # Why a rule exists changes nothing about it.
 _REASON = re.compile(
-    r"(?<!\s)(?:\s*+,)?+\s++(?:because\s+[^,;.]*|due to\s+[^,;.]*"
+    r"(?<!\s)(?:\s*+,)?+\s++(?:because\s+[^,;.]*|due to\s+[^,;.]*|so that\s+[^,;.]*"
     r"|(?:as\s+)?(?:per|according to)\s+[\w\s]*\b(?:policy|policies|rules|terms))$",
     re.IGNORECASE,
 )
@@ -177,7 +177,8 @@ class _Reader:
             return everyone, False
         if not before and isinstance(clause, (c.Compute, c.Bound, c.Round)):
             # "total = subtotal * 1.08" speaks of the data: whatever looks one such thing up shows it so.
-            return tuple(tool.name for tool in self.lexicon.tools.values() if self._looks_up(tool)), False
+            tools = self.lexicon.tools.values()
+            return tuple(tool.name for tool in tools if tool.creates or self._looks_up(tool)), False
         return before, True
 
     def _looks_up(self, tool: ToolWords) -> bool:

@@ -15,6 +15,7 @@ from pipelines.core.simulation.behavior.meaning import (
     Choice,
     Compare,
     Condition,
+    Counted,
     Duration,
     Exists,
     Field,
@@ -40,6 +41,7 @@ from pipelines.core.simulation.behavior.rules import (
     Text,
     bracketed,
     dotted,
+    joined,
     literal,
     opposite,
     text,
@@ -48,7 +50,9 @@ from pipelines.core.simulation.behavior.scope import (
     Place,
     Scope,
     Unresolved,
+    link_field,
     said_value,
+    within,
     written_value,
 )
 from pipelines.core.simulation.behavior.states import state_of
@@ -104,6 +108,8 @@ def truth(condition: Condition, scope: Scope) -> Text:
             return text(f"{name}(", scope.place(field).value, f", {written_value(value)})")
         case Unique(field):
             return _unique(field, scope)
+        case Counted():
+            return _counted(condition, scope)
 
 
 def amount_of(spoken: object, scope: Scope) -> Text:
@@ -265,6 +271,22 @@ def _exists(noun: str, scope: Scope) -> Text:
     if kind is None or argument is None:
         raise Unresolved(f"{scope.tool.name} does not say which {noun}")
     return text(f"exists({literal(kind.name)}, ", Ref(ARGUMENTS, (argument,)), ")")
+
+
+def _counted(condition: Counted, scope: Scope) -> Text:
+    counted = scope.lexicon.kinds[condition.counted.noun]
+    link = link_field(counted, condition.of) or scope.lexicon.links.get((counted.name, condition.of))
+    if link is None:
+        raise Unresolved(f"nothing says whose a {counted.name} is")
+    argument = scope.lexicon.id_argument(scope.tool, condition.of)
+    is_given = argument is not None and scope.in_list != condition.of
+    owner = text(Ref(ARGUMENTS, (argument,))) if is_given and argument else within(scope.base(condition.of), ("id",))
+    said: list[Text] = [text(f"same_id({dotted('other', (link,))}, ", owner, ")")]
+    if condition.counted.condition is not None:
+        others = replace(scope, bases={**scope.bases, counted.name: text("other")})
+        said.append(truth(condition.counted.condition, others))
+    every = text(f"len([other for other in entities({literal(counted.name)}) if ", joined(said, " and "), "])")
+    return text(every, f" {condition.op} {condition.than}")
 
 
 def _unique(field: Field, scope: Scope) -> Text:

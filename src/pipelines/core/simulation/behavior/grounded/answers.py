@@ -5,7 +5,7 @@ is, an empty list; and the end of a sentence that says so.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from pipelines.core.english.words import word_set
+from pipelines.core.english.words import singular, word_set
 from pipelines.core.simulation.behavior import meaning as m
 from pipelines.core.simulation.behavior.grounded.phrases import Phrases
 from pipelines.core.simulation.behavior.statuses import STATUS_OF_WORD
@@ -20,7 +20,7 @@ ANSWERING = word_set(
     "returns return returned gives give gets get receives receive yields yield answers answer answered "
     "responds respond replies reply says say fails fail is are be will rejected refused declined denied "
     "turned down away met result results in comes come back told raises raise throws throw means mean "
-    "blocked then reject rejects refuses refuse both sees see should must produces produce triggers"
+    "blocked then as reject rejects refuses refuse both sees see should must produces produce triggers"
 )
 _GENERIC = word_set(
     "the a an any every other others else anyone everyone anybody everybody anything api backend system "
@@ -28,12 +28,15 @@ _GENERIC = word_set(
     "such ones one another second third fourth further duplicate attempt attempts more later earlier "
     "bigger larger higher longer rest caller younger older shorter asking filing trying smaller lower "
     "anything who which what in all cases case again so and on for desk app user users to must we state "
-    "status states statuses outcome"
+    "status states statuses outcome outside range leaving out without violations either from such next new "
+    "extra additional someone people of with failing trying"
 )
 _OTHERWISE = (
     "otherwise", "or else", "else", "if not", "in any other state", "in any other case",
     "in all other cases", "in every other case", "for any other status", "in all other states", "after that", "past that", "beyond that", "before that",
-    "afterwards", "in that case", "then", "or", "after which", "beyond which", "from then on", "before then", "failing that", "later than that", "earlier than that",
+    "afterwards", "in that case", "then", "or", "after which", "beyond which", "from then on", "before then", "below that", "above that", "over that",
+    "outside that range", "until then", "without it", "leaving it out", "failing which", "over which",
+    "for which", "in either case", "from that moment", "in any other status", "in any other state", "failing that", "later than that", "earlier than that",
 )  # fmt: skip
 _SEPARATORS = (", and", "; and", ", but", ", so", ",", ";", ":", "-", "and")
 _AS_IT_IS = ("unchanged", "untouched", "unmodified", "unaltered", "as it is", "as is")
@@ -190,7 +193,9 @@ def _answer(phrases: Phrases, at: int) -> Iterator[tuple[m.Outcome, int]]:
     cursor = phrases.cursor
     at = cursor.after(at, *_OTHERWISE) or at
     at += cursor.low(at) in (",", ":")
-    while at < cursor.end and _is_generic(phrases, at):
+    while at < cursor.end and (
+        _is_generic(phrases, at) or (cursor.low(at) == "in" and cursor.low(at + 1) in ("any", "all", "either"))
+    ):
         at += 1
     start = cursor.past(at, ANSWERING)
     found = (outcome if start > at else failure)(phrases, start)
@@ -236,4 +241,8 @@ def _is_generic(phrases: Phrases, at: int) -> bool:
     if token.low in _GENERIC or token.low in phrases.words.lexicon.tools:
         return True
     said = phrases.cursor.words(at, at + 1)
-    return bool(said) and bool(phrases.words.kinds_named(said) or phrases.words.deeds_of(said[0]))
+    if not said:
+        return False
+    if singular(said[0]) in phrases.words.names:  # `other amounts`, `scores`: alone they ask for nothing
+        return True
+    return bool(phrases.words.kinds_named(said) or phrases.words.deeds_of(said[0]))

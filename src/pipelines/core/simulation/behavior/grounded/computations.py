@@ -79,7 +79,7 @@ class Computations:
     def _several(self, tools: tuple[ToolWords, ...], at: int) -> Iterator[Found]:
         """One or more: `tax = 8% of subtotal and total = subtotal + tax`."""
         for name, start in self._targets(tools, at):
-            begin = self.cursor.after(start, *_AS)
+            begin = self.cursor.after(start, *_AS, ", which is", ", which equals", "which is")
             for value, end in self._formulas(tools).rounded(begin) if begin is not None else ():
                 clause = c.Compute(name, value, None, _who(tools))
                 joined = self.cursor.after(end, ", and", "and", ",")

@@ -53,6 +53,10 @@ class Formulas:
             begin = self.cursor.after(start, word)
             if begin is None:
                 continue
+            flat = self._flat(begin)
+            if flat is not None:
+                yield from self._more(m.Sum(op, (before, flat[0])), flat[1])
+                continue
             share = self.share(begin)
             if share is not None:
                 yield from self._more(part_more(before, share[0], op), share[1])
@@ -64,6 +68,19 @@ class Formulas:
                 else:
                     yield from self._more(m.Sum(op, (before, term)), end)
         yield before, at
+
+    def _flat(self, at: int) -> tuple[m.Amount, int] | None:
+        """`a delivery fee of 3`, `a 3.50 dispensing fee`, `a flat start fee of 0.35`."""
+        cursor = self.cursor
+        start = cursor.past(at, word_set("a an the"))
+        number = cursor.number(start)
+        for end in range(start + (number is not None), min(start + 4, cursor.end)):
+            if cursor.low(end) in CHARGES and start < end + 1 and all(cursor.words(p, p + 1) for p in range(start + (number is not None), end)):
+                if number is not None:
+                    return m.Literal_(number_of(number[0])), end + 1
+                told = cursor.number(end + 2) if cursor.low(end + 1) == "of" else None
+                return (m.Literal_(number_of(told[0])), told[1]) if told is not None else None
+        return None
 
     def share(self, at: int) -> tuple[Decimal, int] | None:
         """`8% tax`, `a 5% late fee`: the fraction; none where it is a share of something else."""

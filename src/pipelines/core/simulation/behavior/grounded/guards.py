@@ -37,7 +37,7 @@ _ACCEPTING = word_set("accept accepts allow allows process processes handle hand
 _REJECTING = word_set("reject rejects refuse refuses decline declines block blocks deny denies")
 _CHECKING = word_set("check checks verify verifies ensure ensures validate validates enforce enforces")
 _GIVING = word_set("give state include supply provide specify carry name have contain quote enter")
-_NEEDING = word_set("require requires need needs demand demands")
+_NEEDING = word_set("require requires need needs demand demands take takes")
 _OUT_OF_ORDER = word_set("disabled unavailable down offline broken inoperative")
 _PERMISSION = word_set("permission permissions rights privileges access role")
 _WHEN = (
@@ -207,6 +207,9 @@ class Guards:
         start = cursor.past(at, word_set("a an any the"))
         conditions = Conditions(phrases=self.phrases, tools=tools)
         sign = cursor.low(start)
+        both = cursor.after(start, "zero and negative", "zero or negative", "negative and zero")
+        for name, end in conditions.arguments(both) if both is not None else ():
+            yield m.Compare(m.Field(name, None, True), "<=", m.Literal_(0)), end
         if sign in ("negative", "duplicate"):
             for name, end in conditions.arguments(start + 1):
                 field = m.Field(name, None, True)
@@ -275,7 +278,15 @@ class Guards:
             )
             if told.is_forbidden and found.only:
                 continue
-            yield from self.extended(told, end, is_needed=found.must or found.only)
+            for whole, last in self.extended(told, end, is_needed=found.must or found.only):
+                yield whole, last
+                yield from self._second_deed(whole, last, found)
+
+    def _second_deed(self, said: Said, at: int, found: Modal) -> Iterator[tuple[Said, int]]:
+        """`neither place bids nor put up lots`: a second verb with an object of its own."""
+        start = self.cursor.after(at, "nor", ", nor", "or")
+        for verbs, end in self.verbs(start) if start is not None and said.is_forbidden else ():
+            yield from self.extended(replace(said, verbs=(*said.verbs, *verbs)), end)
 
     def _is_same_deed(self, said: Said, verbs: tuple[tuple[Deed, ...], ...]) -> bool:
         """`Damage claims cannot be filed`, `cancel_order only cancels such orders`: both words are the tool's."""
@@ -314,9 +325,23 @@ class Guards:
         low = self.cursor.low(found.end)
         if low in _REFUSED or self.cursor.after(found.end, "turned down", "turned away", "not possible"):
             end = found.end + (1 if low in _REFUSED else 2)
+            barred = named_tools(self.phrases, end + (self.cursor.low(end) == "from"))
+            if barred is not None and not said.verbs:  # are denied create_topic and create_post alike
+                last = barred[1] + (self.cursor.low(barred[1]) == "alike")
+                yield from self.extended(
+                    replace(said, verbs=named(barred[0]).verbs, is_named=True, is_forbidden=True), last
+                )
+            if self.cursor.low(end) == "from" and not said.verbs:  # are blocked from new reservations
+                for thing, last in self.phrases.thing(end + 1):
+                    if thing.deeds:
+                        yield from self.extended(replace(said, verbs=(thing.deeds,), is_forbidden=True), last)
             yield from self.extended(replace(said, is_forbidden=True, is_certain=found.always), end)
         if low in _ALLOWED:
             yield from self.extended(said, found.end + 1, is_needed=found.only)
+            through = self.cursor.after(found.end + 1, "through", "via", "with", "by", "for")
+            tools = named_tools(self.phrases, through) if through is not None else None
+            if tools is not None and not said.verbs:  # are not available through order_drug
+                yield from self.extended(replace(said, verbs=named(tools[0]).verbs, is_named=True), tools[1])
         if low in _CALLED and said.verbs:
             end = found.end + 1 + (self.cursor.low(found.end + 1) == "out")
             yield from self.extended(said, end, is_needed=found.must or found.only)
@@ -350,12 +375,26 @@ class Guards:
             start = cursor.after(at + 1, "that", "whether", "if") or at + 1
             for so, thing, end in self.conditions(said).read(start, self.near(said)):
                 yield said.with_condition(so, thing, is_only=True), end
+        yield from self._window(said, at)
         takes = cursor.after(at, "takes no", "take no", "accepts no", "accept no", "allows no")
         if takes is not None:
             for thing, end in self.phrases.thing(takes):
                 verbs = (thing.deeds,) if thing.deeds else ()
                 yield replace(said.with_thing(thing), verbs=verbs or said.verbs, is_forbidden=True), end
         yield from self._answered(said, at, found)
+
+    def _window(self, said: Said, at: int) -> Iterator[tuple[Said, int]]:
+        """`Cancellation ends 48 hours before check-in`, `Check-in opens 30 minutes before the start`."""
+        cursor = self.cursor
+        op: m.Op = "<=" if cursor.low(at) in ("opens", "open") else ">="
+        if not said.verbs or cursor.low(at) not in ("ends", "end", "closes", "close", "opens", "open", "stops"):
+            return
+        found = cursor.quantity(at + 1)
+        start = cursor.after(found[1], "before", "prior to", "ahead of") if found is not None else None
+        if found is None or found[0].duration is None or start is None:
+            return
+        for field, end in times.event(self.phrases, start, self.near(said)):
+            yield said.with_condition(m.Age(field, op, found[0].duration, None, True), is_only=True), end
 
     def _objects(self, said: Said, at: int, is_needed: bool) -> Iterator[tuple[Said, int]]:
         """What is rejected or accepted: things, or what is given in the call."""
@@ -399,6 +438,10 @@ class Guards:
             for so, end in self.phrases.having(kind, at):
                 last = self.phrases.of_it(kind, end)
                 yield replace(said, needed=(*said.needed, so)), last
+        for field, end in self.phrases.amount_field(at, None):  # takes a reputation of 50 or more
+            path = self.phrases.words.field_of(field.owner or "", [field.name])
+            for so, last in self.phrases.compared(field.owner or "", path, end) if path else ():
+                yield replace(said, needed=(*said.needed, so)), last
 
     def _to_give(self, said: Said, found: Modal) -> Iterator[tuple[Said, int]]:
         """`must state a reason`, `has to give a loss_reason`, `must be called with a reason`."""
@@ -406,7 +449,7 @@ class Guards:
         if not found.must or found.is_not:
             return
         start = self.cursor.after(
-            found.end, "come with", "accompanied by", "given with", "called with", "filed with", "sent with"
+            found.end, "given", "come with", "accompanied by", "given with", "called with", "filed with", "sent with"
         )
         if start is None and low in _GIVING:
             start = found.end + 1
@@ -446,16 +489,26 @@ class Guards:
             at, word_set("last lasts run runs be take takes cover covers exceed for cost costs")
         )
         bounded = [*self.cursor.bounds(start)]
+        limit = self.cursor.after(at, "is limited to", "are limited to", "limited to", "capped at", "is capped at",
+                                  "are capped at")  # fmt: skip
+        most = self.cursor.quantity(limit) if limit is not None else None
+        bounded += [((("<=", most[0]),), most[1])] if most is not None else []
         if self.cursor.low(start - 1) == "exceed" and (found := self.cursor.quantity(start)) is not None:
             bounded = [(((">", found[0]),), found[1])]
         for bounds, end in bounded:
             is_worth = self.cursor.low(start - 1) in ("cost", "costs", "exceed") and not bounds[0][1].unit
-            so = self.phrases.lasting(bounds)
+            so = self.phrases.lasting(bounds) or self.phrases.in_units(bounds, end)
+            end += self.phrases.in_units(bounds, end) is not None
+            if so is None and said.verbs and not bounds[0][1].unit and (limit is not None or start > at):
+                so = m.both(*(m.Measure(None, op, self.phrases.literal(one)) for op, one in bounds))
             if so is None and is_worth and said.kinds:
                 parts = tuple(m.Measure(said.kinds[0], op, self.phrases.literal(one)) for op, one in bounds)
                 so = m.both(*parts)
             if so is not None:
                 yield said.with_condition(so), end
+        for op, begin in self.cursor.comparison(start) if start > at and said.kinds else ():
+            for other, end in self.phrases.amount_field(begin, None):  # must be higher than the current bid
+                yield said.with_condition(m.Measure(said.kinds[0], op, other)), end
         if self.cursor.low(start - 1) in ("exceed", "exceeds") and said.kinds:
             for limit, end in self.phrases.amount_field(start, None):
                 yield said.with_condition(m.Measure(said.kinds[0], ">", limit)), end

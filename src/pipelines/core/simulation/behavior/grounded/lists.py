@@ -15,7 +15,7 @@ from pipelines.core.simulation.behavior.things import Path, ToolWords
 
 _SHOWING = word_set(
     "returns return shows show lists list contains contain includes include gives give displays display "
-    "returned listed shown included displayed contained come comes back appear appears offered"
+    "returned listed shown included displayed contained come comes back appear appears offered puts put"
 )
 _HIDING = (
     "leaves out", "leave out", "hides", "hide", "omits", "omit", "excludes", "exclude", "skips", "skip",
@@ -28,7 +28,7 @@ _UNSEEN = (
     "are never listed", "are not listed", "are hidden", "are left out", "are omitted", "are excluded",
     "do not appear", "never appear", "are not shown", "are never shown", "are not returned", "stay out",
     "are never returned", "are not included", "are filtered out", "must not appear", "are kept out",
-    "are skipped",
+    "are skipped", "never show up", "do not show up", "are not visible", "are invisible", "stay hidden",
 )  # fmt: skip
 _SORTING = word_set(
     "sorted sorts sort ordered orders order ranked ranks arranged in by listed come comes back returned"
@@ -49,6 +49,8 @@ _UP = (
     "from low to high",
     "asc",
     "alphabetically",
+    "from a to z",
+    "a to z",
 )
 
 
@@ -166,7 +168,7 @@ class Lists:
                     for unless, last in self._unless(tools[0], end):
                         keep = m.negated(so) if unless is None else m.Any_((unless, m.negated(so)))
                         yield c.Keep(keep, None, who), last
-        start = cursor.past(at, _SHOWING | word_set("is are only be must will"))
+        start = cursor.past(at, _SHOWING | word_set("is are only be must will ever"))
         is_only = any(cursor.low(place) == "only" for place in range(at, start))
         for thing, end in self.phrases.thing(start):
             so = m.both(*thing.so)

@@ -18,6 +18,7 @@ from pipelines.core.simulation.behavior.grounded.vocabulary import (
     key_of,
     number_of,
 )
+from pipelines.core.simulation.behavior.scope import link_field
 from pipelines.core.simulation.behavior.states import may_be_a_status
 from pipelines.core.simulation.behavior.things import Path, find_field
 from pipelines.core.simulation.behavior.tokens import Kind as TokenKind
@@ -122,7 +123,8 @@ class Phrases:
         if self.cursor.low(start) == "only":
             base, start = replace(base, is_only=True), start + 1
         yield from self._owned_by_others(base, start)
-        if self.cursor.low(start) in ("no", "nobody", "none", "nothing", "neither"):
+        is_limit = next(self.cursor.comparison(start), None) is not None  # no more than three
+        if not is_limit and self.cursor.low(start) in ("no", "nobody", "none", "nothing", "neither"):
             base = replace(base, is_none=True)
             start += 1 if self.cursor.low(start) in ("no", "none", "neither") else 0
         start = self.cursor.past(start, _ARTICLES | {"of"}) if self.cursor.low(start) != "of" else start
@@ -248,7 +250,7 @@ class Phrases:
         """`data packs`, `a damage claim`: nothing that the world keeps, but what tools are named after."""
         for length in (3, 2, 1):
             said = self.cursor.words(at, at + length)
-            if len(said) != length or self.words.kinds_named(said[-1:]):
+            if len(said) != length or (length == 1 and self.words.kinds_named(said)):
                 continue
             nouns = {singular(word) for word in said}
             tools = tuple(
@@ -401,7 +403,7 @@ class Phrases:
             for so, end in self.of_part(kind, start + 1):
                 yield (so,), (), end
         if low in ("with", "without", "having"):
-            for so, end in self.having(kind, at + 1):
+            for so, end in (*self.having(kind, at + 1), *self.linked_records(kind, at + 1)):
                 yield (m.negated(so) if low == "without" else so,), (), end
         if low in ("in", "on", "under", "at", "out", "off", "past", "still") or low in _SAID_TO_BE:
             for so, end in self.state_phrase(kind, at):
@@ -614,8 +616,10 @@ class Phrases:
         yield from self.measured(kind, at)
         if verb in _HAVE:
             yield from self.having(kind, at)
+            yield from self.linked_records(kind, at)
         elif verb in _BE:
             yield from self._in_time(kind, at)
+            yield from self.value_nouns(kind, at)  # are still drafts
 
     def _done_times(self, kind: str, at: int) -> Iterator[tuple[m.Condition, int]]:
         """`rescheduled twice`, `renewed three times`: by the number on it that counts that."""
@@ -659,6 +663,25 @@ class Phrases:
                 m.Compare(name, "==", m.Literal_(True)) if "boolean" in about.kinds else m.HasSome(name)
             )
             yield (m.negated(has) if is_none else has), self._left(end)
+
+    def linked_records(self, kind: str, at: int) -> Iterator[tuple[m.Condition, int]]:
+        """`an active session`, `three or more expired reservations`, `no open claims`: records of another kind
+        that hold this one's id.
+        """
+        for thing, end in self.thing(at):
+            if not thing.kind or thing.kind == kind or thing.is_only or not self._is_linked(thing.kind, kind):
+                continue
+            of = m.Thing(thing.kind, m.both(*thing.so))
+            if thing.is_none:
+                yield m.Counted(kind, of, "==", 0), end
+            elif not thing.bounds:
+                yield m.Counted(kind, of, ">=", 1), end
+            elif len(thing.bounds) == 1 and thing.bounds[0][0] != "==":
+                yield m.Counted(kind, of, thing.bounds[0][0], int(thing.bounds[0][1].number)), end
+
+    def _is_linked(self, other: str, kind: str) -> bool:
+        known = self.words.lexicon.kinds[other]
+        return link_field(known, kind) is not None or (other, kind) in self.words.lexicon.links
 
     def _same_thing(self, kind: str, at: int) -> int:
         for length in (2, 1):
@@ -819,6 +842,9 @@ class Phrases:
             so = self._measure(kind, bounds, said)
             if so is not None and self.cursor.low(end) != "ago":
                 yield so, end
+        for op, begin in self.cursor.comparison(start):
+            for limit, end in self.amount_field(begin, None):  # younger than the event's min_age
+                yield m.Measure(kind, op, limit), end
 
     def _measure(self, kind: str, bounds: tuple[tuple[m.Op, Quantity], ...], said: str) -> m.Condition | None:
         known = self.words.lexicon.kinds[kind]
@@ -852,6 +878,15 @@ class Phrases:
             if unit and bounds[0][1].unit in ("", unit) and unit != "time"
             else None
         )
+
+    def in_units(self, bounds: tuple[tuple[m.Op, Quantity], ...], at: int) -> m.Condition | None:
+        """`14 nights`: how many is what the call says under the unit's name."""
+        said = self.cursor.words(at, at + 1)
+        tools = [tool for tool in self.words.lexicon.tools.values() if not tool.reads]
+        if not said or bounds[0][1].unit or not any(said[0] in tool.arguments for tool in tools):
+            return None
+        name = m.Field(said[0], None, True)
+        return m.both(*(m.Compare(name, op, self.literal(one)) for op, one in bounds))
 
     def _lasting(self, unit: str, bounds: tuple[tuple[m.Op, Quantity], ...]) -> m.Condition | None:
         """How long it is for is what the call says under the unit's name: `hours`, `weeks`."""

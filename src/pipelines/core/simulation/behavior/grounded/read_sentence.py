@@ -415,7 +415,7 @@ def _answering(clauses: Clauses, outcome: m.Outcome | None) -> Clauses:
     return tuple(
         replace(clause, outcome=outcome)
         if isinstance(clause, (c.Guard, c.Once, c.Rarely, c.Quota))
-        and clause.outcome in (None, m.Unchanged(), m.Fail())
+        and (clause.outcome is None or not isinstance(clause.outcome, m.Fail) or clause.outcome.status is None)
         else clause
         for clause in clauses
     )

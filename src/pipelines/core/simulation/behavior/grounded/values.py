@@ -17,6 +17,7 @@ from pipelines.core.simulation.behavior.grounded.said import Said
 from pipelines.core.simulation.behavior.grounded.tool_names import named_tools
 from pipelines.core.simulation.behavior.grounded.vocabulary import key_of, number_of
 from pipelines.core.simulation.behavior.things import ToolWords
+from pipelines.core.simulation.behavior.tokens import Kind as TokenKind
 
 _DET = word_set("a an the its their any every each")
 _UNLESS = tuple(
@@ -26,6 +27,14 @@ _UNLESS = tuple(
         "another one is chosen", "another is chosen", "another one is given", "another one is named",
         "another is given", "a different one is given", "something else is given", "another one is requested",
         "another one is specified", "otherwise given", "otherwise requested", "one is given",
+    )
+)  # fmt: skip
+_NONE_GIVEN = tuple(
+    f"{when} {none}"
+    for when in ("when", "if", "unless")
+    for none in (
+        "none is given", "none is supplied", "none is specified", "none is provided", "missing", "omitted",
+        "not given", "it is missing", "it is left out", "it is omitted", "it is not given", "left out",
     )
 )  # fmt: skip
 _REQUIRED = tuple(
@@ -109,7 +118,7 @@ class Values:
     def _makers(self, kind: str) -> list[ToolWords]:
         lexicon = self.phrases.words.lexicon
         tools = [tool for tool in lexicon.tools.values() if tool.kind == kind and not tool.reads]
-        return [tool for tool in tools if tool.creates or lexicon.id_argument(tool, kind) is None]
+        return [tool for tool in tools if lexicon.id_argument(tool, kind) is None]
 
     # -- what an argument may be
 
@@ -126,6 +135,20 @@ class Values:
                     so = m.negated(need) if found.is_not else need
                     yield (c.Guard(so, None, _who(tools)),), end
             yield from self._limited(tools, field, start)
+            yield from self._ranging(tools, field, start)
+
+    def _ranging(
+        self, tools: list[ToolWords], field: m.Field, at: int
+    ) -> Iterator[tuple[tuple[c.Clause, ...], int]]:
+        """`The score in submit_feedback runs from 1 to 10`."""
+        cursor = self.phrases.cursor
+        inside = cursor.after(at, "in", "of", "for")
+        found = named_tools(self.phrases, inside) if inside is not None else None
+        start, about = (found[1], [*found[0]]) if found is not None else (at, tools)
+        if cursor.low(start) in ("runs", "ranges", "goes", "lies"):
+            for bounds, end in cursor.bounds(start + 1):
+                parts = tuple(m.Compare(field, op, self.phrases.literal(one)) for op, one in bounds)
+                yield (c.Guard(parts[0] if len(parts) == 1 else m.All(parts), None, _who(about)),), end
 
     def _limited(
         self, tools: list[ToolWords], field: m.Field, at: int
@@ -207,6 +230,16 @@ class Values:
             begin = cursor.after(start, "defaults to", "default to", "is by default")
             for value, end in self._value(tools, name, begin) if begin is not None else ():
                 yield self._default(tools, name, value), end
+            begin = cursor.after(start, "falls back to", "is taken to be", "is assumed to be", "is set to", "is")
+            for value, end in self._value(tools, name, begin) if begin is not None else ():
+                if (last := cursor.after(end, *_NONE_GIVEN)) is not None:
+                    yield self._default(tools, name, value), last
+        found = named_tools(self.phrases, at)
+        if found is not None and cursor.low(found[1]) in ("uses", "assumes", "takes"):
+            for tools, name, start in self._arguments(found[1] + 1):
+                for value, end in self._value(tools, name, start):
+                    if (last := cursor.after(end, *_NONE_GIVEN)) is not None:
+                        yield self._default([*found[0]], name, value), last
         lead = cursor.after(at, "if", "when", "where", "unless")
         for tools, name, start in self._absent(lead, cursor.low(at) == "unless") if lead is not None else ():
             begin = self._past_subject(start + (cursor.low(start) == ","))
@@ -260,6 +293,9 @@ class Values:
         number = cursor.number(at)
         if number is not None:
             yield number_of(number[0]), cursor.past(number[1], frozenset(words_of(name)))
+        token = self.phrases.token(at)
+        if token is not None and token.kind is TokenKind.TEXT and token.text:
+            yield token.text, at + 1
 
     def _values_of(self, tools: list[ToolWords], name: str) -> list[Json]:
         found: list[Json] = []
@@ -282,6 +318,7 @@ class Values:
         cursor = self.phrases.cursor
         for thing, start in self.phrases.thing(at):
             makers = self._makers(thing.kind)
+            start += cursor.low(start) == "always"
             if not thing.is_new or thing.so or len(makers) != 1 or cursor.low(start) not in _STARTING:
                 continue
             begin = cursor.past(start, _STARTING | _JOINS)

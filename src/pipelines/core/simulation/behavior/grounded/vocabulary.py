@@ -129,6 +129,13 @@ class Vocabulary:
             and (singular(words_of(name)[-1]) in _FOLK or _OF_PERSONS & {p[0] for p in kind.fields})
         )
 
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Single words that fields and arguments are called by."""
+        fields = (path[-1] for kind in self.lexicon.kinds.values() for path in kind.fields)
+        arguments = (name for tool in self.lexicon.tools.values() for name in tool.arguments)
+        return frozenset(singular(name) for name in (*fields, *arguments) if len(words_of(name)) == 1)
+
     def kinds_named(self, words: Sequence[str]) -> tuple[str, ...]:
         return self.nouns.get(joined(words), ())
 
@@ -300,7 +307,8 @@ class Vocabulary:
         plain = _NOUN_OF.get(singular(word), word)
         spelled = (stem(plain), stem(stem(plain)), stem(_BASES.get(plain, plain)))
         found = next((self.deeds[one] for one in spelled if one in self.deeds), ())
-        return found or (self.deeds_of(word[2:]) if word.startswith("re") and len(word) > 5 else ())
+        again = word[2:] if word.startswith("re") and stem(word[2:]) in _DONE_AGAIN else ""
+        return found or (self.deeds_of(again) if again else ())
 
     def argument_of(self, tool: ToolWords, words: Sequence[str]) -> str | None:
         if not words or (len(words) > 1 and not NO_NAMES.isdisjoint(words)):
@@ -311,6 +319,8 @@ class Vocabulary:
         return tool.kind == kind or self._names_id(tool, kind)
 
 
+#: What is done again is said with `re` in front: reassigned, rebooked.
+_DONE_AGAIN = frozenset(map(stem, "assign book open activate issue send start submit schedule allocate".split()))
 _BASES = {form: base for base, forms in IRREGULAR.items() for form in forms}
 _NO_NOUNS = word_set("list new detail all one some other another record number request name info data time")
 #: Words that are never part of what a field or an argument is called.
