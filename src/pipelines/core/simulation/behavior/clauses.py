@@ -43,13 +43,6 @@ class Bound:
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
-    field: Field | None  # None: every number of the reply that a rule computes
-    digits: int
-    who: Who = IT
-
-
-@dataclass(frozen=True, slots=True)
 class Cap:
     most: int
     is_page: bool = False
@@ -157,12 +150,6 @@ class Restock:
 
 
 @dataclass(frozen=True, slots=True)
-class Erase:
-    noun: str
-    who: Who = IT
-
-
-@dataclass(frozen=True, slots=True)
 class Unknown:
     """What an id that does not exist is answered with."""
 
@@ -243,7 +230,6 @@ Clause: TypeAlias = (
     Guard
     | Compute
     | Bound
-    | Round
     | Cap
     | Order
     | Keep
@@ -257,7 +243,6 @@ Clause: TypeAlias = (
     | Keepsake
     | Raise
     | Restock
-    | Erase
     | Unknown
     | Once
     | Rarely

@@ -148,11 +148,6 @@ class Exists:
 
 
 @dataclass(frozen=True, slots=True)
-class Flagged:
-    flag: str
-
-
-@dataclass(frozen=True, slots=True)
 class Owns:
     """The caller is the one the thing belongs to; `argument` where the author says which argument names
     the caller.
@@ -182,15 +177,6 @@ class HasSome:
     """`has no seats left`, `with items`: nothing, none or zero is not having it."""
 
     field: Field
-
-
-@dataclass(frozen=True, slots=True)
-class Holds:
-    """Text inside a text or an element of a list."""
-
-    field: Field
-    how: Literal["contains", "startswith", "endswith"]
-    value: Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,11 +224,9 @@ Condition: TypeAlias = (
     | Times
     | Measure
     | Exists
-    | Flagged
     | Owns
     | CallerIs
     | Allowed
-    | Holds
     | Counted
     | Unique
     | Always
@@ -266,21 +250,12 @@ def both(*conditions: Condition | None) -> Condition | None:
 
 @dataclass(frozen=True, slots=True)
 class Who:
-    """The tools a sentence is about: by name, by what they do, all, or (nothing said) those just spoken
-    of.
-    """
+    """The tools a sentence is about: by name, all, or (nothing said) those just spoken of."""
 
     names: tuple[str, ...] = ()
-    verb: str | None = None
     noun: str | None = None
     everyone: bool = False
-    condition: Condition | None = None  # "cancelling a shipped order": only when
-    by_argument: bool = False  # of everyone, only those that take the argument spoken of
     is_grounded: bool = False  # its names are the world's own, and things linked by others are reached
-
-    @property
-    def is_silent(self) -> bool:
-        return not (self.names or self.verb or self.everyone)
 
 
 IT = Who()
@@ -312,6 +287,3 @@ class Reply:
 
 
 Outcome: TypeAlias = Fail | Unchanged | Reply
-
-
-# -- clauses: one rule each, about `who` --------------------------------------------------------------------

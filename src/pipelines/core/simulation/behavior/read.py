@@ -15,7 +15,6 @@ from pipelines.core.simulation.behavior.grounded.vocabulary import Vocabulary
 from pipelines.core.simulation.behavior.lexicon import Lexicon, build_lexicon
 from pipelines.core.simulation.behavior.resolve import answer_of, resolve
 from pipelines.core.simulation.behavior.rules import (
-    ARGUMENTS,
     Behavior,
     Nothing,
     Put,
@@ -148,7 +147,6 @@ class _Reader:
                 tool=self.lexicon.tools[name.lower()],
                 lexicon=self.lexicon,
                 computed=self._computed(name, made),
-                prefers_arguments=clause.who.by_argument,
                 reaches_far=clause.who.is_grounded,
             )
             try:
@@ -157,8 +155,7 @@ class _Reader:
                 if must_hold:
                     return []
                 continue
-            if not clause.who.by_argument or all(_asks_arguments(one) for one in made_here):
-                found += [(name, one) for one in made_here]
+            found += [(name, one) for one in made_here]
         return _merged(found, sentence)
 
     def _tools_of(self, clause: c.Clause, before: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:
@@ -167,15 +164,13 @@ class _Reader:
         everyone = tuple(tool.name for tool in self.lexicon.tools.values())
         if who.names:
             return who.names, True
-        if who.verb is not None:
-            return self.lexicon.tools_doing(who.verb, who.noun), False
         if who.everyone and isinstance(clause, (c.Hide, c.Show, c.Mask, c.Cap, c.Order, c.Keep, c.First)):
             lists_only = isinstance(clause, (c.Cap, c.Order, c.Keep, c.First))
             readers = (tool for tool in self.lexicon.tools.values() if tool.reads)
             return tuple(tool.name for tool in readers if not (lists_only and self._looks_up(tool))), False
         if who.everyone:
             return everyone, False
-        if not before and isinstance(clause, (c.Compute, c.Bound, c.Round)):
+        if not before and isinstance(clause, (c.Compute, c.Bound)):
             # "total = subtotal * 1.08" speaks of the data: whatever looks one such thing up shows it so.
             tools = self.lexicon.tools.values()
             return tuple(tool.name for tool in tools if tool.creates or self._looks_up(tool)), False
@@ -213,10 +208,6 @@ def _with_one_failure(clauses: tuple[c.Clause, ...]) -> tuple[c.Clause, ...]:
         else clause
         for clause in clauses
     )
-
-
-def _asks_arguments(one: Resolved) -> bool:
-    return isinstance(one.body, Require) and ARGUMENTS in one.body.need.roots()
 
 
 def _answering(rule: Rule, outcome: m.Outcome) -> Rule:

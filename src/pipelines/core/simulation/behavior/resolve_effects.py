@@ -149,13 +149,6 @@ def raise_flag(clause: c.Raise, scope: Scope) -> list[Resolved]:
     return [Resolved(RuleKind.EFFECT, r.SetFlag(clause.flag, clause.value, _when(clause.when, scope)))]
 
 
-def erase(clause: c.Erase, scope: Scope) -> list[Resolved]:
-    kind = scope.kind_named(clause.noun)
-    if kind is None or not scope.reaches(kind.name):
-        raise Unresolved(f"{scope.tool.name} has no {clause.noun}")
-    return [Resolved(RuleKind.EFFECT, r.Delete(kind.name))]
-
-
 def restock(clause: c.Restock, scope: Scope) -> list[Resolved]:
     """Which product, how many: from the order itself, or from each of its items."""
     order = scope.kind_named(None)

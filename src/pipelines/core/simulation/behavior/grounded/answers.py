@@ -33,10 +33,12 @@ _GENERIC = word_set(
 )
 _OTHERWISE = (
     "otherwise", "or else", "else", "if not", "in any other state", "in any other case",
-    "in all other cases", "in every other case", "for any other status", "in all other states", "after that", "past that", "beyond that", "before that",
-    "afterwards", "in that case", "then", "or", "after which", "beyond which", "from then on", "before then", "below that", "above that", "over that",
+    "in all other cases", "in every other case", "for any other status", "in all other states",
+    "after that", "past that", "beyond that", "before that", "afterwards", "in that case", "then", "or",
+    "after which", "beyond which", "from then on", "before then", "below that", "above that", "over that",
     "outside that range", "until then", "without it", "leaving it out", "failing which", "over which",
-    "for which", "in either case", "from that moment", "in any other status", "in any other state", "failing that", "later than that", "earlier than that",
+    "for which", "in either case", "from that moment", "in any other status", "failing that",
+    "later than that", "earlier than that",
 )  # fmt: skip
 _SEPARATORS = (", and", "; and", ", but", ", so", ",", ";", ":", "-", "and")
 _AS_IT_IS = ("unchanged", "untouched", "unmodified", "unaltered", "as it is", "as is")
@@ -194,7 +196,8 @@ def _answer(phrases: Phrases, at: int) -> Iterator[tuple[m.Outcome, int]]:
     at = cursor.after(at, *_OTHERWISE) or at
     at += cursor.low(at) in (",", ":")
     while at < cursor.end and (
-        _is_generic(phrases, at) or (cursor.low(at) == "in" and cursor.low(at + 1) in ("any", "all", "either"))
+        _is_generic(phrases, at)
+        or (cursor.low(at) == "in" and cursor.low(at + 1) in ("any", "all", "either"))
     ):
         at += 1
     start = cursor.past(at, ANSWERING)

@@ -2,14 +2,15 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from pipelines.core.english.inflection import past_forms, verb_forms
 from pipelines.core.english.words import singular, word_set
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
-from pipelines.core.simulation.behavior.grounded.phrases import Phrases, Thing
 from pipelines.core.simulation.behavior.grounded.guards import Guards, named
+from pipelines.core.simulation.behavior.grounded.phrases import Phrases, Thing
 from pipelines.core.simulation.behavior.grounded.said import Said
 from pipelines.core.simulation.behavior.grounded.tool_names import named_tools
 from pipelines.core.simulation.behavior.grounded.vocabulary import TAILS, number_of
@@ -87,7 +88,9 @@ class Changes:
             if found is not None:
                 yield replace(named(found[0]), so=(so,)), found[1]
 
-    def of_tools(self, tools: tuple[ToolWords, ...], at: int) -> Iterator[tuple[Said, tuple[Change, ...], int]]:
+    def of_tools(
+        self, tools: tuple[ToolWords, ...], at: int
+    ) -> Iterator[tuple[Said, tuple[Change, ...], int]]:
         """What tools that were named before do: `… and sets the stock_freed flag`."""
         said = named(tools)
         for changes, end in self._several(said, at):
@@ -105,9 +108,7 @@ class Changes:
 
     # -- what comes of it
 
-    def _several(
-        self, said: Said, at: int, is_set: bool = False
-    ) -> Iterator[tuple[tuple[Change, ...], int]]:
+    def _several(self, said: Said, at: int, is_set: bool = False) -> Iterator[tuple[tuple[Change, ...], int]]:
         sets = is_set or self.phrases.cursor.low(at) in _SETTING
         ways = [*self._one(said, at), *(self._set(said, at) if is_set else ())]
         for first, kinds, end in ways:
@@ -153,7 +154,7 @@ class Changes:
                 span = found[0].duration
                 step = c.Step(field, span, "+", _when(said))
                 last = cursor.after(found[1], "later", "forward", "back", "ahead", "out") or found[1]
-                yield (lambda _, step=step: step), (field.owner or "",), last
+                yield _always(step), (field.owner or "",), last
 
     def _flagged(self, at: int) -> Iterator[tuple[Change, tuple[str, ...], int]]:
         """`sets the warehouse_outage flag`, `the restock_due flag is set`."""
@@ -177,7 +178,11 @@ class Changes:
             start = cursor.past(at, _ARTICLES | {"ordered"})
             if cursor.low(start) in ("items", "item", "products", "product"):
                 end = cursor.after(
-                    start + 1, "are restocked", "is restocked", "are returned to stock", "are put back in stock"
+                    start + 1,
+                    "are restocked",
+                    "is restocked",
+                    "are returned to stock",
+                    "are put back in stock",
                 )
         if end is not None:
             yield (lambda _: c.Restock()), (), end
@@ -185,24 +190,20 @@ class Changes:
     def _counted(self, said: Said, at: int, sign: m.Sign) -> Iterator[tuple[Change, tuple[str, ...], int]]:
         """`adds 10 loyalty points to the user`."""
         number = self.phrases.cursor.number(at)
-        for field, end in self._counters(said, number[1]) if number is not None else ():
-            amount = m.Literal_(number_of(number[0])) if number is not None else None
-            last = self._past_owner(field, end)
-            yield _step(field, lambda _, amount=amount: amount, sign, said), (field.owner or "",), last
+        for field, end in self._fields(said, number[1]) if number is not None else ():
+            if number is not None:
+                last = self._past_owner(field, end)
+                yield _step(field, _fixed(number_of(number[0])), sign, said), (field.owner or "",), last
 
     def _counted_passively(self, said: Said, at: int) -> Iterator[tuple[Change, tuple[str, ...], int]]:
         """`10 loyalty points are added to the user`."""
         cursor = self.phrases.cursor
         number = cursor.number(at)
-        for field, end in self._counters(said, number[1]) if number is not None else ():
+        for field, end in self._fields(said, number[1]) if number is not None else ():
             start = cursor.after(end, "are added", "are credited", "are awarded", "is added", "are granted")
             if start is not None and number is not None:
-                amount = m.Literal_(number_of(number[0]))
                 last = self._past_owner(field, start)
-                yield _step(field, lambda _, amount=amount: amount, "+", said), (field.owner or "",), last
-
-    def _counters(self, said: Said, at: int) -> Iterator[tuple[m.Field, int]]:
-        yield from self._fields(said, at)
+                yield _step(field, _fixed(number_of(number[0])), "+", said), (field.owner or "",), last
 
     def _past_owner(self, field: m.Field, at: int) -> int:
         start = self.phrases.cursor.after(at, "to", "on", "for")
@@ -258,7 +259,7 @@ class Changes:
                     yield _assign(field, value, said), (field.owner or "",), last
 
     def _past_be(self, at: int) -> list[int]:
-        """Past `becomes`, `is set`, `has changed`; the longest way first, since `returned` may be the state."""
+        """Past `becomes`, `is set`; the longest way first, since `returned` may be the state."""
         end = self.phrases.cursor.past(
             at, _BECOMING | word_set("set moved changed marked switched put made again")
         )
@@ -289,14 +290,14 @@ class Changes:
             for change, last in self._become(kind, end):
                 yield change, (kind,), last
 
-    def _stepped(self, said: Said, at: int, sign: str) -> Iterator[tuple[Change, tuple[str, ...], int]]:
+    def _stepped(self, said: Said, at: int, sign: m.Sign) -> Iterator[tuple[Change, tuple[str, ...], int]]:
         cursor = self.phrases.cursor
         for field, end in self._fields(said, at):
             if cursor.low(end) == "by":
                 for amount, last in self._amounts(said, end + 1):
                     yield _step(field, amount, sign, said), (field.owner or "",), last
 
-    def _moved(self, said: Said, at: int, sign: str) -> Iterator[tuple[Change, tuple[str, ...], int]]:
+    def _moved(self, said: Said, at: int, sign: m.Sign) -> Iterator[tuple[Change, tuple[str, ...], int]]:
         """`adds the quantity to the item's reserved figure`, `takes one off refills_left`."""
         cursor = self.phrases.cursor
         for amount, end in self._amounts(said, at):
@@ -367,7 +368,10 @@ class Changes:
         token = self.phrases.token(self.phrases.cursor.past(at, _DET))
         start = self.phrases.cursor.past(at, _DET)
         if token is not None and "_" in token.text and token.low not in self.phrases.words.lexicon.tools:
-            yield m.Field(token.text, None, False, True), start + 1  # a field that is written for the first time
+            yield (
+                m.Field(token.text, None, False, True),
+                start + 1,
+            )  # written for the first time
 
     def _amounts(self, said: Said, at: int) -> Iterator[tuple[Callable[[ToolWords], m.Amount | None], int]]:
         """A number, an argument of the tool, or a field."""
@@ -386,10 +390,10 @@ class Changes:
             if any(_argument(tool, spoken) for tool in tools):
                 end = start + length  # `the amount paid`
                 end += self._is_done(said, end)
-                yield (lambda tool, spoken=spoken: _argument(tool, spoken)), end  # type: ignore[misc]
+                yield partial(_argument_of, tuple(spoken)), end
         for kind in self._near(said):
             for field, end in self.phrases.amount_field(at, kind):
-                yield (lambda _, field=field: field), end  # type: ignore[misc]
+                yield _told(field), end
 
     def _is_done(self, said: Said, at: int) -> bool:
         """`paid`, `bought`: what was given, of the deed itself."""
@@ -436,6 +440,18 @@ def _argument(tool: ToolWords, words: Sequence[str]) -> m.Field | None:
     return m.Field(name, None, True) if name is not None else None
 
 
+def _argument_of(words: Sequence[str], tool: ToolWords) -> m.Field | None:
+    return _argument(tool, words)
+
+
+def _told(field: m.Field) -> Callable[[ToolWords], m.Amount | None]:
+    return lambda _: field
+
+
+def _always(clause: c.Clause) -> Change:
+    return lambda _: clause
+
+
 def _fixed(value: Json) -> Callable[[ToolWords], m.Amount | None]:
     return lambda _: m.Literal_(value)
 
@@ -452,10 +468,10 @@ def _assign(field: m.Field, value: Callable[[ToolWords], m.Amount | None], said:
     return change
 
 
-def _step(field: m.Field, amount: Callable[[ToolWords], m.Amount | None], sign: str, said: Said) -> Change:
+def _step(field: m.Field, amount: Callable[[ToolWords], m.Amount | None], sign: m.Sign, said: Said) -> Change:
     def change(tool: ToolWords) -> c.Clause | None:
         by = amount(tool)
-        return None if by is None else c.Step(field, by, sign, _when(said))  # type: ignore[arg-type]
+        return None if by is None else c.Step(field, by, sign, _when(said))
 
     return change
 

@@ -24,7 +24,9 @@ _COMPUTING = frozenset(
     for form in verb_forms(verb)
 )
 _APPLYING = frozenset(
-    form for verb in ("add", "apply", "include", "give", "take", "offer", "grant") for form in verb_forms(verb)
+    form
+    for verb in ("add", "apply", "include", "give", "take", "offer", "grant")
+    for form in verb_forms(verb)
 ) | {"applies"}
 _EQUALS = (
     "is calculated as", "is computed as", "is equal to", "equals", "=", "is", "are", "comes to", "amounts to",
@@ -72,7 +74,9 @@ class Computations:
             yield from self._several(tools, at + 1)
         if cursor.low(at) in _APPLYING:
             yield from self._charged(tools, at + 1)
-        never = cursor.after(at, "never returns a negative", "never gives a negative", "never shows a negative")
+        never = cursor.after(
+            at, "never returns a negative", "never gives a negative", "never shows a negative"
+        )
         for name, end in self._targets(tools, never) if never is not None else ():
             yield (c.Bound(name, ZERO, None, _who(tools)),), end
 
@@ -122,7 +126,7 @@ class Computations:
         yield from self._kept_above(at)
 
     def _choices(self, name: m.Field, tools: tuple[ToolWords, ...], at: int) -> Iterator[Found]:
-        """`free for orders over $50, otherwise it is $5.99`, `0 when subtotal exceeds 50 and 5.99 otherwise`."""
+        """`free for orders over $50, otherwise it is $5.99`, `0 when … and 5.99 otherwise`."""
         for first, start in self._prices(tools, at):
             for when, end in self._if(tools, start):
                 begin = self.cursor.past(end, _ELSE)

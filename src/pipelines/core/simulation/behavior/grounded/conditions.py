@@ -15,7 +15,9 @@ from pipelines.core.simulation.behavior.words import OWNERS
 
 _DET = word_set("a an the any some its their every each")
 _IT = word_set("it they he she them this")
-_PARTICIPLES = "given passed set specified provided supplied stated named present chosen requested sent included"
+_PARTICIPLES = (
+    "given passed set specified provided supplied stated named present chosen requested sent included"
+)
 GIVEN = tuple(f"{be} {word}" for be in ("is", "was", "are") for word in _PARTICIPLES.split())
 MISSING = tuple(
     f"{be} {word}"
@@ -75,7 +77,9 @@ class Conditions:
         cursor = self.cursor
         if cursor.after(at, "exists") is not None:
             yield m.Exists(thing.kind), at + 1
-        if (end := cursor.after(at, "does not exist", "do not exist", "is unknown", "is not found")) is not None:
+        if (
+            end := cursor.after(at, "does not exist", "do not exist", "is unknown", "is not found")
+        ) is not None:
             yield m.Not(m.Exists(thing.kind)), end
         for said, is_not in ((("belongs to", "belong to"), False), (("does not belong to",), True)):
             start = cursor.after(at, *said)
@@ -216,12 +220,7 @@ class Conditions:
     ) -> Iterator[tuple[tuple[m.Value, ...], int]]:
         """`one of 'a', 'b' or c`: quoted, or such as the argument takes."""
         start = self.cursor.after(at, "one of :", "one of", "any of", "either") or at
-        known = {
-            key_of([value]): value
-            for tool in tools
-            for value in (tool.arguments.get(name, {}).get("enum") or ())  # type: ignore[union-attr]
-            if isinstance(value, str)
-        }
+        known = {key_of([value]): value for tool in tools for value in tool.choices(name)}
         found: list[m.Value] = []
         while True:
             token = self.phrases.token(start)
@@ -260,9 +259,7 @@ class Conditions:
             for other, end in self._other(start, tools, name):
                 yield m.Compare(name, op, other), end
 
-    def _other(
-        self, at: int, tools: Sequence[ToolWords], name: m.Field
-    ) -> Iterator[tuple[m.Field, int]]:
+    def _other(self, at: int, tools: Sequence[ToolWords], name: m.Field) -> Iterator[tuple[m.Field, int]]:
         cursor = self.cursor
         start = cursor.past(at, _DET)
         for length in (2, 1):

@@ -15,7 +15,14 @@ from pipelines.core.simulation.behavior.tokens import Kind as TokenKind
 
 DET = word_set("a an the its their any every each")
 _ADDING = (("+", "+"), ("plus", "+"), ("-", "-"), ("minus", "-"), ("less", "-"))
-_MULTIPLYING = (("*", "*"), ("x", "*"), ("times", "*"), ("multiplied by", "*"), ("/", "/"), ("divided by", "/"))
+_MULTIPLYING = (
+    ("*", "*"),
+    ("x", "*"),
+    ("times", "*"),
+    ("multiplied by", "*"),
+    ("/", "/"),
+    ("divided by", "/"),
+)
 _FUNCTIONS = word_set("max min round abs floor ceil")
 #: What a percentage may be called without changing the sum: "plus 8% sales tax".
 CHARGES = word_set("tax vat gst fee surcharge charge tip commission discount markup penalty interest")
@@ -75,7 +82,11 @@ class Formulas:
         start = cursor.past(at, word_set("a an the"))
         number = cursor.number(start)
         for end in range(start + (number is not None), min(start + 4, cursor.end)):
-            if cursor.low(end) in CHARGES and start < end + 1 and all(cursor.words(p, p + 1) for p in range(start + (number is not None), end)):
+            if (
+                cursor.low(end) in CHARGES
+                and start < end + 1
+                and all(cursor.words(p, p + 1) for p in range(start + (number is not None), end))
+            ):
                 if number is not None:
                     return m.Literal_(number_of(number[0])), end + 1
                 told = cursor.number(end + 2) if cursor.low(end + 1) == "of" else None
@@ -164,7 +175,12 @@ class Formulas:
         yield from self.phrases.amount_field(at, kind)
         token = self.phrases.token(start)
         plain = token is not None and token.kind in (TokenKind.WORD, TokenKind.NAME)
-        if token is not None and plain and token.low not in NO_NAMES and token.low not in CHARGES - {"tax", "fee"}:
+        if (
+            token is not None
+            and plain
+            and token.low not in NO_NAMES
+            and token.low not in CHARGES - {"tax", "fee"}
+        ):
             yield m.Field(token.text, None, False, True), start + 1
 
 

@@ -89,7 +89,7 @@ class Guards:
         return [tools[deed.tool.lower()] for deeds in said.verbs for deed in deeds]
 
     def near(self, said: Said) -> list[str]:
-        """The kinds that a field without an owner may belong to: what is named, then what the tool is about."""
+        """What a field without an owner may belong to: what is named, then what the tool is about."""
         about = {tool.kind for tool in self.tools_of(said) if tool.kind}
         return list(dict.fromkeys([*said.kinds, *(about if len(about) == 1 else ())]))
 
@@ -202,7 +202,7 @@ class Guards:
                         yield Said(verbs=(thing.deeds,), is_forbidden=True, times=1), last
 
     def _argument_thing(self, at: int, tools: list[ToolWords]) -> Iterator[tuple[m.Condition, int]]:
-        """`amounts greater than the order total`, `a negative quantity`, `duplicate emails`, `quantities below 1`."""
+        """`amounts greater than the order total`, `a negative quantity`, `duplicate emails`."""
         cursor = self.cursor
         start = cursor.past(at, word_set("a an any the"))
         conditions = Conditions(phrases=self.phrases, tools=tools)
@@ -273,9 +273,7 @@ class Guards:
             verbs = _of_named(said, verbs)
             if not all(verbs):
                 continue
-            told = replace(
-                said, verbs=said.verbs or verbs, is_forbidden=said.is_forbidden or is_neither
-            )
+            told = replace(said, verbs=said.verbs or verbs, is_forbidden=said.is_forbidden or is_neither)
             if told.is_forbidden and found.only:
                 continue
             for whole, last in self.extended(told, end, is_needed=found.must or found.only):
@@ -289,7 +287,7 @@ class Guards:
             yield from self.extended(replace(said, verbs=(*said.verbs, *verbs)), end)
 
     def _is_same_deed(self, said: Said, verbs: tuple[tuple[Deed, ...], ...]) -> bool:
-        """`Damage claims cannot be filed`, `cancel_order only cancels such orders`: both words are the tool's."""
+        """`cancel_order only cancels such orders`: both words are the tool's."""
         own = {deed.tool for deeds in said.verbs for deed in deeds}
         return said.is_named and all(any(deed.tool in own for deed in deeds) for deeds in verbs)
 
@@ -353,7 +351,7 @@ class Guards:
             yield replace(said, is_forbidden=True, is_certain=True), found.end + 1
 
     def _acting(self, said: Said, found: Modal) -> Iterator[tuple[Said, int]]:
-        """`fails`, `only works for drafts`, `requires a reason`, `rejects shipped orders`, `takes no bookings`."""
+        """`fails`, `only works for drafts`, `requires a reason`, `rejects shipped orders`."""
         cursor, at = self.cursor, found.end
         low = cursor.low(at)
         refused = replace(said, is_forbidden=True, is_certain=found.always)
@@ -387,7 +385,15 @@ class Guards:
         """`Cancellation ends 48 hours before check-in`, `Check-in opens 30 minutes before the start`."""
         cursor = self.cursor
         op: m.Op = "<=" if cursor.low(at) in ("opens", "open") else ">="
-        if not said.verbs or cursor.low(at) not in ("ends", "end", "closes", "close", "opens", "open", "stops"):
+        if not said.verbs or cursor.low(at) not in (
+            "ends",
+            "end",
+            "closes",
+            "close",
+            "opens",
+            "open",
+            "stops",
+        ):
             return
         found = cursor.quantity(at + 1)
         start = cursor.after(found[1], "before", "prior to", "ahead of") if found is not None else None
@@ -449,7 +455,14 @@ class Guards:
         if not found.must or found.is_not:
             return
         start = self.cursor.after(
-            found.end, "given", "come with", "accompanied by", "given with", "called with", "filed with", "sent with"
+            found.end,
+            "given",
+            "come with",
+            "accompanied by",
+            "given with",
+            "called with",
+            "filed with",
+            "sent with",
         )
         if start is None and low in _GIVING:
             start = found.end + 1
@@ -489,8 +502,8 @@ class Guards:
             at, word_set("last lasts run runs be take takes cover covers exceed for cost costs")
         )
         bounded = [*self.cursor.bounds(start)]
-        limit = self.cursor.after(at, "is limited to", "are limited to", "limited to", "capped at", "is capped at",
-                                  "are capped at")  # fmt: skip
+        limits = (f"{be} {to}".strip() for be in ("is", "are", "") for to in ("limited to", "capped at"))
+        limit = self.cursor.after(at, *limits)
         most = self.cursor.quantity(limit) if limit is not None else None
         bounded += [((("<=", most[0]),), most[1])] if most is not None else []
         if self.cursor.low(start - 1) == "exceed" and (found := self.cursor.quantity(start)) is not None:
@@ -510,8 +523,8 @@ class Guards:
             for other, end in self.phrases.amount_field(begin, None):  # must be higher than the current bid
                 yield said.with_condition(m.Measure(said.kinds[0], op, other)), end
         if self.cursor.low(start - 1) in ("exceed", "exceeds") and said.kinds:
-            for limit, end in self.phrases.amount_field(start, None):
-                yield said.with_condition(m.Measure(said.kinds[0], ">", limit)), end
+            for other, end in self.phrases.amount_field(start, None):
+                yield said.with_condition(m.Measure(said.kinds[0], ">", other)), end
 
     def _for_whom(self, said: Said, at: int) -> Iterator[tuple[Said, int]]:
         """`is for sales managers only`, `are reserved for full members`, `are off limits to minors`."""
@@ -595,8 +608,8 @@ class Guards:
             own = kind or next(iter(self.near(said)), "")
             yield said.with_condition(m.Not(m.Exists(own))), end
         out = at + (cursor.low(at) == "only")
-        start = cursor.after(out, "out of", "from")
-        for kind in said.kinds if start is not None else ():  # `can be won only out of negotiation`
+        start = cursor.after(out, "out of", "from") or 0
+        for kind in said.kinds if start else ():  # `can be won only out of negotiation`
             for so, end in self.phrases.state(kind, start):
                 yield said.with_condition(so, None, out > at), end
         for thing, end in self.phrases.thing(at):

@@ -7,9 +7,9 @@ from pipelines.core.english.words import tokens as words_of
 from pipelines.core.english.words import word_set
 from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
+from pipelines.core.simulation.behavior.grounded.guards import Guards
 from pipelines.core.simulation.behavior.grounded.phrases import Phrases
 from pipelines.core.simulation.behavior.grounded.tool_names import named_tools
-from pipelines.core.simulation.behavior.grounded.guards import Guards
 from pipelines.core.simulation.behavior.scope import WORTH
 from pipelines.core.simulation.behavior.things import Path, ToolWords
 
@@ -205,12 +205,8 @@ class Lists:
             if (end := cursor.after(last, "per page", "a page")) is not None:
                 yield c.Cap(int(number[0]), True, None, who), end
             unless = cursor.after(last, "unless", "by default unless")
-            for tool in self._tools_of(who) if unless is not None else ():
-                said = cursor.words(unless, unless + 1)
-                name = self.phrases.words.argument_of(tool, said)
-                end = cursor.after(unless + 1, "says otherwise", "is given", "asks for more", "is set")
-                if name is not None and end is not None:
-                    yield c.Cap(int(number[0]), False, m.Field(name), who), end
+            if unless is not None:
+                yield from self._unless_told(int(number[0]), who, unless)
         paged = cursor.after(at, "pages of", "in pages of")
         size = cursor.number(paged) if paged is not None else None
         if size is not None:
@@ -224,6 +220,15 @@ class Lists:
             if op == "<=" and not rest and not amount.unit:
                 last = self._past_rows(kind, end)
                 yield c.Cap(int(amount.number), who=who), cursor.after(last, "at a time", "per call") or last
+
+    def _unless_told(self, most: int, who: m.Who, at: int) -> Iterator[tuple[c.Clause, int]]:
+        """`3 entries unless limit says otherwise`."""
+        said = self.phrases.cursor.words(at, at + 1)
+        end = self.phrases.cursor.after(at + 1, "says otherwise", "is given", "asks for more", "is set")
+        for tool in self._tools_of(who) if end is not None else ():
+            name = self.phrases.words.argument_of(tool, said)
+            if name is not None and end is not None:
+                yield c.Cap(most, False, m.Field(name), who), end
 
     def _tools_of(self, who: m.Who) -> list[ToolWords]:
         return [self.phrases.words.lexicon.tools[name.lower()] for name in who.names]
@@ -247,7 +252,9 @@ class Lists:
             cursor.after(start, "alphabetical order of", "the order of", "order of", "alphabetical order by")
             or start
         )
-        start = cursor.after(start, "descending order of", "ascending order of", "descending order by") or start
+        start = (
+            cursor.after(start, "descending order of", "ascending order of", "descending order by") or start
+        )
         sorts = any(cursor.low(place) in _ORDERING for place in range(at, start))
         for path, end in self._field(kind, start) if sorts else ():
             for down, last in self._direction(end):
@@ -260,17 +267,17 @@ class Lists:
         cursor = self.phrases.cursor
         start = cursor.past(at, _SHOWING | word_set("only the"))
         for phrase, down in (("newest", True), ("latest", True), ("last", True), ("oldest", False)):
-            after = cursor.after(start, phrase)
-            some = cursor.number(after) if after is not None else None
+            counted = cursor.after(start, phrase)
+            some = cursor.number(counted) if counted is not None else None
             if some is not None and (end := self._past_rows(kind, some[1])) > some[1]:
                 yield (c.Order(None, down, who), c.Cap(int(some[0]), who=who)), end
         number = cursor.number(start)
         if number is None:
             return
         for phrase, down in (("most recent", True), ("newest", True), ("latest", True), ("oldest", False)):
-            start = cursor.after(number[1], phrase)
-            end = self._past_rows(kind, start) if start is not None else 0
-            if start is not None and end > start:
+            begin = cursor.after(number[1], phrase)
+            end = self._past_rows(kind, begin) if begin is not None else 0
+            if begin is not None and end > begin:
                 yield (c.Order(None, down, who), c.Cap(int(number[0]), who=who)), end
 
     def _field(self, kind: str, at: int) -> Iterator[tuple[Path, int]]:

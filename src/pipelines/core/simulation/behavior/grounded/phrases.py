@@ -78,6 +78,10 @@ def done(so: m.Condition) -> m.Condition:
     return so
 
 
+def _says_sort(so: tuple[m.Condition, ...]) -> bool:
+    return any(isinstance(one, m.OneOf) and _is_sort(one.field.name) for one in so)
+
+
 def _is_sort(name: str) -> bool:
     """Whether a field says what sort of thing it is, so that its values stand for such things."""
     return words_of(name)[-1] in _SORTS
@@ -106,16 +110,15 @@ class Thing:
 class Phrases:
     cursor: Cursor
     words: Vocabulary
-    known: dict[object, list[tuple[object, int]]] = field(default_factory=dict)
+    known: dict[int, list[tuple["Thing", int]]] = field(default_factory=dict)
 
     # -- things
 
     def thing(self, at: int) -> Iterator[tuple[Thing, int]]:
-        key = ("thing", at)
-        if key not in self.known:
-            self.known[key] = []  # a phrase inside itself has no reading
-            self.known[key] = [*self._thing(at)]
-        yield from self.known[key]  # type: ignore[misc]
+        if at not in self.known:
+            self.known[at] = []  # a phrase inside itself has no reading
+            self.known[at] = [*self._thing(at)]
+        yield from self.known[at]
 
     def _thing(self, at: int) -> Iterator[tuple[Thing, int]]:
         base = Thing()
@@ -158,7 +161,7 @@ class Phrases:
                 yield replace(base, kind=kind, so=(m.negated(m.Owns(kind)),)), end
 
     def owner(self, at: int) -> Iterator[tuple[Thing, int]]:
-        """Whoever a thing belongs to: `the owner of an order`, `the customer who placed it`, `its assignee`."""
+        """Whoever a thing belongs to: `the owner of an order`, `the customer who placed it`."""
         start = self.cursor.past(at, _ARTICLES | {"only", "by"})
         if start == at and self.cursor.low(at - 1) not in _ARTICLES:
             return
@@ -178,7 +181,11 @@ class Phrases:
         for kind, end in self._whose(start + 1):
             if relation or word in _MINE or word in PERSONS:
                 yield self._owning(kind or owned, relation), end
-        if (word in _MINE and not self.words.kinds_named([word])) or relation or (is_original and word in PERSONS):
+        if (
+            (word in _MINE and not self.words.kinds_named([word]))
+            or relation
+            or (is_original and word in PERSONS)
+        ):
             yield self._owning(owned, relation), start + 1
 
     def _owning(self, kind: str, relation: str | None) -> Thing:
@@ -221,8 +228,8 @@ class Phrases:
                 yield kind, last
             elif (gone := self.cursor.after(last, *_GONE)) is not None:
                 yield kind, gone
-        if (end := self.cursor.after(start, *_NO_SUCH)) is not None:
-            yield "", end
+        if (unnamed := self.cursor.after(start, *_NO_SUCH)) is not None:
+            yield "", unnamed
 
     def of_it(self, kind: str, at: int) -> int:
         """Past `on the order`, where that is what is spoken of."""
@@ -239,7 +246,7 @@ class Phrases:
         for noun in range(at, min(at + LONGEST_NAME + 1, self.cursor.end)):
             for kind, extra, end in self._noun(noun):
                 for so in self._states_between(kind, at, noun):
-                    is_person = kind in self.words.folk or (not kind and _is_sort(extra[0].field.name))  # type: ignore[union-attr]
+                    is_person = kind in self.words.folk or (not kind and _says_sort(extra))
                     owned: tuple[m.Condition, ...] = (m.Owns(kind),) if base.is_own else ()
                     whole = replace(base, kind=kind, so=(*owned, *so, *extra), is_person=is_person)
                     yield from self.described(whole, end)
@@ -454,7 +461,7 @@ class Phrases:
         yield from self.dated(moment, at + 1)
 
     def dated(self, moment: m.Field, at: int) -> Iterator[tuple[m.Condition, int]]:
-        """When a moment was: `more than 60 days ago`, `within the last 30 days`, `before January 5, 2026`."""
+        """When a moment was: `more than 60 days ago`, `within the last 30 days`, `before 2026-01-05`."""
         for bounds, end in self.cursor.bounds(at):
             (op, span), *rest = bounds
             back = self.cursor.after(end, "ago", "before the run date", "before now", "before today", "back")
@@ -665,9 +672,7 @@ class Phrases:
             yield (m.negated(has) if is_none else has), self._left(end)
 
     def linked_records(self, kind: str, at: int) -> Iterator[tuple[m.Condition, int]]:
-        """`an active session`, `three or more expired reservations`, `no open claims`: records of another kind
-        that hold this one's id.
-        """
+        """`an active session`, `three or more expired reservations`: records that hold this one's id."""
         for thing, end in self.thing(at):
             if not thing.kind or thing.kind == kind or thing.is_only or not self._is_linked(thing.kind, kind):
                 continue

@@ -203,8 +203,8 @@ class _SentenceReader:
             yield (replace(clause, who=_of(fitting)),), end
 
     def _reasoned(self, at: int) -> Iterator[tuple[Clauses, int]]:
-        """`Reference books never leave the building: checkout_book rejects them with 403`: the reason need not
-        be understood where the refusal is said whole, and no word of it is such that a rule would hang on it.
+        """`Reference books never leave the building: checkout_book rejects them with 403`: the reason need
+        not be understood where the refusal is said whole, and no rule would hang on a word of it.
         """
         cursor = self.phrases.cursor
         for thing, start in self.phrases.thing(at):
@@ -312,8 +312,10 @@ class _SentenceReader:
         """`Only admins can delete users`: whoever calls is not whom it is done to. A list refuses nothing."""
         tool = self._tool(deed)
         answers = isinstance(said.outcome, m.Reply)  # `returns an empty list` refuses nothing either
-        if not answers and tool.reads and (
-            tool.kind is None or self.phrases.words.lexicon.id_argument(tool, tool.kind) is None
+        if (
+            not answers
+            and tool.reads
+            and (tool.kind is None or self.phrases.words.lexicon.id_argument(tool, tool.kind) is None)
         ):
             return True
         is_active = not said.things or said.things[0].kind != tool.kind or len(said.things) > 1
@@ -415,7 +417,9 @@ def _answering(clauses: Clauses, outcome: m.Outcome | None) -> Clauses:
     return tuple(
         replace(clause, outcome=outcome)
         if isinstance(clause, (c.Guard, c.Once, c.Rarely, c.Quota))
-        and (clause.outcome is None or not isinstance(clause.outcome, m.Fail) or clause.outcome.status is None)
+        and (
+            clause.outcome is None or not isinstance(clause.outcome, m.Fail) or clause.outcome.status is None
+        )
         else clause
         for clause in clauses
     )

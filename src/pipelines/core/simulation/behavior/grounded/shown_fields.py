@@ -1,4 +1,4 @@
-"""Which fields a reply shows: `never returns the e-mail address`, `returns only name and tier`, `is masked`."""
+"""Which fields a reply shows: `never returns the e-mail address`, `returns only name and tier`."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,7 +20,9 @@ def _forms(*verbs: str) -> frozenset[str]:
     return frozenset(form for verb in verbs for form in verb_forms(verb))
 
 
-_SHOWING = _forms("return", "show", "include", "expose", "reveal", "contain", "disclose", "display", "give", "list")
+_SHOWING = _forms(
+    "return", "show", "include", "expose", "reveal", "contain", "disclose", "display", "give", "list"
+)
 _HIDING = _forms("omit", "hide", "strip", "exclude", "redact", "remove", "leave")
 _MASKING = _forms("mask", "obfuscate", "redact")
 _NEVER = ("never", "does not", "do not", "must not", "must never", "will not", "may not", "may never")

@@ -17,8 +17,7 @@ def event(phrases: Phrases, at: int, kinds: Sequence[str]) -> Iterator[tuple[m.F
     cursor = phrases.cursor
     start = cursor.past(at, _STOPS)
     if phrases.is_name(start):  # `since shipped_at`
-        for field, end in phrases.amount_field(start, kinds[0] if kinds else None):
-            yield field, end
+        yield from phrases.amount_field(start, kinds[0] if kinds else None)
     every = [*kinds, *(kind for kind in phrases.words.lexicon.kinds if kind not in kinds)]
     for owner, after in _owners(phrases, start):
         begin = cursor.past(after + (cursor.low(after) == "'s"), _STOPS)

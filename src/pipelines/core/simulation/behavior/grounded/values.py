@@ -2,17 +2,16 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 
 from pipelines.core.english.words import tokens as words_of
 from pipelines.core.english.words import word_set
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
-from pipelines.core.simulation.behavior.grounded.phrases import Phrases
 from pipelines.core.simulation.behavior.grounded.conditions import GIVEN, MISSING, Conditions
 from pipelines.core.simulation.behavior.grounded.guards import Guards
 from pipelines.core.simulation.behavior.grounded.modality import modal
+from pipelines.core.simulation.behavior.grounded.phrases import Phrases
 from pipelines.core.simulation.behavior.grounded.said import Said
 from pipelines.core.simulation.behavior.grounded.tool_names import named_tools
 from pipelines.core.simulation.behavior.grounded.vocabulary import key_of, number_of
@@ -157,7 +156,7 @@ class Values:
         cursor = self.phrases.cursor
         limited = cursor.after(
             at, "is limited to", "are limited to", "is capped at", "are capped at", "never exceeds",
-            "can not go over", "can not go above", "must not go over", "may not go over", "can not rise above",
+            "can not go over", "can not go above", "must not go over", "may not go over",
         )  # fmt: skip
         found = cursor.quantity(limited) if limited is not None else None
         if found is not None:
@@ -230,7 +229,9 @@ class Values:
             begin = cursor.after(start, "defaults to", "default to", "is by default")
             for value, end in self._value(tools, name, begin) if begin is not None else ():
                 yield self._default(tools, name, value), end
-            begin = cursor.after(start, "falls back to", "is taken to be", "is assumed to be", "is set to", "is")
+            begin = cursor.after(
+                start, "falls back to", "is taken to be", "is assumed to be", "is set to", "is"
+            )
             for value, end in self._value(tools, name, begin) if begin is not None else ():
                 if (last := cursor.after(end, *_NONE_GIVEN)) is not None:
                     yield self._default(tools, name, value), last
@@ -342,12 +343,12 @@ class Values:
                     yield (clause, *rest), fin
             yield (clause,), last
 
-    def _item(self, kind: str, at: int) -> Iterator[tuple[str, Json, int]]:
+    def _item(self, kind: str, at: int) -> Iterator[tuple[str, m.Value, int]]:
         cursor = self.phrases.cursor
         for so, end in self.phrases.state(kind, at):
             match so:
                 case m.OneOf(field, (value,)):
-                    yield field.name, value if not isinstance(value, Decimal) else number_of(value), end
+                    yield field.name, value, end
                 case m.Compare(m.Field() as field, "==", m.Literal_(bool() as switch)):
                     yield field.name, switch, end
         for length in (2, 1):
@@ -365,7 +366,7 @@ class Values:
                 end = number[1] + length
                 yield path[-1], number_of(number[0]), end + (cursor.low(end) == "long")
         for so, end in self.phrases.value_nouns(kind, at):
-            yield so.field.name, so.values[0], end  # type: ignore[misc]
+            yield so.field.name, so.values[0], end
 
 
 def _who(tools: list[ToolWords]) -> m.Who:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
+from typing import TypeVar
 
 from pipelines.core.english.inflection import IRREGULAR, parted_forms
 from pipelines.core.english.stems import stem
@@ -27,6 +28,7 @@ from pipelines.core.simulation.behavior.things import (
 )
 from pipelines.core.simulation.behavior.words import PERSONS, SAME_VERBS
 
+_Found = TypeVar("_Found")
 PARTICLES = word_set("up over off out back in down away on")
 _NOT_VERBS = word_set("a an the all every each this that items list lists returns return gives shows")
 _FOLK = PERSONS | word_set(
@@ -272,7 +274,12 @@ class Vocabulary:
     def deeds(self) -> Mapping[str, tuple[Deed, ...]]:
         """Stem of a verb -> what tools do by it."""
         found: dict[str, list[Deed]] = {}
-        kinds = {singular(word) for kind in self.lexicon.kinds.values() if kind.fields for word in words_of(kind.name)}
+        kinds = {
+            singular(word)
+            for kind in self.lexicon.kinds.values()
+            if kind.fields
+            for word in words_of(kind.name)
+        }
         for tool in self.tools:
             known = self.lexicon.tools[tool.name.lower()]
             for at, (verb, particle) in enumerate(_verbs_of(known, tool.description)):
@@ -320,7 +327,12 @@ class Vocabulary:
 
 
 #: What is done again is said with `re` in front: reassigned, rebooked.
-_DONE_AGAIN = frozenset(map(stem, "assign book open activate issue send start submit schedule allocate".split()))
+_DONE_AGAIN = frozenset(
+    map(
+        stem,
+        ["assign", "book", "open", "activate", "issue", "send", "start", "submit", "schedule", "allocate"],
+    )
+)
 _BASES = {form: base for base, forms in IRREGULAR.items() for form in forms}
 _NO_NOUNS = word_set("list new detail all one some other another record number request name info data time")
 #: Words that are never part of what a field or an argument is called.
@@ -331,7 +343,7 @@ NO_NAMES = word_set(
 TAILS = word_set("count number figure amount value level reading quantity percentage date time field limit")
 
 
-def _add(found: dict, key: str, value: object) -> None:  # type: ignore[type-arg]
+def _add(found: dict[str, list[_Found]], key: str, value: _Found) -> None:
     known = found.setdefault(key, [])
     if value not in known:
         known.append(value)
