@@ -127,7 +127,7 @@ class Become:
 
 
 @dataclass(frozen=True, slots=True)
-class Keepsake:
+class StoredArgument:
     """The call keeps one of its arguments on the thing: `records the reason`."""
 
     argument: Field
@@ -240,7 +240,7 @@ Clause: TypeAlias = (
     | Assign
     | Step
     | Become
-    | Keepsake
+    | StoredArgument
     | Raise
     | Restock
     | Unknown

@@ -255,7 +255,7 @@ class Who:
     names: tuple[str, ...] = ()
     noun: str | None = None
     everyone: bool = False
-    is_grounded: bool = False  # its names are the world's own, and things linked by others are reached
+    reaches_links: bool = False  # its names are the world's own, and things linked by others are reached
 
 
 IT = Who()

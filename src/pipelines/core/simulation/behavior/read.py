@@ -10,9 +10,9 @@ from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.seed_limits import LONGEST_BEHAVIOR
 from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
-from pipelines.core.simulation.behavior.grounded.read_sentence import readings
-from pipelines.core.simulation.behavior.grounded.vocabulary import Vocabulary
 from pipelines.core.simulation.behavior.lexicon import Lexicon, build_lexicon
+from pipelines.core.simulation.behavior.reader.read_sentence import readings
+from pipelines.core.simulation.behavior.reader.vocabulary import Vocabulary
 from pipelines.core.simulation.behavior.resolve import answer_of, resolve
 from pipelines.core.simulation.behavior.rules import (
     Behavior,
@@ -147,7 +147,7 @@ class _Reader:
                 tool=self.lexicon.tools[name.lower()],
                 lexicon=self.lexicon,
                 computed=self._computed(name, made),
-                reaches_far=clause.who.is_grounded,
+                reaches_far=clause.who.reaches_links,
             )
             try:
                 made_here = resolve(clause, scope)

@@ -312,7 +312,7 @@ _RESOLVERS: dict[type, Callable[[Any, Scope], list[Resolved]]] = {
     c.Assign: effects.assign,
     c.Step: effects.step,
     c.Become: effects.become,
-    c.Keepsake: effects.keepsake,
+    c.StoredArgument: effects.store_argument,
     c.Raise: effects.raise_flag,
     c.Restock: effects.restock,
     c.Compute: replies.compute,

@@ -131,7 +131,7 @@ def become(clause: c.Become, scope: Scope) -> list[Resolved]:
     ]
 
 
-def keepsake(clause: c.Keepsake, scope: Scope) -> list[Resolved]:
+def store_argument(clause: c.StoredArgument, scope: Scope) -> list[Resolved]:
     argument = scope.place(replace(clause.argument, is_argument=True, owner=None))
     kind = scope.kind_named(None)
     if kind is None:

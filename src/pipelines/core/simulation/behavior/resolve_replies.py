@@ -125,7 +125,7 @@ def keep_only(clause: c.Keep, scope: Scope) -> list[Resolved]:
 def put_first(clause: c.First, scope: Scope) -> list[Resolved]:
     [kept] = keep_only(c.Keep(clause.condition), scope)
     assert isinstance(kept.body, r.Filter)
-    return [Resolved(RuleKind.LIST, r.Foremost(kept.body.keep))]
+    return [Resolved(RuleKind.LIST, r.SortFirst(kept.body.keep))]
 
 
 def hide(clause: c.Hide, scope: Scope) -> list[Resolved]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from pipelines.core.english.words import word_set
 from pipelines.core.simulation.behavior import meaning as m
-from pipelines.core.simulation.behavior.grounded.phrases import Phrases
+from pipelines.core.simulation.behavior.reader.phrases import Phrases
 
 _STOPS = word_set("the a an its their his her it they that this being be was were is are been has have")
 _VERBS = word_set("is are was were been has have")  # then it is a state that is spoken of, not a date

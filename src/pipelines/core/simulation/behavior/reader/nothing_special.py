@@ -1,7 +1,7 @@
 """Sentences that say that there is nothing out of the ordinary."""
 
 from pipelines.core.english.words import word_set
-from pipelines.core.simulation.behavior.grounded.cursor import Cursor
+from pipelines.core.simulation.behavior.reader.cursor import Cursor
 
 _SUBJECTS = word_set("all the every tools tool calls everything")
 _VERBS = word_set("succeed succeeds work works behave behaves respond responds")

@@ -9,20 +9,20 @@ from typing import TypeAlias
 from pipelines.core.english.words import word_set
 from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
-from pipelines.core.simulation.behavior.grounded.answers import allows_the_rest, answered, outcome, tail
-from pipelines.core.simulation.behavior.grounded.changes import Change, Changes
-from pipelines.core.simulation.behavior.grounded.computations import Computations
-from pipelines.core.simulation.behavior.grounded.cursor import Cursor, TooLong
-from pipelines.core.simulation.behavior.grounded.guards import Guards, named
-from pipelines.core.simulation.behavior.grounded.lists import Lists
-from pipelines.core.simulation.behavior.grounded.modality import modal
-from pipelines.core.simulation.behavior.grounded.nothing_special import says_nothing_special
-from pipelines.core.simulation.behavior.grounded.phrases import Phrases, Thing
-from pipelines.core.simulation.behavior.grounded.said import Said, clause_of
-from pipelines.core.simulation.behavior.grounded.shown_fields import ShownFields
-from pipelines.core.simulation.behavior.grounded.tool_names import named_tools
-from pipelines.core.simulation.behavior.grounded.values import Values
-from pipelines.core.simulation.behavior.grounded.vocabulary import Deed, Vocabulary
+from pipelines.core.simulation.behavior.reader.answers import allows_the_rest, answered, outcome, tail
+from pipelines.core.simulation.behavior.reader.changes import Change, Changes
+from pipelines.core.simulation.behavior.reader.computations import Computations
+from pipelines.core.simulation.behavior.reader.cursor import Cursor, TooLong
+from pipelines.core.simulation.behavior.reader.guards import Guards, named
+from pipelines.core.simulation.behavior.reader.lists import Lists
+from pipelines.core.simulation.behavior.reader.modality import modal
+from pipelines.core.simulation.behavior.reader.nothing_special import says_nothing_special
+from pipelines.core.simulation.behavior.reader.phrases import Phrases, Thing
+from pipelines.core.simulation.behavior.reader.said import Said, clause_of
+from pipelines.core.simulation.behavior.reader.shown_fields import ShownFields
+from pipelines.core.simulation.behavior.reader.tool_names import named_tools
+from pipelines.core.simulation.behavior.reader.values import Values
+from pipelines.core.simulation.behavior.reader.vocabulary import Deed, Vocabulary
 from pipelines.core.simulation.behavior.scope import Scope, Unresolved
 from pipelines.core.simulation.behavior.things import ToolWords
 from pipelines.core.simulation.behavior.tokens import Token
@@ -352,7 +352,7 @@ HOLDING = frozenset(("have", "has", "hold", "holds", "keep", "keeps", "own", "ow
 
 
 def _of(names: tuple[str, ...]) -> m.Who:
-    return m.Who(names=names, is_grounded=True)
+    return m.Who(names=names, reaches_links=True)
 
 
 def _most(counted: Thing, is_not: bool) -> int | None:
@@ -433,6 +433,6 @@ def _together(kept: list[tuple[Deed, Clauses]]) -> list[c.Clause]:
             key = repr(replace(clause, who=m.IT))
             known = merged.get(key)
             names = tuple(dict.fromkeys((*(known.who.names if known else ()), deed.tool)))
-            who = m.Who(names=names, noun=clause.who.noun, is_grounded=True)
+            who = m.Who(names=names, noun=clause.who.noun, reaches_links=True)
             merged[key] = replace(clause, who=who)
     return list(merged.values())

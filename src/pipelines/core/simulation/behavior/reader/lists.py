@@ -7,9 +7,9 @@ from pipelines.core.english.words import tokens as words_of
 from pipelines.core.english.words import word_set
 from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
-from pipelines.core.simulation.behavior.grounded.guards import Guards
-from pipelines.core.simulation.behavior.grounded.phrases import Phrases
-from pipelines.core.simulation.behavior.grounded.tool_names import named_tools
+from pipelines.core.simulation.behavior.reader.guards import Guards
+from pipelines.core.simulation.behavior.reader.phrases import Phrases
+from pipelines.core.simulation.behavior.reader.tool_names import named_tools
 from pipelines.core.simulation.behavior.scope import WORTH
 from pipelines.core.simulation.behavior.things import Path, ToolWords
 
@@ -373,4 +373,4 @@ class Lists:
 
 
 def _who(tools: list[ToolWords]) -> m.Who:
-    return m.Who(names=tuple(tool.name for tool in tools), is_grounded=True)
+    return m.Who(names=tuple(tool.name for tool in tools), reaches_links=True)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from pipelines.core.english.words import word_set
-from pipelines.core.simulation.behavior.grounded.cursor import Cursor
+from pipelines.core.simulation.behavior.reader.cursor import Cursor
 
 BE = word_set("is are was were be being been get gets")
 _AUXILIARIES = word_set(

@@ -9,11 +9,11 @@ from pipelines.core.english.words import singular, word_set
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
-from pipelines.core.simulation.behavior.grounded.guards import Guards, named
-from pipelines.core.simulation.behavior.grounded.phrases import Phrases, Thing
-from pipelines.core.simulation.behavior.grounded.said import Said
-from pipelines.core.simulation.behavior.grounded.tool_names import named_tools
-from pipelines.core.simulation.behavior.grounded.vocabulary import TAILS, number_of
+from pipelines.core.simulation.behavior.reader.guards import Guards, named
+from pipelines.core.simulation.behavior.reader.phrases import Phrases, Thing
+from pipelines.core.simulation.behavior.reader.said import Said
+from pipelines.core.simulation.behavior.reader.tool_names import named_tools
+from pipelines.core.simulation.behavior.reader.vocabulary import TAILS, number_of
 from pipelines.core.simulation.behavior.states import may_be_a_status
 from pipelines.core.simulation.behavior.things import ToolWords, find_argument
 
@@ -481,7 +481,7 @@ def _kept(field: m.Field, words: Sequence[str], said: Said) -> Change:
 
 
 def _keeps(name: str, under: str | None = None) -> Change:
-    kept = c.Keepsake(m.Field(name), m.Field(under) if under is not None else None)
+    kept = c.StoredArgument(m.Field(name), m.Field(under) if under is not None else None)
     return lambda tool: kept if name in tool.arguments else None
 
 

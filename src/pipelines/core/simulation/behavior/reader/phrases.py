@@ -10,8 +10,8 @@ from pipelines.core.english.stems import stem
 from pipelines.core.english.words import singular, word_set
 from pipelines.core.english.words import tokens as words_of
 from pipelines.core.simulation.behavior import meaning as m
-from pipelines.core.simulation.behavior.grounded.cursor import Cursor, Quantity
-from pipelines.core.simulation.behavior.grounded.vocabulary import (
+from pipelines.core.simulation.behavior.reader.cursor import Cursor, Quantity
+from pipelines.core.simulation.behavior.reader.vocabulary import (
     ANYBODY,
     Deed,
     Vocabulary,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from pipelines.core.english.words import singular, word_set
 from pipelines.core.simulation.behavior import meaning as m
-from pipelines.core.simulation.behavior.grounded.phrases import Phrases
+from pipelines.core.simulation.behavior.reader.phrases import Phrases
 from pipelines.core.simulation.behavior.statuses import STATUS_OF_WORD
 from pipelines.core.simulation.behavior.tokens import Kind as TokenKind
 from pipelines.core.simulation.behavior.tokens import Token
@@ -40,6 +40,7 @@ _OTHERWISE = (
     "for which", "in either case", "from that moment", "in any other status", "failing that",
     "later than that", "earlier than that",
 )  # fmt: skip
+_LONGER = tuple(phrase for phrase in _OTHERWISE if " " in phrase)
 _SEPARATORS = (", and", "; and", ", but", ", so", ",", ";", ":", "-", "and")
 _AS_IT_IS = ("unchanged", "untouched", "unmodified", "unaltered", "as it is", "as is")
 _IDLE = (
@@ -195,11 +196,12 @@ def _answer(phrases: Phrases, at: int) -> Iterator[tuple[m.Outcome, int]]:
     cursor = phrases.cursor
     at = cursor.after(at, *_OTHERWISE) or at
     at += cursor.low(at) in (",", ":")
-    while at < cursor.end and (
-        _is_generic(phrases, at)
-        or (cursor.low(at) == "in" and cursor.low(at + 1) in ("any", "all", "either"))
-    ):
-        at += 1
+    while at < cursor.end:
+        again = cursor.after(at, *_LONGER)
+        is_in = cursor.low(at) == "in" and cursor.low(at + 1) in ("any", "all", "either")
+        if again is None and not is_in and not _is_generic(phrases, at):
+            break
+        at = again or at + 1
     start = cursor.past(at, ANSWERING)
     found = (outcome if start > at else failure)(phrases, start)
     if found is not None:

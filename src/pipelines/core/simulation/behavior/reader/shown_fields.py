@@ -7,10 +7,10 @@ from pipelines.core.english.inflection import verb_forms
 from pipelines.core.english.words import word_set
 from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
-from pipelines.core.simulation.behavior.grounded.cursor import Cursor
-from pipelines.core.simulation.behavior.grounded.phrases import Phrases
-from pipelines.core.simulation.behavior.grounded.tool_names import named_tools
-from pipelines.core.simulation.behavior.grounded.vocabulary import NO_NAMES
+from pipelines.core.simulation.behavior.reader.cursor import Cursor
+from pipelines.core.simulation.behavior.reader.phrases import Phrases
+from pipelines.core.simulation.behavior.reader.tool_names import named_tools
+from pipelines.core.simulation.behavior.reader.vocabulary import NO_NAMES
 from pipelines.core.simulation.behavior.things import ToolWords, find_field
 
 Found = tuple[tuple[c.Clause, ...], int]

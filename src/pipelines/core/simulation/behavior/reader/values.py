@@ -8,13 +8,13 @@ from pipelines.core.english.words import word_set
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
-from pipelines.core.simulation.behavior.grounded.conditions import GIVEN, MISSING, Conditions
-from pipelines.core.simulation.behavior.grounded.guards import Guards
-from pipelines.core.simulation.behavior.grounded.modality import modal
-from pipelines.core.simulation.behavior.grounded.phrases import Phrases
-from pipelines.core.simulation.behavior.grounded.said import Said
-from pipelines.core.simulation.behavior.grounded.tool_names import named_tools
-from pipelines.core.simulation.behavior.grounded.vocabulary import key_of, number_of
+from pipelines.core.simulation.behavior.reader.conditions import GIVEN, MISSING, Conditions
+from pipelines.core.simulation.behavior.reader.guards import Guards
+from pipelines.core.simulation.behavior.reader.modality import modal
+from pipelines.core.simulation.behavior.reader.phrases import Phrases
+from pipelines.core.simulation.behavior.reader.said import Said
+from pipelines.core.simulation.behavior.reader.tool_names import named_tools
+from pipelines.core.simulation.behavior.reader.vocabulary import key_of, number_of
 from pipelines.core.simulation.behavior.things import ToolWords
 from pipelines.core.simulation.behavior.tokens import Kind as TokenKind
 
@@ -370,7 +370,7 @@ class Values:
 
 
 def _who(tools: list[ToolWords]) -> m.Who:
-    return m.Who(names=tuple(tool.name for tool in tools), is_grounded=True)
+    return m.Who(names=tuple(tool.name for tool in tools), reaches_links=True)
 
 
 def _is_limit(need: m.Condition) -> bool:

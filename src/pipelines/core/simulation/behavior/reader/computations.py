@@ -8,13 +8,13 @@ from pipelines.core.english.inflection import verb_forms
 from pipelines.core.english.words import word_set
 from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
-from pipelines.core.simulation.behavior.grounded.cursor import Cursor
-from pipelines.core.simulation.behavior.grounded.formulas import CHARGES, DET, Formulas, part_more
-from pipelines.core.simulation.behavior.grounded.guards import Guards
-from pipelines.core.simulation.behavior.grounded.phrases import Phrases
-from pipelines.core.simulation.behavior.grounded.said import Said
-from pipelines.core.simulation.behavior.grounded.tool_names import named_tools
-from pipelines.core.simulation.behavior.grounded.vocabulary import NO_NAMES, Deed, key_of
+from pipelines.core.simulation.behavior.reader.cursor import Cursor
+from pipelines.core.simulation.behavior.reader.formulas import CHARGES, DET, Formulas, part_more
+from pipelines.core.simulation.behavior.reader.guards import Guards
+from pipelines.core.simulation.behavior.reader.phrases import Phrases
+from pipelines.core.simulation.behavior.reader.said import Said
+from pipelines.core.simulation.behavior.reader.tool_names import named_tools
+from pipelines.core.simulation.behavior.reader.vocabulary import NO_NAMES, Deed, key_of
 from pipelines.core.simulation.behavior.things import ToolWords
 
 Found = tuple[tuple[c.Clause, ...], int]
@@ -208,7 +208,7 @@ class Computations:
             begin = self.cursor.after(start, *_EQUALS)
             for value, end in self._formulas(tools).rounded(begin) if begin is not None else ():
                 if isinstance(value, m.Sum):
-                    who = m.Who(names=tuple(tool.name for tool in tools), is_grounded=True)
+                    who = m.Who(names=tuple(tool.name for tool in tools), reaches_links=True)
                     yield (c.Compute(m.Field(name), value, None, who),), end
 
     def _made(self, at: int) -> Iterator[tuple[tuple[ToolWords, ...], str, int]]:

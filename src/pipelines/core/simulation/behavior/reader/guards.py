@@ -9,15 +9,15 @@ from dataclasses import dataclass, replace
 
 from pipelines.core.english.words import word_set
 from pipelines.core.simulation.behavior import meaning as m
-from pipelines.core.simulation.behavior.grounded import times
-from pipelines.core.simulation.behavior.grounded.answers import answered, failure, tail
-from pipelines.core.simulation.behavior.grounded.conditions import Conditions
-from pipelines.core.simulation.behavior.grounded.cursor import Cursor
-from pipelines.core.simulation.behavior.grounded.modality import BE, Modal, modal
-from pipelines.core.simulation.behavior.grounded.phrases import Phrases, Thing
-from pipelines.core.simulation.behavior.grounded.said import Said, is_debt, is_role
-from pipelines.core.simulation.behavior.grounded.tool_names import named_tools
-from pipelines.core.simulation.behavior.grounded.vocabulary import Deed
+from pipelines.core.simulation.behavior.reader import times
+from pipelines.core.simulation.behavior.reader.answers import answered, failure, tail
+from pipelines.core.simulation.behavior.reader.conditions import Conditions
+from pipelines.core.simulation.behavior.reader.cursor import Cursor
+from pipelines.core.simulation.behavior.reader.modality import BE, Modal, modal
+from pipelines.core.simulation.behavior.reader.phrases import Phrases, Thing
+from pipelines.core.simulation.behavior.reader.said import Said, is_debt, is_role
+from pipelines.core.simulation.behavior.reader.tool_names import named_tools
+from pipelines.core.simulation.behavior.reader.vocabulary import Deed
 from pipelines.core.simulation.behavior.things import ToolWords
 
 _REFUSED = word_set(

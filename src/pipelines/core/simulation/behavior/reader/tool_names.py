@@ -1,7 +1,7 @@
 """Tools that a sentence calls by name: `cancel_order and refund_order`, `the cancel order tool`."""
 
 from pipelines.core.english.words import word_set
-from pipelines.core.simulation.behavior.grounded.phrases import Phrases
+from pipelines.core.simulation.behavior.reader.phrases import Phrases
 from pipelines.core.simulation.behavior.things import ToolWords
 from pipelines.core.simulation.behavior.tokens import Kind as TokenKind
 
