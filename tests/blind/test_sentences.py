@@ -14,8 +14,8 @@ def _count(found: list[Scored], outcome: str, is_dev: bool) -> int:
 
 
 def test_what_is_read_right_does_not_fall(found: list[Scored]) -> None:
-    assert _count(found, "right", is_dev=True) >= 65
-    assert _count(found, "right", is_dev=False) >= 85
+    assert _count(found, "right", is_dev=True) >= 60  # 65 with rows that only these sentences used
+    assert _count(found, "right", is_dev=False) >= 92
 
 
 def test_hardly_any_sentence_is_read_wrong(found: list[Scored]) -> None:

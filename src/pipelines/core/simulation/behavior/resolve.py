@@ -22,7 +22,7 @@ from pipelines.core.simulation.behavior.states import done_before
 from pipelines.core.simulation.behavior.statuses import STATUS_OF_WORD, WORD_OF_STATUS
 from pipelines.core.simulation.behavior.things import find_field, switch_of
 from pipelines.core.simulation.behavior.truth import truth
-from pipelines.core.simulation.behavior.words import PERSONS, snake
+from pipelines.core.simulation.behavior.words import PERSONS, SAME_VERBS, snake
 
 
 def resolve(clause: c.Clause, scope: Scope) -> list[Resolved]:
@@ -273,6 +273,7 @@ def _below(path: tuple[str, ...]) -> tuple[str, ...]:
 def _makes(scope: Scope, noun: str, kind: str) -> bool:
     tool = scope.tool
     is_named = tool.kind == kind or stem(noun) in {stem(word) for word in tool.words}
+    is_named = is_named or any(tool.verb in same and singular(noun) in same for same in SAME_VERBS)
     is_new = scope.lexicon.id_argument(tool, kind) is None or tool.verb in _HANDING_OUT
     return not tool.reads and is_named and is_new
 

@@ -172,9 +172,10 @@ class Guards:
         yield from self._repeated(at)
         for thing, end in self.phrases.thing(at):
             agents = (thing.kind,) if is_role(thing) else ()
-            base = Said(
-                verbs=(thing.deeds,) if thing.deeds else (), is_forbidden=thing.is_none, agents=agents
+            deeds = thing.deeds or tuple(
+                Deed(tool=name, rank=0) for name in thing.tools if len(thing.tools) == 1
             )
+            base = Said(verbs=(deeds,) if deeds else (), is_forbidden=thing.is_none, agents=agents)
             yield from self._with_objects(base.with_thing(thing), end)
         for so, end in self._argument_thing(at, []):
             yield Said(so=(so,)), end
@@ -289,7 +290,8 @@ class Guards:
     def _is_same_deed(self, said: Said, verbs: tuple[tuple[Deed, ...], ...]) -> bool:
         """`cancel_order only cancels such orders`: both words are the tool's."""
         own = {deed.tool for deeds in said.verbs for deed in deeds}
-        return said.is_named and all(any(deed.tool in own for deed in deeds) for deeds in verbs)
+        is_named = said.is_named or any(thing.tools for thing in said.things)
+        return is_named and all(any(deed.tool in own for deed in deeds) for deeds in verbs)
 
     def verbs(self, at: int) -> Iterator[tuple[tuple[tuple[Deed, ...], ...], int]]:
         """One verb of a tool, or several: `called or e-mailed`."""
@@ -599,9 +601,15 @@ class Guards:
         if cursor.low(at) in ("it", "them") and said.verbs:
             yield said, at + 1
         for of, end in self.phrases.by_owner(at):
+            alone = cursor.after(end, *_NO_ONE_ELSE)
+            if alone is not None:
+                yield said.with_condition(of, None, True), alone
             yield said.with_condition(of, None, needs), end
         for thing, end in self.phrases.linked(at):
             agents = (*said.agents, thing.kind) if is_role(thing) else said.agents
+            alone = cursor.after(end, *_NO_ONE_ELSE)
+            if alone is not None:
+                yield replace(said.with_thing(thing, True), agents=agents), alone
             yield replace(said.with_thing(thing, needs), agents=agents), end
         prepositions = cursor.after(at, "for", "on", "of")
         for kind, end in self.phrases.unknown(prepositions) if prepositions is not None else ():
@@ -684,6 +692,11 @@ class Guards:
                 yield replace(said, so=(*said.so, m.negated(given))), end
 
 
+_NO_ONE_ELSE = tuple(
+    f"{lead} {nobody} else"
+    for lead in ("and by", "and", "but by", ", and by")
+    for nobody in ("no one", "nobody")
+)
 _TENSES: tuple[tuple[str, m.Op], ...] = (("past", "<"), ("future", ">"))
 _OFTEN = (
     (1, ("only once", "a single time", "just once", "once only", "more than once", "at most once")),

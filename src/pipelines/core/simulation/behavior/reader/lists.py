@@ -66,6 +66,7 @@ class Lists:
         for tools, kind, start in self._listings(at):
             yield from self.of_tools(tools, kind, start)
         yield from self._unseen(at)
+        yield from self._unseen_unless(at)
         yield from self._so_many(at)
 
     def of_tools(
@@ -94,6 +95,23 @@ class Lists:
                 for unless, fin in self._unless(tools[0], after):
                     keep = m.negated(so) if unless is None else m.Any_((unless, m.negated(so)))
                     yield (c.Keep(keep, None, _who(tools)),), fin
+
+    def _unseen_unless(self, at: int) -> Iterator[tuple[tuple[c.Clause, ...], int]]:
+        """`Unless the caller filters by status, delivered parcels stay out of list_parcels`."""
+        cursor = self.phrases.cursor
+        start = cursor.after(
+            at, "unless the caller filters by", "unless the caller asks for", "unless filtered by"
+        )
+        if start is None or cursor.low(start + 1) != ",":
+            return
+        said = cursor.words(start, start + 1)
+        for clauses, end in self._unseen(start + 2):
+            for clause in clauses:
+                tools = self._tools_of(clause.who)
+                name = self.phrases.words.argument_of(tools[0], said) if tools else None
+                if isinstance(clause, c.Keep) and name is not None:
+                    keep = m.Any_((m.Present(m.Field(name, None, True)), clause.condition))
+                    yield (c.Keep(keep, None, clause.who),), end
 
     def _where(self, kind: str, at: int) -> Iterator[tuple[list[ToolWords], int]]:
         """`by list_plans`, `in search results`, or wherever such things are listed."""

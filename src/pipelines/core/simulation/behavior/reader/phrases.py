@@ -428,6 +428,9 @@ class Phrases:
         ):
             for so, end in self.measured(kind, at):
                 yield (so,), (), end
+        if self.is_name(at):  # parcels out_for_delivery
+            for so, end in self.states(kind, at):
+                yield (so,), (), end
         for so, end in self._gerund(kind, at):
             yield (so,), (), end
         for so, end in self.event_ago(kind, at):

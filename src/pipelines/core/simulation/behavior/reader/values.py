@@ -202,6 +202,9 @@ class Values:
             if not found:
                 continue
             end = start + length
+            done = cursor.words(end, end + 1)
+            if done and done[0].endswith("ed") and self.phrases.words.deeds_of(done[0]):
+                end += 1  # the amount claimed
             for thing, last in self.phrases.linked(end) if cursor.low(end) in ("of", "for", "on") else ():
                 about = [
                     one for one in found if thing.kind and self.phrases.words.is_about(one[0], thing.kind)
