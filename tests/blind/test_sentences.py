@@ -14,8 +14,8 @@ def _count(found: list[Scored], outcome: str, is_dev: bool) -> int:
 
 
 def test_what_is_read_right_does_not_fall(found: list[Scored]) -> None:
-    assert _count(found, "right", is_dev=True) >= 65
-    assert _count(found, "right", is_dev=False) >= 85
+    assert _count(found, "right", is_dev=True) >= 60  # 65 with rows that only these sentences used
+    assert _count(found, "right", is_dev=False) >= 92
 
 
 def test_hardly_any_sentence_is_read_wrong(found: list[Scored]) -> None:
@@ -31,19 +31,21 @@ def test_what_no_backend_can_enforce_is_always_reported(found: list[Scored]) -> 
 @pytest.mark.slow
 def test_the_second_set_does_not_fall_either() -> None:
     outcomes = [one.outcome for one in scored(SECOND)]
-    assert outcomes.count("right") >= 96
+    assert outcomes.count("right") >= 101
     assert outcomes.count("wrong") == 0
 
 
 @pytest.mark.slow
 def test_nor_does_the_third() -> None:
     outcomes = [one.outcome for one in scored(THIRD)]
-    assert outcomes.count("right") >= 63
+    assert outcomes.count("right") >= 65
     assert outcomes.count("wrong") <= 1
 
 
 @pytest.mark.slow
 def test_nor_does_the_fourth() -> None:
-    outcomes = [one.outcome for one in scored(FOURTH)]
-    assert outcomes.count("right") >= 50
-    assert outcomes.count("wrong") <= 3
+    found = [*scored(FOURTH)]
+    assert sum(one.outcome == "right" for one in found) >= 73
+    wrong = [one for one in found if one.outcome == "wrong"]
+    assert [one.sentence["id"] for one in wrong if not one.why.startswith(AS_WITHOUT)] == []
+    assert len(wrong) <= 5  # the rule is right, and the plan of its tool answers 404 all the same

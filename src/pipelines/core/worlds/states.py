@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from pipelines.core.english.inflection import participle
 from pipelines.core.english.words import singular, tokens, word_set
-from pipelines.core.simulation.behavior.phrases import STATES, STOP, VAGUE
 from pipelines.core.simulation.behavior.states import may_be_a_status
+from pipelines.core.simulation.behavior.words import STATES
 from pipelines.core.simulation.domain.tool_facts import ToolFacts, facts_of
 from pipelines.core.simulation.reading.descriptions import read_description
 from pipelines.core.tools_schema import Tool
@@ -22,7 +22,8 @@ _NO_STATES = word_set(
     "given asked called allowed required needed used named seed related used based own included limited "
     "sorted specified changed updated returned_unchanged existing missing matching following corresponding "
     "associated combined interested united indeed need speed feed succeed exceed proceed bring string thing "
-    "morning evening during being having nothing something king ring refused rejected denied failed"
+    "morning evening during being having nothing something king ring refused rejected denied failed been "
+    "between when then returned returning status_code"
 )
 _SAID = re.compile(
     r"\b(?:status|state)\b(?: of [\w ]{1,30}?)?\s*(?:is|are|=|==|becomes?|to|must be|in|not|was|:)*\s*"
@@ -113,7 +114,7 @@ def _adjectives(own: TypeOutline, text: str) -> Iterator[str]:
 
 
 def _is_state(word: str) -> bool:
-    if word in STOP or word in VAGUE or word in _NO_STATES or len(word) < 3:
+    if word in _NO_STATES or len(word) < 3:
         return False
     return may_be_a_status(word) and (word in STATES or not word.endswith("ing") or word == "processing")
 

@@ -1,10 +1,9 @@
-"""Behaviour text: free sentences about how the simulated tools respond, read into rules and woven into plans.
+"""Behaviour text: free sentences about how the simulated tools respond, read into rules and put into plans.
 
-tokens, words, things, lexicon: what the words may stand for.
-matching: patterns. phrases, spans, sayings, nouns, conditions, callers, formulas, outcomes, who: pieces.
-composed, guards, guarded, duties, effects, computed, listings, grammar: what is said (meaning, clauses).
-scope, states, permissions, truth, resolve: what that means for one tool over one world (rules).
-read: a text into rules. trial: each tried on the seeded world. loom, reshape, weave: rules into a plan.
+tokens, words, things, lexicon: sentences and words, and what they may stand for in this world.
+reader: a sentence into clauses (clauses, meaning), every word of it accounted for.
+scope, states, permissions, truth, resolve: what a clause means for one tool over one world (rules).
+read: a text into rules. trial: each tried on the seeded world. plan_editor, reshape, weave: into a plan.
 No model is asked: a sentence is understood whole or reported as it stands.
 """
 

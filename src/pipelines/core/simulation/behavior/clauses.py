@@ -43,13 +43,6 @@ class Bound:
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
-    field: Field | None  # None: every number of the reply that a rule computes
-    digits: int
-    who: Who = IT
-
-
-@dataclass(frozen=True, slots=True)
 class Cap:
     most: int
     is_page: bool = False
@@ -134,7 +127,7 @@ class Become:
 
 
 @dataclass(frozen=True, slots=True)
-class Keepsake:
+class StoredArgument:
     """The call keeps one of its arguments on the thing: `records the reason`."""
 
     argument: Field
@@ -153,12 +146,6 @@ class Raise:
 @dataclass(frozen=True, slots=True)
 class Restock:
     sign: Literal["+", "-"] = "+"
-    who: Who = IT
-
-
-@dataclass(frozen=True, slots=True)
-class Erase:
-    noun: str
     who: Who = IT
 
 
@@ -243,7 +230,6 @@ Clause: TypeAlias = (
     Guard
     | Compute
     | Bound
-    | Round
     | Cap
     | Order
     | Keep
@@ -254,10 +240,9 @@ Clause: TypeAlias = (
     | Assign
     | Step
     | Become
-    | Keepsake
+    | StoredArgument
     | Raise
     | Restock
-    | Erase
     | Unknown
     | Once
     | Rarely

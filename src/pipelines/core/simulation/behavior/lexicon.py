@@ -4,10 +4,9 @@ values.
 Looking up, not reading: a word that fits nothing, or more than one thing alike, is not found.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from pipelines.core.english.inflection import all_forms, forms_of_all, verb_forms
 from pipelines.core.english.words import joined, singular
 from pipelines.core.english.words import tokens as words_of
 from pipelines.core.json_text import Json, JsonObject
@@ -15,15 +14,10 @@ from pipelines.core.ledger import World
 from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.simulation.behavior import words
 from pipelines.core.simulation.behavior.things import (
-    USUAL_FIELDS,
     Kind,
     Path,
     ToolLike,
     ToolWords,
-    find_argument,
-    find_field,
-    loose,
-    switch_of,
 )
 from pipelines.core.simulation.domain import shapes
 from pipelines.core.simulation.domain.references import references_in
@@ -36,11 +30,8 @@ class Lexicon:
     tools: Mapping[str, ToolWords]  # by lower-case name
     kinds: Mapping[str, Kind]
     flags: frozenset[str]
-    verbs: Mapping[str, frozenset[str]]  # form of a verb, or noun for the doing of it -> tools
     nouns: Mapping[str, str]  # singular words run together -> kind
-    values: frozenset[str]  # every value seen in a field of few values, loosely spelled
     links: Mapping[tuple[str, str], str] = field(default_factory=dict)  # (kind, other) -> field with its id
-    _fields: dict[tuple[str, str | None], bool] = field(default_factory=dict, repr=False, compare=False)
 
     def kind_of(self, noun: str) -> str | None:
         """The kind a noun stands for: `orders`, `customer` where the world has users, `support tickets`."""
@@ -81,54 +72,6 @@ class Lexicon:
                     return found
         return None
 
-    def is_field(self, phrase: str, owner: str | None = None) -> bool:
-        """Whether any thing, argument or reply has such a field (of this owner, where one is named)."""
-        known = self._fields.get((phrase, owner))
-        if known is None:
-            known = self._fields[phrase, owner] = self._has_field(phrase, owner)
-        return known
-
-    def _has_field(self, phrase: str, owner: str | None) -> bool:
-        kind = self.kinds.get(self.kind_of(owner) or "") if owner else None
-        if kind is not None:
-            return find_field(kind.fields, phrase) is not None or (not kind.fields and phrase in USUAL_FIELDS)
-        if any(find_field(one.fields, phrase) is not None for one in self.kinds.values()):
-            return True
-        if any(
-            find_argument(tool, phrase) or phrase.replace(" ", "_") in tool.output
-            for tool in self.tools.values()
-        ):
-            return True
-        first, _, rest = phrase.partition(" ")
-        if rest and self.kind_of(first) is not None:
-            return self.is_field(rest, first)
-        return phrase in USUAL_FIELDS and not any(one.fields for one in self.kinds.values())
-
-    def is_value(self, phrase: str) -> bool:
-        return loose(phrase) in self.values
-
-    def is_switch(self, word: str) -> bool:
-        """Whether some thing has a yes-or-no field of this name."""
-        return any(switch_of(kind, word) is not None for kind in self.kinds.values())
-
-    def tools_doing(self, verb_form: str, noun: str | None) -> tuple[str, ...]:
-        """The tools that a verb (and the thing it is done to) speaks of; () when none does."""
-        names = {name for form in verb_form.split("|") for name in self.verbs.get(form, ())}
-        found = [self.tools[name.lower()] for name in sorted(names)]
-        if noun:
-            found = [tool for tool in found if self._is_about(tool, noun)]
-        return tuple(tool.name for tool in found)
-
-    def _is_about(self, tool: ToolWords, noun: str) -> bool:
-        kind = self.kind_of(noun)
-        if kind is None:
-            return singular(noun) in tool.words
-        return (
-            tool.kind == kind
-            or singular(words_of(kind)[-1]) in tool.words
-            or self.id_argument(tool, kind) is not None
-        )
-
 
 def build_lexicon(
     tools: Sequence[ToolLike], world: World, ledger_schema: LedgerSchema | None = None
@@ -150,9 +93,7 @@ def build_lexicon(
         tools=by_name,
         kinds=kinds,
         flags=world.flags,
-        verbs=_verb_index(by_name.values(), kinds, nouns),
         nouns=nouns,
-        values=frozenset(loose(value) for kind in kinds.values() for value in _texts(kind)),
         links=_links(world),
     )
 
@@ -164,11 +105,6 @@ def _links(world: World) -> dict[tuple[str, str], str]:
         if len(one.path) == 1 and not one.in_list and one.share == 1:
             found.setdefault((one.entity_type, one.to), []).append(one.path[0])
     return {pair: names[0] for pair, names in found.items() if len(names) == 1}
-
-
-def _texts(kind: Kind) -> Iterator[str]:
-    for one in kind.fields.values():
-        yield from (value for value in one.values if isinstance(value, str))
 
 
 def _id_argument(tool: ToolWords, kind: str) -> str | None:
@@ -266,33 +202,6 @@ def _noun_index(kinds: Mapping[str, Kind]) -> dict[str, str]:
         if kind.fields and words_of(name):  # `support_ticket` is also just a ticket
             index.setdefault(singular(words_of(name)[-1]), name)
     return index
-
-
-def _verb_index(
-    tools: Collection[ToolWords], kinds: Mapping[str, Kind], nouns: Mapping[str, str]
-) -> dict[str, frozenset[str]]:
-    """Every form of every tool's verb; then forms of verbs that mean nearly the same, where no tool has
-    them.
-    """
-    direct: dict[str, set[str]] = {}
-    for tool in tools:
-        things = {word for word in tool.words if word in nouns and kinds[nouns[word]].fields}
-        # Placing an order is also said as ordering.
-        made = {singular(words_of(tool.kind)[-1])} if tool.creates and tool.kind else set()
-        for verb in {tool.verb, *(tool.words - things), *made}:
-            for form in all_forms(verb):
-                direct.setdefault(form, set()).add(tool.name)
-    near: dict[str, set[str]] = {}
-    for same in words.SAME_VERBS:
-        doing = {tool.name for tool in tools if tool.verb in same}
-        for form in forms_of_all(same) if doing else ():
-            near.setdefault(form, set()).update(doing)
-    for form, names in list(direct.items()):
-        near.setdefault(f"re{form}", set()).update(names)  # reassigned, rebooked
-    for verb in words.SEEING:
-        for form in verb_forms(verb):
-            near.setdefault(form, set()).update(tool.name for tool in tools if tool.reads)
-    return {form: frozenset(names) for form, names in (near | direct).items() if names}
 
 
 def _with_kind(tool: ToolWords, nouns: Mapping[str, str], kinds: Mapping[str, Kind]) -> ToolWords:

@@ -10,7 +10,10 @@ from typing import Literal, TypeAlias
 from pipelines.core.json_text import Json
 
 Op: TypeAlias = Literal["<", "<=", ">", ">=", "==", "!="]
+Sign: TypeAlias = Literal["+", "-"]
 Unit: TypeAlias = Literal["second", "minute", "hour", "day", "week", "month", "year"]
+
+Value: TypeAlias = Json | Decimal
 
 SOLE = "\0sole"  # the name of the one value a tool takes, where the sentence just says `values`
 WHEN = "\0when"  # the one moment a tool is given
@@ -145,11 +148,6 @@ class Exists:
 
 
 @dataclass(frozen=True, slots=True)
-class Flagged:
-    flag: str
-
-
-@dataclass(frozen=True, slots=True)
 class Owns:
     """The caller is the one the thing belongs to; `argument` where the author says which argument names
     the caller.
@@ -182,12 +180,13 @@ class HasSome:
 
 
 @dataclass(frozen=True, slots=True)
-class Holds:
-    """Text inside a text or an element of a list."""
+class Counted:
+    """How many records of another kind belong to a thing: `has no open claims`."""
 
-    field: Field
-    how: Literal["contains", "startswith", "endswith"]
-    value: Json
+    of: str
+    counted: "Thing"
+    op: Op
+    than: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,11 +224,10 @@ Condition: TypeAlias = (
     | Times
     | Measure
     | Exists
-    | Flagged
     | Owns
     | CallerIs
     | Allowed
-    | Holds
+    | Counted
     | Unique
     | Always
     | All
@@ -252,21 +250,12 @@ def both(*conditions: Condition | None) -> Condition | None:
 
 @dataclass(frozen=True, slots=True)
 class Who:
-    """The tools a sentence is about: by name, by what they do, all, or (nothing said) those just spoken
-    of.
-    """
+    """The tools a sentence is about: by name, all, or (nothing said) those just spoken of."""
 
     names: tuple[str, ...] = ()
-    verb: str | None = None
     noun: str | None = None
     everyone: bool = False
-    condition: Condition | None = None  # "cancelling a shipped order": only when
-    by_argument: bool = False  # of everyone, only those that take the argument spoken of
-    is_grounded: bool = False  # its names are the world's own, and things linked by others are reached
-
-    @property
-    def is_silent(self) -> bool:
-        return not (self.names or self.verb or self.everyone)
+    reaches_links: bool = False  # its names are the world's own, and things linked by others are reached
 
 
 IT = Who()
@@ -298,6 +287,3 @@ class Reply:
 
 
 Outcome: TypeAlias = Fail | Unchanged | Reply
-
-
-# -- clauses: one rule each, about `who` --------------------------------------------------------------------

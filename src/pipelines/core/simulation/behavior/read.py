@@ -10,13 +10,11 @@ from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.seed_limits import LONGEST_BEHAVIOR
 from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
-from pipelines.core.simulation.behavior.grammar import readings
-from pipelines.core.simulation.behavior.grounded.read_sentence import grounded_readings
-from pipelines.core.simulation.behavior.grounded.vocabulary import Vocabulary
 from pipelines.core.simulation.behavior.lexicon import Lexicon, build_lexicon
+from pipelines.core.simulation.behavior.reader.read_sentence import readings
+from pipelines.core.simulation.behavior.reader.vocabulary import Vocabulary
 from pipelines.core.simulation.behavior.resolve import answer_of, resolve
 from pipelines.core.simulation.behavior.rules import (
-    ARGUMENTS,
     Behavior,
     Nothing,
     Put,
@@ -32,7 +30,6 @@ from pipelines.core.simulation.behavior.tokens import Token, sentences, tokens
 MAX_SENTENCES = 400
 LONGEST_SENTENCE = 2_000  # characters: 120 tokens have less, and patterns look through each several times
 MAX_TOKENS = 120  # per sentence: past that it is not a rule but an essay
-MAX_READINGS = 40  # ways of taking one sentence that are tried against the tools
 
 # In parentheses these change what a rule says; anything else there only explains it.
 _MATTERS = word_set(
@@ -44,7 +41,7 @@ _PREFIX = re.compile(
 )
 # Why a rule exists changes nothing about it.
 _REASON = re.compile(
-    r"(?<!\s)(?:\s*+,)?+\s++(?:because\s+[^,;.]*|due to\s+[^,;.]*"
+    r"(?<!\s)(?:\s*+,)?+\s++(?:because\s+[^,;.]*|due to\s+[^,;.]*|so that\s+[^,;.]*"
     r"|(?:as\s+)?(?:per|according to)\s+[\w\s]*\b(?:policy|policies|rules|terms))$",
     re.IGNORECASE,
 )
@@ -98,14 +95,7 @@ class _Reader:
 
     def _ways(self, sentence: str) -> Iterator[tuple[c.Clause, ...]]:
         for heard in _hearings(sentence, self.lexicon):
-            yield from grounded_readings(heard, self.vocabulary, self._fits)
-        tried = 0
-        for heard in _hearings(sentence, self.lexicon):
-            for clauses in readings(heard, self.lexicon):
-                yield clauses
-                tried += 1
-                if tried >= MAX_READINGS:
-                    return
+            yield from readings(heard, self.vocabulary, self._fits, self.spoken_of)
 
     def _fits(self, clause: c.Clause) -> bool:
         """Whether a clause means something for each of the tools it names."""
@@ -157,8 +147,7 @@ class _Reader:
                 tool=self.lexicon.tools[name.lower()],
                 lexicon=self.lexicon,
                 computed=self._computed(name, made),
-                prefers_arguments=clause.who.by_argument,
-                reaches_far=clause.who.is_grounded,
+                reaches_far=clause.who.reaches_links,
             )
             try:
                 made_here = resolve(clause, scope)
@@ -166,8 +155,7 @@ class _Reader:
                 if must_hold:
                     return []
                 continue
-            if not clause.who.by_argument or all(_asks_arguments(one) for one in made_here):
-                found += [(name, one) for one in made_here]
+            found += [(name, one) for one in made_here]
         return _merged(found, sentence)
 
     def _tools_of(self, clause: c.Clause, before: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:
@@ -176,17 +164,16 @@ class _Reader:
         everyone = tuple(tool.name for tool in self.lexicon.tools.values())
         if who.names:
             return who.names, True
-        if who.verb is not None:
-            return self.lexicon.tools_doing(who.verb, who.noun), False
         if who.everyone and isinstance(clause, (c.Hide, c.Show, c.Mask, c.Cap, c.Order, c.Keep, c.First)):
             lists_only = isinstance(clause, (c.Cap, c.Order, c.Keep, c.First))
             readers = (tool for tool in self.lexicon.tools.values() if tool.reads)
             return tuple(tool.name for tool in readers if not (lists_only and self._looks_up(tool))), False
         if who.everyone:
             return everyone, False
-        if not before and isinstance(clause, (c.Compute, c.Bound, c.Round)):
+        if not before and isinstance(clause, (c.Compute, c.Bound)):
             # "total = subtotal * 1.08" speaks of the data: whatever looks one such thing up shows it so.
-            return tuple(tool.name for tool in self.lexicon.tools.values() if self._looks_up(tool)), False
+            tools = self.lexicon.tools.values()
+            return tuple(tool.name for tool in tools if tool.creates or self._looks_up(tool)), False
         return before, True
 
     def _looks_up(self, tool: ToolWords) -> bool:
@@ -221,10 +208,6 @@ def _with_one_failure(clauses: tuple[c.Clause, ...]) -> tuple[c.Clause, ...]:
         else clause
         for clause in clauses
     )
-
-
-def _asks_arguments(one: Resolved) -> bool:
-    return isinstance(one.body, Require) and ARGUMENTS in one.body.need.roots()
 
 
 def _answering(rule: Rule, outcome: m.Outcome) -> Rule:

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from pipelines.core.english.inflection import participle, past_forms
+from pipelines.core.english.stems import stem
 from pipelines.core.english.words import singular, word_set
 from pipelines.core.english.words import tokens as words_of
 from pipelines.core.simulation.behavior import clauses as c
@@ -15,13 +16,13 @@ from pipelines.core.simulation.behavior import meaning as m
 from pipelines.core.simulation.behavior import resolve_effects as effects
 from pipelines.core.simulation.behavior import resolve_replies as replies
 from pipelines.core.simulation.behavior import rules as r
-from pipelines.core.simulation.behavior.outcomes import STATUS_OF_WORD, WORD_OF_STATUS
 from pipelines.core.simulation.behavior.rules import ARGUMENTS, REPLY, Ref, Resolved, RuleKind, Text, text
 from pipelines.core.simulation.behavior.scope import Scope, Unresolved, link_field
 from pipelines.core.simulation.behavior.states import done_before
+from pipelines.core.simulation.behavior.statuses import STATUS_OF_WORD, WORD_OF_STATUS
 from pipelines.core.simulation.behavior.things import find_field, switch_of
 from pipelines.core.simulation.behavior.truth import truth
-from pipelines.core.simulation.behavior.words import PERSONS, snake
+from pipelines.core.simulation.behavior.words import PERSONS, SAME_VERBS, snake
 
 
 def resolve(clause: c.Clause, scope: Scope) -> list[Resolved]:
@@ -271,7 +272,8 @@ def _below(path: tuple[str, ...]) -> tuple[str, ...]:
 
 def _makes(scope: Scope, noun: str, kind: str) -> bool:
     tool = scope.tool
-    is_named = tool.kind == kind or tool.name in scope.lexicon.verbs.get(singular(noun), ())
+    is_named = tool.kind == kind or stem(noun) in {stem(word) for word in tool.words}
+    is_named = is_named or any(tool.verb in same and singular(noun) in same for same in SAME_VERBS)
     is_new = scope.lexicon.id_argument(tool, kind) is None or tool.verb in _HANDING_OUT
     return not tool.reads and is_named and is_new
 
@@ -311,13 +313,11 @@ _RESOLVERS: dict[type, Callable[[Any, Scope], list[Resolved]]] = {
     c.Assign: effects.assign,
     c.Step: effects.step,
     c.Become: effects.become,
-    c.Keepsake: effects.keepsake,
+    c.StoredArgument: effects.store_argument,
     c.Raise: effects.raise_flag,
     c.Restock: effects.restock,
-    c.Erase: effects.erase,
     c.Compute: replies.compute,
     c.Bound: replies.bound,
-    c.Round: replies.round_off,
     c.Cap: replies.cap_list,
     c.Order: replies.put_in_order,
     c.Keep: replies.keep_only,

@@ -131,7 +131,7 @@ def become(clause: c.Become, scope: Scope) -> list[Resolved]:
     ]
 
 
-def keepsake(clause: c.Keepsake, scope: Scope) -> list[Resolved]:
+def store_argument(clause: c.StoredArgument, scope: Scope) -> list[Resolved]:
     argument = scope.place(replace(clause.argument, is_argument=True, owner=None))
     kind = scope.kind_named(None)
     if kind is None:
@@ -147,13 +147,6 @@ def keepsake(clause: c.Keepsake, scope: Scope) -> list[Resolved]:
 
 def raise_flag(clause: c.Raise, scope: Scope) -> list[Resolved]:
     return [Resolved(RuleKind.EFFECT, r.SetFlag(clause.flag, clause.value, _when(clause.when, scope)))]
-
-
-def erase(clause: c.Erase, scope: Scope) -> list[Resolved]:
-    kind = scope.kind_named(clause.noun)
-    if kind is None or not scope.reaches(kind.name):
-        raise Unresolved(f"{scope.tool.name} has no {clause.noun}")
-    return [Resolved(RuleKind.EFFECT, r.Delete(kind.name))]
 
 
 def restock(clause: c.Restock, scope: Scope) -> list[Resolved]:

@@ -7,7 +7,7 @@ from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
 from pipelines.core.simulation.behavior import rules as r
 from pipelines.core.simulation.behavior.rules import REPLY, Ref, Resolved, RuleKind, text
-from pipelines.core.simulation.behavior.scope import WORTH, Scope, Unresolved
+from pipelines.core.simulation.behavior.scope import Scope, Unresolved
 from pipelines.core.simulation.behavior.things import find_field
 from pipelines.core.simulation.behavior.truth import amount_of, truth
 from pipelines.core.simulation.behavior.words import snake
@@ -87,32 +87,6 @@ def _known_reply_field(field: m.Field, scope: Scope) -> str:
     raise Unresolved(f"no reply of {scope.tool.name} has {name}")
 
 
-def round_off(clause: c.Round, scope: Scope) -> list[Resolved]:
-    names = (
-        [_known_reply_field(clause.field, scope)]
-        if clause.field
-        else sorted(scope.computed | _sums_of_money(scope))
-    )
-    if not names:
-        raise Unresolved("nothing is computed")
-    made = []
-    for name in names:
-        current = Ref(REPLY, (name,))
-        value = text("round(", current, f", {clause.digits}) if ", current, " != null else ", current)
-        made.append(Resolved(RuleKind.COMPUTED, r.Put(name, value)))
-    return made
-
-
-def _sums_of_money(scope: Scope) -> set[str]:
-    kind = scope.kind_named(None)
-    fields = kind.fields if kind else {}
-    return {
-        path[0]
-        for path, one in fields.items()
-        if len(path) == 1 and "number" in one.kinds and path[0] in WORTH
-    }
-
-
 def cap_list(clause: c.Cap, scope: Scope) -> list[Resolved]:
     if not scope.tool.reads:
         raise Unresolved(f"{scope.tool.name} lists nothing")
@@ -151,7 +125,7 @@ def keep_only(clause: c.Keep, scope: Scope) -> list[Resolved]:
 def put_first(clause: c.First, scope: Scope) -> list[Resolved]:
     [kept] = keep_only(c.Keep(clause.condition), scope)
     assert isinstance(kept.body, r.Filter)
-    return [Resolved(RuleKind.LIST, r.Foremost(kept.body.keep))]
+    return [Resolved(RuleKind.LIST, r.SortFirst(kept.body.keep))]
 
 
 def hide(clause: c.Hide, scope: Scope) -> list[Resolved]:

@@ -187,7 +187,7 @@ class Filter:
 
 
 @dataclass(frozen=True, slots=True)
-class Foremost:
+class SortFirst:
     """Those for which it holds come before the others."""
 
     keep: Text
@@ -254,7 +254,7 @@ RuleBody: TypeAlias = (
     | Take
     | Sort
     | Filter
-    | Foremost
+    | SortFirst
     | Without
     | Only
     | Masked

@@ -10,7 +10,6 @@ from pipelines.core.english.words import joined as joined_words
 from pipelines.core.english.words import singular, word_set
 from pipelines.core.english.words import tokens as words_of
 from pipelines.core.json_text import Json
-from pipelines.core.simulation.behavior.callers import OWNERS
 from pipelines.core.simulation.behavior.lexicon import Lexicon
 from pipelines.core.simulation.behavior.meaning import (
     MONEY,
@@ -25,7 +24,6 @@ from pipelines.core.simulation.behavior.meaning import (
     Sum,
     Total,
 )
-from pipelines.core.simulation.behavior.phrases import GENERIC_NOUNS
 from pipelines.core.simulation.behavior.rules import (
     ARGUMENTS,
     EACH,
@@ -48,7 +46,7 @@ from pipelines.core.simulation.behavior.things import (
     known_value,
     loose,
 )
-from pipelines.core.simulation.behavior.words import PERSONS, snake
+from pipelines.core.simulation.behavior.words import GENERIC_NOUNS, OWNERS, PERSONS, snake
 from pipelines.core.simulation.domain import shapes
 
 # Fields that hold what a thing is worth, best first.
@@ -93,7 +91,6 @@ class Scope:
     tool: ToolWords
     lexicon: Lexicon
     computed: frozenset[str] = frozenset()  # fields of the reply that earlier rules work out
-    prefers_arguments: bool = False  # the sentence is about what may be asked for
     in_list: str | None = None  # the kind of thing listed, where the rule is about each element
     reaches_far: bool = False  # also what is linked with what the call names, and what that is linked with
     bases: Mapping[str, Text] = field(
@@ -171,10 +168,6 @@ class Scope:
         ):
             return self._argument(name)
         kind = self.kind_named(owner) if owner is not None else None
-        if kind is not None and self.prefers_arguments and not self.tool.reads:
-            given = find_argument(self.tool, name)
-            if given is not None and find_field(kind.fields, name) is not None:
-                return self._argument(given)
         if kind is not None:
             return self._in_kind(kind, name, is_loose=spoken.is_new or _is_name(name))
         if owner is not None and owner not in GENERIC_NOUNS:
@@ -197,7 +190,7 @@ class Scope:
         in_own = find_field(own.fields, name) if own else None
         status_like = in_own is not None and own is not None and in_own == own.status
         argument = find_argument(self.tool, name)
-        if argument is not None and self.in_list is None and (self.prefers_arguments or not status_like):
+        if argument is not None and self.in_list is None and not status_like:
             return self._argument(argument)
         if snake(name) in self.computed and in_own is None:
             return Place(value=text(Ref(REPLY, (snake(name),))), name=snake(name), root=REPLY)

@@ -3,7 +3,6 @@
 from pipelines.core.english.stems import stem
 from pipelines.core.english.words import singular
 from pipelines.core.simulation.behavior import words
-from pipelines.core.simulation.behavior.phrases import PHRASED_STATES, STATES
 from pipelines.core.simulation.behavior.rules import Text, bracketed, dotted, literal, opposite, text
 from pipelines.core.simulation.behavior.scope import Scope, Unresolved, link_field, within
 from pipelines.core.simulation.behavior.things import (
@@ -14,7 +13,7 @@ from pipelines.core.simulation.behavior.things import (
     known_value,
     switch_of,
 )
-from pipelines.core.simulation.behavior.words import snake
+from pipelines.core.simulation.behavior.words import PHRASED_STATES, STATES, snake
 
 OPPOSITES = {
     "closed": "open",

@@ -83,6 +83,11 @@ class ToolWords:
     output: Mapping[str, JsonObject]  # properties of the reply, or of each element where it is a list
     kind: str | None = None  # what the tool is about
 
+    def choices(self, argument: str) -> list[str]:
+        """The texts that an argument may be, where its schema lists them."""
+        enum = self.arguments.get(argument, {}).get("enum")
+        return [value for value in enum if isinstance(value, str)] if isinstance(enum, list) else []
+
 
 def find_field(fields: Mapping[Path, shapes.Field], phrase: str, similar: bool = True) -> Path | None:
     """The field meant by `shipped date`, `the order status`, `userId`: exact, then by stems, then by

@@ -15,12 +15,11 @@ from pipelines.core.simulation.behavior.meaning import (
     Choice,
     Compare,
     Condition,
+    Counted,
     Duration,
     Exists,
     Field,
-    Flagged,
     HasSome,
-    Holds,
     Is,
     Literal_,
     Measure,
@@ -40,6 +39,7 @@ from pipelines.core.simulation.behavior.rules import (
     Text,
     bracketed,
     dotted,
+    joined,
     literal,
     opposite,
     text,
@@ -48,7 +48,9 @@ from pipelines.core.simulation.behavior.scope import (
     Place,
     Scope,
     Unresolved,
+    link_field,
     said_value,
+    within,
     written_value,
 )
 from pipelines.core.simulation.behavior.states import state_of
@@ -93,17 +95,14 @@ def truth(condition: Condition, scope: Scope) -> Text:
             return text(scope.worth(noun).value, f" {op} ", scope.amount(right))
         case Exists(noun):
             return _exists(noun, scope)
-        case Flagged(flag):
-            return text(f"is_flagged({literal(flag)})")
         case Owns():
             return owns(condition, scope)
         case CallerIs(word):
             return caller_is(word, scope)
-        case Holds(field, how, value):
-            name = {"contains": "contains", "startswith": "starts_with", "endswith": "ends_with"}[how]
-            return text(f"{name}(", scope.place(field).value, f", {written_value(value)})")
         case Unique(field):
             return _unique(field, scope)
+        case Counted():
+            return _counted(condition, scope)
 
 
 def amount_of(spoken: object, scope: Scope) -> Text:
@@ -163,12 +162,8 @@ def _same(left: Place, right: Place) -> Text:
 
 def _compared(condition: Compare, scope: Scope) -> Text:
     left, op, right = condition.left, condition.op, condition.right
-    if isinstance(right, Field) and right.owner is None:
-        scope_of_right = scope
-    else:  # what it is measured against is a record's, where the sentence names the record
-        scope_of_right = replace(scope, prefers_arguments=False)
     are_fields = isinstance(left, Field) and isinstance(right, Field)
-    if are_fields and scope.amount(left) == scope_of_right.amount(right):
+    if are_fields and scope.amount(left) == scope.amount(right):
         raise Unresolved("a value is compared with itself")
     if isinstance(left, Field):
         place = scope.place(left)
@@ -180,14 +175,14 @@ def _compared(condition: Compare, scope: Scope) -> Text:
             or place.is_date
         )
         if is_moment and op in ("<", "<=", ">", ">="):
-            return _dated(place.value, op, scope_of_right.amount(right))
+            return _dated(place.value, op, scope.amount(right))
         if isinstance(right, Field) and op in ("==", "!="):
-            same = _same(place, scope_of_right.place(right))
+            same = _same(place, scope.place(right))
             return same if op == "==" else text("not (", same, ")")
         if place.about is not None and place.about.keeps is not None:
-            return text("len(", place.value, f") {op} ", scope_of_right.amount(right))
-        return text(place.value, f" {op} ", scope_of_right.amount(right))
-    return text(scope.amount(left), f" {op} ", scope_of_right.amount(right))
+            return text("len(", place.value, f") {op} ", scope.amount(right))
+        return text(place.value, f" {op} ", scope.amount(right))
+    return text(scope.amount(left), f" {op} ", scope.amount(right))
 
 
 def _share_of(place: Place, share: Percent, scope: Scope) -> str:
@@ -267,6 +262,28 @@ def _exists(noun: str, scope: Scope) -> Text:
     return text(f"exists({literal(kind.name)}, ", Ref(ARGUMENTS, (argument,)), ")")
 
 
+def _counted(condition: Counted, scope: Scope) -> Text:
+    counted = scope.lexicon.kinds[condition.counted.noun]
+    link = link_field(counted, condition.of) or scope.lexicon.links.get((counted.name, condition.of))
+    if link is None:
+        raise Unresolved(f"nothing says whose a {counted.name} is")
+    argument = scope.lexicon.id_argument(scope.tool, condition.of)
+    is_given = argument is not None and scope.in_list != condition.of
+    owner = (
+        text(Ref(ARGUMENTS, (argument,)))
+        if is_given and argument
+        else within(scope.base(condition.of), ("id",))
+    )
+    said: list[Text] = [text(f"same_id({dotted('other', (link,))}, ", owner, ")")]
+    if condition.counted.condition is not None:
+        others = replace(scope, bases={**scope.bases, counted.name: text("other")})
+        said.append(truth(condition.counted.condition, others))
+    every = text(
+        f"len([other for other in entities({literal(counted.name)}) if ", joined(said, " and "), "])"
+    )
+    return text(every, f" {condition.op} {condition.than}")
+
+
 def _unique(field: Field, scope: Scope) -> Text:
     kind = scope.kind_named(None)
     argument = scope.place(replace(field, owner=None, is_argument=True))
@@ -278,9 +295,3 @@ def _unique(field: Field, scope: Scope) -> Text:
         argument.value,
         f" for other in entities({literal(kind.name)}))",
     )
-
-
-# -- who is calling ------------------------------------------------------------------------------------
-
-
-# -- how a thing is -----------------------------------------------------------------------------------------

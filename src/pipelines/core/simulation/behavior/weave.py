@@ -12,7 +12,7 @@ from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.ledger import World
 from pipelines.core.simulation.behavior import rules as r
 from pipelines.core.simulation.behavior.lexicon import Lexicon, build_lexicon
-from pipelines.core.simulation.behavior.loom import CannotWeave, Loom, Step, parsed
+from pipelines.core.simulation.behavior.plan_editor import NoPlaceInPlan, PlanEditor, Step, parsed
 from pipelines.core.simulation.behavior.reshape import reshape, unchanged_reply
 from pipelines.core.simulation.behavior.rules import ARGUMENTS, Rule, RuleKind, WeaveResult, dotted, literal
 from pipelines.core.simulation.behavior.things import ToolLike
@@ -38,17 +38,17 @@ def weave(
     known = lexicon or build_lexicon([tool], world)
     words = known.tools.get(tool.name.lower()) or build_lexicon([tool], world).tools[tool.name.lower()]
     covering = sorted((one for one in rules if one.covers(tool.name)), key=_turn)
-    loom = Loom.of(_without_guesses(body, covering) if is_inferred else body, words, known)
+    editor = PlanEditor.of(_without_guesses(body, covering) if is_inferred else body, words, known)
     unwoven: list[Rule] = []
     for rule in covering:
         # What a rule puts in before it finds it has no place is taken back.
-        kept = {place: list(steps) for place, steps in loom.before.items()}
+        kept = {place: list(steps) for place, steps in editor.before.items()}
         try:
-            _WEAVERS[type(rule.body)](rule, loom)
-        except CannotWeave:
-            loom.before = kept
+            _WEAVERS[type(rule.body)](rule, editor)
+        except NoPlaceInPlan:
+            editor.before = kept
             unwoven.append(rule)
-    return WeaveResult(body=loom.finish(), unwoven=tuple(unwoven))
+    return WeaveResult(body=editor.finish(), unwoven=tuple(unwoven))
 
 
 def _without_guesses(body: Sequence[Json], rules: Sequence[Rule]) -> list[Json]:
@@ -101,7 +101,7 @@ def _turn(rule: Rule) -> float:
         r.Require,
         r.Filter,
         r.Sort,
-        r.Foremost,
+        r.SortFirst,
         r.Take,
         r.Write,
         r.Refill,
@@ -122,75 +122,75 @@ def _turn(rule: Rule) -> float:
 # -- guards -------------------------------------------------------------------------------------------
 
 
-def _require(rule: Rule, loom: Loom) -> None:
+def _require(rule: Rule, editor: PlanEditor) -> None:
     body = _body(rule, r.Require)
     if body.at_end:
-        _invariant(rule, loom)
+        _invariant(rule, editor)
         return
     roots = body.need.roots()
-    latest = loom.first_change
-    place = loom.place_after(roots, latest)
-    names = loom.names(roots, latest)
+    latest = editor.first_change
+    place = editor.place_after(roots, latest)
+    names = editor.names(roots, latest)
     if isinstance(body.answer, r.Failure):
         step: Step = {"require": body.need.written(names), "else": _failure(body.answer, names)}
     else:
-        if body.about is not None and loom.one_of(body.about, latest) is not None:
-            place = max(place, loom.place_after({body.about}, latest))
+        if body.about is not None and editor.one_of(body.about, latest) is not None:
+            place = max(place, editor.place_after({body.about}, latest))
         stopped = r.opposite(body.need).written(names)
-        step = {"if": stopped, "then": [{"return": _instead(body, loom, place)}]}
-    loom.insert(place, _noted(step, rule), _RANK.get(rule.kind, 2))
+        step = {"if": stopped, "then": [{"return": _instead(body, editor, place)}]}
+    editor.insert(place, _noted(step, rule), _RANK.get(rule.kind, 2))
 
 
-def _instead(body: r.Require, loom: Loom, place: int) -> Json:
+def _instead(body: r.Require, editor: PlanEditor, place: int) -> Json:
     if isinstance(body.answer, r.Instead):
         return _as_value(body.answer.value)
-    return unchanged_reply(loom, body.about, place)
+    return unchanged_reply(editor, body.about, place)
 
 
-def _invariant(rule: Rule, loom: Loom) -> None:
+def _invariant(rule: Rule, editor: PlanEditor) -> None:
     """What must hold after the call, unless the call left the value alone."""
     body = _body(rule, r.Require)
     roots = body.need.roots()
-    if loom.first_change >= loom.end and not any(loom.before.values()):
-        raise CannotWeave("the plan changes nothing")
-    names = loom.names(roots, loom.end)
+    if editor.first_change >= editor.end and not any(editor.before.values()):
+        raise NoPlaceInPlan("the plan changes nothing")
+    names = editor.names(roots, editor.end)
     refs = [ref for ref in body.need.refs() if ref.root != ARGUMENTS]
     same = []
     for ref in dict.fromkeys(refs):
-        bound = loom.one_of(ref.root, loom.first_change)
+        bound = editor.one_of(ref.root, editor.first_change)
         if bound is not None:
-            before = loom.fresh_name(f"{ref.path[-1]}_before")
-            loom.insert(
-                loom.place_after({ref.root}, loom.first_change),
+            before = editor.fresh_name(f"{ref.path[-1]}_before")
+            editor.insert(
+                editor.place_after({ref.root}, editor.first_change),
                 {"let": {before: dotted(bound.name, ref.path)}},
                 9,
             )
             same.append(f"{dotted(names[ref.root], ref.path)} == {before}")
     need = " or ".join([body.need.written(names), *(["(" + " and ".join(same) + ")"] if same else [])])
     if not isinstance(body.answer, r.Failure):
-        raise CannotWeave("changes can only be refused")
-    loom.insert(loom.end, _noted({"require": need, "else": _failure(body.answer, names)}, rule), 50)
+        raise NoPlaceInPlan("changes can only be refused")
+    editor.insert(editor.end, _noted({"require": need, "else": _failure(body.answer, names)}, rule), 50)
 
 
-def _not_found(rule: Rule, loom: Loom) -> None:
+def _not_found(rule: Rule, editor: PlanEditor) -> None:
     body = _body(rule, r.NotFound)
     if not isinstance(body.answer, r.Failure):
-        raise CannotWeave("an unknown id is answered with an error")
+        raise NoPlaceInPlan("an unknown id is answered with an error")
     found = False
-    for bound in loom.bound():
-        find = loom.steps[bound.at].get("find")
+    for bound in editor.bound():
+        find = editor.steps[bound.at].get("find")
         if (
             isinstance(find, dict)
             and "id" in find
             and not bound.is_list
-            and loom.one_of(body.entity_type or "", bound.at + 1) == bound
+            and editor.one_of(body.entity_type or "", bound.at + 1) == bound
         ):
             find.pop("optional", None)
             find["else"] = _failure(body.answer, {})
             found = True
     # A tool about something else that looks up nothing of the kind has no unknown ids to answer for.
-    if not found and loom.tool.kind in (None, body.entity_type):
-        raise CannotWeave("the plan looks nothing up by id")
+    if not found and editor.tool.kind in (None, body.entity_type):
+        raise NoPlaceInPlan("the plan looks nothing up by id")
 
 
 def _failure(answer: r.Failure, names: Mapping[str, str]) -> JsonObject:
@@ -222,31 +222,31 @@ def _as_value(value: Json) -> Json:
 # -- effects --------------------------------------------------------------------------------------------
 
 
-def _write(rule: Rule, loom: Loom) -> None:
+def _write(rule: Rule, editor: PlanEditor) -> None:
     body = _body(rule, r.Write)
-    if body.is_implied and _is_written(body.target, loom):
+    if body.is_implied and _is_written(body.target, editor):
         return
-    name = _entity(body.target.root, loom)
+    name = _entity(body.target.root, editor)
     target = dotted(name, body.target.path)
     roots = (body.value.roots() if body.value else set()) | (body.when.roots() if body.when else set())
-    names = {**loom.names(roots - {body.target.root}, loom.end), body.target.root: name}
+    names = {**editor.names(roots - {body.target.root}, editor.end), body.target.root: name}
     step: Step = {"unset": [target]} if body.value is None else {"set": {target: body.value.written(names)}}
     if body.when is None:
-        loom.insert(loom.end, _noted(step, rule), 10)
+        editor.insert(editor.end, _noted(step, rule), 10)
         return
     # The condition speaks of things as the call found them, not as it leaves them.
-    held = loom.fresh_name("applies")
-    place = _before_changes(body.when.roots(), loom)
-    loom.insert(
-        place, {"let": {held: body.when.written({**names, **loom.names(body.when.roots(), place)})}}, 9
+    held = editor.fresh_name("applies")
+    place = _before_changes(body.when.roots(), editor)
+    editor.insert(
+        place, {"let": {held: body.when.written({**names, **editor.names(body.when.roots(), place)})}}, 9
     )
-    loom.insert(loom.end, _noted({"if": held, "then": [step]}, rule), 10)
+    editor.insert(editor.end, _noted({"if": held, "then": [step]}, rule), 10)
 
 
-def _is_written(target: r.Ref, loom: Loom) -> bool:
+def _is_written(target: r.Ref, editor: PlanEditor) -> bool:
     """Whether the plan, or a rule woven before, writes the field."""
-    woven = [step for steps in loom.before.values() for _, step in steps]
-    written = [key for step in [*loom.steps, *woven] for key in _written(step)]
+    woven = [step for steps in editor.before.values() for _, step in steps]
+    written = [key for step in [*editor.steps, *woven] for key in _written(step)]
     ends = dotted("", target.path)
     return any(key.endswith(ends) for key in written)
 
@@ -259,55 +259,55 @@ def _written(step: Mapping[str, Json]) -> Iterator[str]:
             yield from _written(inner) if isinstance(inner, dict) else ()
 
 
-def _before_changes(roots: set[str], loom: Loom) -> int:
+def _before_changes(roots: set[str], editor: PlanEditor) -> int:
     try:
-        return loom.place_after(roots, loom.first_change)
-    except CannotWeave:
-        return loom.end
+        return editor.place_after(roots, editor.first_change)
+    except NoPlaceInPlan:
+        return editor.end
 
 
-def _entity(kind: str, loom: Loom) -> str:
+def _entity(kind: str, editor: PlanEditor) -> str:
     """The name of an entity to be changed; found for the purpose where the plan does not bind it."""
-    made = loom.one_of(kind, loom.end, is_new=True)
-    bound = made or loom.one_of(kind, loom.end)
+    made = editor.one_of(kind, editor.end, is_new=True)
+    bound = made or editor.one_of(kind, editor.end)
     if bound is not None:
         return bound.name
-    adds = [step["add"] for step in loom.steps if "add" in step]
+    adds = [step["add"] for step in editor.steps if "add" in step]
     added = next((add for add in adds if isinstance(add, dict) and add.get("in") == kind), None)
     if added is not None:
-        added["as"] = loom.fresh_name(kind)
+        added["as"] = editor.fresh_name(kind)
         return str(added["as"])
-    known = loom.lexicon.kinds.get(kind)
-    wanted = literal(known.only_id) if known is not None and known.only_id else loom.id_of(kind, loom.end)
-    name = loom.fresh_name(kind)
-    place = loom.place_after({kind}, loom.end)
-    loom.insert(place, {"find": {"as": name, "in": kind, "id": wanted}}, -1)
+    known = editor.lexicon.kinds.get(kind)
+    wanted = literal(known.only_id) if known is not None and known.only_id else editor.id_of(kind, editor.end)
+    name = editor.fresh_name(kind)
+    place = editor.place_after({kind}, editor.end)
+    editor.insert(place, {"find": {"as": name, "in": kind, "id": wanted}}, -1)
     return name
 
 
-def _flag(rule: Rule, loom: Loom) -> None:
+def _flag(rule: Rule, editor: PlanEditor) -> None:
     body = _body(rule, r.SetFlag)
     step: Step = {"flag" if body.value else "unflag": literal(body.flag)}
     if body.when is not None:
-        names = loom.names(body.when.roots(), loom.end)
+        names = editor.names(body.when.roots(), editor.end)
         step = {"if": body.when.written(names), "then": [step]}
-    loom.insert(loom.end, _noted(step, rule), 10)
+    editor.insert(editor.end, _noted(step, rule), 10)
 
 
-def _delete(rule: Rule, loom: Loom) -> None:
-    name = _entity(_body(rule, r.Delete).entity_type, loom)
-    if any("remove" in step for step in loom.steps):
-        raise CannotWeave("the plan removes something itself")
-    loom.insert(loom.end, _noted({"remove": name}, rule), 20)
+def _delete(rule: Rule, editor: PlanEditor) -> None:
+    name = _entity(_body(rule, r.Delete).entity_type, editor)
+    if any("remove" in step for step in editor.steps):
+        raise NoPlaceInPlan("the plan removes something itself")
+    editor.insert(editor.end, _noted({"remove": name}, rule), 20)
 
 
-def _refill(rule: Rule, loom: Loom) -> None:
+def _refill(rule: Rule, editor: PlanEditor) -> None:
     body = _body(rule, r.Refill)
-    order = loom.one_of(body.order_type, loom.end)
+    order = editor.one_of(body.order_type, editor.end)
     if order is None:
-        raise CannotWeave(f"the plan has no {body.order_type}")
-    product = loom.fresh_name(body.product_type)
-    holder = loom.fresh_name("item") if body.items else order.name
+        raise NoPlaceInPlan(f"the plan has no {body.order_type}")
+    product = editor.fresh_name(body.product_type)
+    holder = editor.fresh_name("item") if body.items else order.name
     amount = f"default({dotted(holder, (body.quantity,))}, 1)" if body.quantity else "1"
     stock = dotted(product, body.stock)
     steps: list[Json] = [
@@ -325,24 +325,24 @@ def _refill(rule: Rule, loom: Loom) -> None:
         steps = [{"for": holder, "in": dotted(order.name, (body.items,)), "do": steps}]
     for at, step in enumerate(steps):
         assert isinstance(step, dict)
-        loom.insert(loom.end, _noted(step, rule) if at == 0 else step, 10)
+        editor.insert(editor.end, _noted(step, rule) if at == 0 else step, 10)
 
 
 # -- the reply ------------------------------------------------------------------------------------------
 
 
-def _put(rule: Rule, loom: Loom) -> None:
+def _put(rule: Rule, editor: PlanEditor) -> None:
     body = _body(rule, r.Put)
     if body.entity_type is None:
-        reshape(rule, loom)
+        reshape(rule, editor)
         return
-    name = _entity(body.entity_type, loom)
-    names = loom.names(body.value.roots() - {r.REPLY, body.entity_type}, loom.end)
+    name = _entity(body.entity_type, editor)
+    names = editor.names(body.value.roots() - {r.REPLY, body.entity_type}, editor.end)
     value = body.value.written({**names, r.REPLY: name, body.entity_type: name})
-    loom.insert(loom.end, _noted({"set": {dotted(name, (body.name,)): value}}, rule), 15)
+    editor.insert(editor.end, _noted({"set": {dotted(name, (body.name,)): value}}, rule), 15)
 
 
-def _nothing(rule: Rule, loom: Loom) -> None:
+def _nothing(rule: Rule, editor: PlanEditor) -> None:
     return
 
 
@@ -355,7 +355,7 @@ def _body(rule: Rule, kind: type[Any]) -> Any:
     return rule.body
 
 
-_WEAVERS: dict[type, Callable[[Rule, Loom], None]] = {
+_WEAVERS: dict[type, Callable[[Rule, PlanEditor], None]] = {
     r.Require: _require,
     r.NotFound: _not_found,
     r.Write: _write,
@@ -365,7 +365,7 @@ _WEAVERS: dict[type, Callable[[Rule, Loom], None]] = {
     r.Put: _put,
     r.Take: reshape,
     r.Sort: reshape,
-    r.Foremost: reshape,
+    r.SortFirst: reshape,
     r.Filter: reshape,
     r.Without: reshape,
     r.Only: reshape,

@@ -31,6 +31,53 @@ SAME_VERBS = (
     word_set("return give_back"),
 )
 
+# Fields that say whose a record is, and arguments that say who calls, likeliest first.
+OWNERS = (
+    "user_id",
+    "customer_id",
+    "buyer_id",
+    "owner_id",
+    "account_id",
+    "member_id",
+    "client_id",
+    "owner",
+    "user",
+    "customer",
+    "buyer",
+    "created_by",
+    "author_id",
+    "author",
+    "requester_id",
+    "holder_id",
+    "username",
+    "user_name",
+)
+
+# Nouns that stand for whatever a tool is about.
+GENERIC_NOUNS = word_set(
+    "record records entity entities entry entries result results row rows object objects element "
+    "elements match matches item items request requests call calls ones"
+)
+
+# States that a thing may be in though no record shows it yet.
+STATES = word_set(
+    "pending open closed active inactive new paid unpaid sent draft final void lost overdue expired "
+    "processing complete incomplete live available unavailable empty free negative positive zero public "
+    "private internal premium gold silver bronze platinum vip basic standard admin frozen stale "
+    "discontinued full"
+)
+PHRASED_STATES = (
+    "out of stock",
+    "in stock",
+    "on hold",
+    "in transit",
+    "in progress",
+    "past due",
+    "sold out",
+    "fully booked",
+    "on sale",
+)
+
 # Whoever may only see something may neither get nor list it.
 SEEING = ("see", "view", "access", "read", "retrieve")
 

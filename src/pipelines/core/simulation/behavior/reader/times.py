@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from pipelines.core.english.words import word_set
 from pipelines.core.simulation.behavior import meaning as m
-from pipelines.core.simulation.behavior.grounded.phrases import Phrases
+from pipelines.core.simulation.behavior.reader.phrases import Phrases
 
 _STOPS = word_set("the a an its their his her it they that this being be was were is are been has have")
 _VERBS = word_set("is are was were been has have")  # then it is a state that is spoken of, not a date
@@ -16,6 +16,8 @@ def event(phrases: Phrases, at: int, kinds: Sequence[str]) -> Iterator[tuple[m.F
     """A moment that a thing keeps, by what happens then: `pickup`, `they start`, `the order being placed`."""
     cursor = phrases.cursor
     start = cursor.past(at, _STOPS)
+    if phrases.is_name(start):  # `since shipped_at`
+        yield from phrases.amount_field(start, kinds[0] if kinds else None)
     every = [*kinds, *(kind for kind in phrases.words.lexicon.kinds if kind not in kinds)]
     for owner, after in _owners(phrases, start):
         begin = cursor.past(after + (cursor.low(after) == "'s"), _STOPS)

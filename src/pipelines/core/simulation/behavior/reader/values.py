@@ -2,17 +2,21 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 
 from pipelines.core.english.words import tokens as words_of
 from pipelines.core.english.words import word_set
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
-from pipelines.core.simulation.behavior.grounded.phrases import Phrases
-from pipelines.core.simulation.behavior.grounded.sentences import Sentences
-from pipelines.core.simulation.behavior.grounded.vocabulary import key_of, number_of
+from pipelines.core.simulation.behavior.reader.conditions import GIVEN, MISSING, Conditions
+from pipelines.core.simulation.behavior.reader.guards import Guards
+from pipelines.core.simulation.behavior.reader.modality import modal
+from pipelines.core.simulation.behavior.reader.phrases import Phrases
+from pipelines.core.simulation.behavior.reader.said import Said
+from pipelines.core.simulation.behavior.reader.tool_names import named_tools
+from pipelines.core.simulation.behavior.reader.vocabulary import key_of, number_of
 from pipelines.core.simulation.behavior.things import ToolWords
+from pipelines.core.simulation.behavior.tokens import Kind as TokenKind
 
 _DET = word_set("a an the its their any every each")
 _UNLESS = tuple(
@@ -24,15 +28,21 @@ _UNLESS = tuple(
         "another one is specified", "otherwise given", "otherwise requested", "one is given",
     )
 )  # fmt: skip
-_ABSENT = (
-    "is given", "is passed", "is specified", "is provided", "is supplied", "is named", "is chosen",
-    "is stated", "was given", "is set", "is mentioned", "is requested", "is sent", "is indicated",
+_NONE_GIVEN = tuple(
+    f"{when} {none}"
+    for when in ("when", "if", "unless")
+    for none in (
+        "none is given", "none is supplied", "none is specified", "none is provided", "missing", "omitted",
+        "not given", "it is missing", "it is left out", "it is omitted", "it is not given", "left out",
+    )
 )  # fmt: skip
-_MISSING = (
-    "is left out", "is omitted", "is missing", "is not given", "is not passed", "is not specified",
-    "is not provided", "is not set", "is absent", "is not supplied", "is left blank", "is left empty",
-    "is empty",
-)  # fmt: skip
+_REQUIRED = tuple(
+    f"{be} {word}"
+    for be in ("is", "are", "is always", "must be", "has to be", "should be")
+    for word in ("required", "mandatory", "compulsory", "provided", "given", "supplied", "stated")
+    if not (be.startswith("is") and word in ("provided", "given", "supplied", "stated"))
+    and not (be == "are" and word in ("provided", "given", "supplied", "stated"))
+)
 _STARTING = word_set(
     "start starts begin begins get gets receive receives are is come comes created opened made"
 )
@@ -41,17 +51,16 @@ _JOINS = word_set("in as with on at out a an the to of into and")
 
 @dataclass(kw_only=True)
 class Values:
-    sentences: Sentences
+    guards: Guards
 
     @property
     def phrases(self) -> Phrases:
-        return self.sentences.phrases
+        return self.guards.phrases
 
     def read(self, at: int) -> Iterator[tuple[tuple[c.Clause, ...], int]]:
         yield from self._bounded(at)
         yield from self._defaults(at)
         yield from self._new_things(at)
-        yield from self._computed(at)
         yield from self._unique(at)
         yield from self._given_to(at)
         yield from self._of_new(at)
@@ -108,7 +117,7 @@ class Values:
     def _makers(self, kind: str) -> list[ToolWords]:
         lexicon = self.phrases.words.lexicon
         tools = [tool for tool in lexicon.tools.values() if tool.kind == kind and not tool.reads]
-        return [tool for tool in tools if tool.creates or lexicon.id_argument(tool, kind) is None]
+        return [tool for tool in tools if lexicon.id_argument(tool, kind) is None]
 
     # -- what an argument may be
 
@@ -116,17 +125,64 @@ class Values:
         """`The price must be greater than zero`, `return_date must come after pickup_date`."""
         for tools, name, start in self._arguments(at):
             field = m.Field(name, None, True)
-            for modal in self.sentences.modals(start):
-                for need, end in self._asked(field, modal.end, tools):
-                    so = m.negated(need) if modal.is_not else need
+            yield from self._asked_for(tools, name, start)
+            found = modal(self.phrases.cursor, start)
+            conditions = Conditions(phrases=self.phrases, tools=tools)
+            for need, end in conditions.asked_of(field, found.end, tools) if found is not None else ():
+                is_limit = found is not None and (found.must or found.is_not or _is_limit(need))
+                if found is not None and is_limit and not (found.is_not and isinstance(need, m.All)):
+                    so = m.negated(need) if found.is_not else need
                     yield (c.Guard(so, None, _who(tools)),), end
-            limited = self.phrases.cursor.after(
-                start, "is limited to", "are limited to", "is capped at", "are capped at"
-            )
-            found = self.phrases.cursor.quantity(limited) if limited is not None else None
-            if found is not None:
-                so = m.Compare(field, "<=", self.phrases.literal(found[0]))
-                yield (c.Guard(so, None, _who(tools)),), found[1]
+            yield from self._limited(tools, field, start)
+            yield from self._ranging(tools, field, start)
+
+    def _ranging(
+        self, tools: list[ToolWords], field: m.Field, at: int
+    ) -> Iterator[tuple[tuple[c.Clause, ...], int]]:
+        """`The score in submit_feedback runs from 1 to 10`."""
+        cursor = self.phrases.cursor
+        inside = cursor.after(at, "in", "of", "for")
+        found = named_tools(self.phrases, inside) if inside is not None else None
+        start, about = (found[1], [*found[0]]) if found is not None else (at, tools)
+        if cursor.low(start) in ("runs", "ranges", "goes", "lies"):
+            for bounds, end in cursor.bounds(start + 1):
+                parts = tuple(m.Compare(field, op, self.phrases.literal(one)) for op, one in bounds)
+                yield (c.Guard(parts[0] if len(parts) == 1 else m.All(parts), None, _who(about)),), end
+
+    def _limited(
+        self, tools: list[ToolWords], field: m.Field, at: int
+    ) -> Iterator[tuple[tuple[c.Clause, ...], int]]:
+        """`is limited to 2`, `never exceeds 2`, `cannot go over 2`."""
+        cursor = self.phrases.cursor
+        limited = cursor.after(
+            at, "is limited to", "are limited to", "is capped at", "are capped at", "never exceeds",
+            "can not go over", "can not go above", "must not go over", "may not go over",
+        )  # fmt: skip
+        found = cursor.quantity(limited) if limited is not None else None
+        if found is not None:
+            so = m.Compare(field, "<=", self.phrases.literal(found[0]))
+            yield (c.Guard(so, None, _who(tools)),), found[1]
+
+    def _asked_for(
+        self, tools: list[ToolWords], name: str, at: int
+    ) -> Iterator[tuple[tuple[c.Clause, ...], int]]:
+        """`A reason is required for cancel_order`, `a reason must be provided when cancelling an order`."""
+        cursor = self.phrases.cursor
+        end = cursor.after(at, *_REQUIRED)
+        if end is None:
+            return
+        present = m.Present(m.Field(name, None, True))
+        start = cursor.after(end, "for", "when calling", "in", "by", "when", "to", "on")
+        named = named_tools(self.phrases, start) if start is not None else None
+        if named is not None:
+            yield (c.Guard(present, None, _who(list(named[0]))),), named[1]
+        for thing, last in self.phrases.thing(start) if start is not None else ():
+            for said, after in self.guards.extended(Said(verbs=(thing.deeds,)), last) if thing.deeds else ():
+                about = [one for one in self.guards.tools_of(said) if name in one.arguments]
+                about = [one for one in about if not said.kinds or one.kind in said.kinds] or about
+                if about and not said.so and not said.needed:
+                    yield (c.Guard(present, None, _who(about)),), after
+        yield (c.Guard(present, None, _who(tools)),), end
 
     def _arguments(self, at: int) -> Iterator[tuple[list[ToolWords], str, int]]:
         """An argument, by the words for it, and the tools that take it."""
@@ -146,6 +202,9 @@ class Values:
             if not found:
                 continue
             end = start + length
+            done = cursor.words(end, end + 1)
+            if done and done[0].endswith("ed") and self.phrases.words.deeds_of(done[0]):
+                end += 1  # the amount claimed
             for thing, last in self.phrases.linked(end) if cursor.low(end) in ("of", "for", "on") else ():
                 about = [
                     one for one in found if thing.kind and self.phrases.words.is_about(one[0], thing.kind)
@@ -159,53 +218,11 @@ class Values:
 
     def _taking(self, said: Sequence[str]) -> Iterator[tuple[ToolWords, str]]:
         for tool in self.phrases.words.lexicon.tools.values():
-            name = self.phrases.words.argument_of(tool, said) if not tool.reads else None
+            name = self.phrases.words.argument_of(tool, said)
+            if tool.reads and name is not None and key_of([name]) != key_of(said):
+                continue  # what only filters a list is meant where it is called by its own name
             if name is not None and set(words_of(name)) & set(words_of(" ".join(said))):
                 yield tool, name
-
-    def _asked(self, field: m.Field, at: int, tools: list[ToolWords]) -> Iterator[tuple[m.Condition, int]]:
-        cursor = self.phrases.cursor
-        start = cursor.past(at, word_set("be come lie fall set kept"))
-        for bounds, end in cursor.bounds(start):
-            if bounds[0][1].duration is None and bounds[0][1].unit != "character":
-                parts = tuple(m.Compare(field, op, self.phrases.literal(one)) for op, one in bounds)
-                yield (parts[0] if len(parts) == 1 else m.All(parts)), end
-        for word, op in (("positive", ">"), ("negative", "<"), ("zero", "=="), ("above zero", ">")):
-            signed = cursor.after(start, word)
-            if signed is not None:
-                yield m.Compare(field, op, m.Literal_(0)), signed  # type: ignore[arg-type]
-        when = cursor.after(
-            start, "in the future", "in the past", "a date in the future", "a date in the past"
-        )
-        if when is not None:
-            yield m.Compare(field, ">" if cursor.low(when - 1) == "future" else "<", m.Now()), when
-        yield from self._against(field, start, tools)
-
-    def _against(self, field: m.Field, at: int, tools: list[ToolWords]) -> Iterator[tuple[m.Condition, int]]:
-        cursor = self.phrases.cursor
-        ways = [
-            ("after", ">"), ("later than", ">"), ("before", "<"), ("earlier than", "<"), ("exceed", ">"),
-        ]  # fmt: skip
-        ways += [(" ".join(cursor.lows[at:start]), op) for op, start in cursor.comparison(at)]
-        for said, op in ways:
-            start = cursor.after(at, said)
-            if start is None:
-                continue
-            quantity = cursor.quantity(start) if said == "exceed" else None
-            if quantity is not None:
-                yield m.Compare(field, ">", self.phrases.literal(quantity[0])), quantity[1]
-            for other, end in self._other(start, tools):
-                yield m.Compare(field, op, other), end  # type: ignore[arg-type]
-
-    def _other(self, at: int, tools: list[ToolWords]) -> Iterator[tuple[m.Field, int]]:
-        cursor = self.phrases.cursor
-        start = cursor.past(at, _DET)
-        for length in (2, 1):
-            said = cursor.words(start, start + length)
-            for name in tools[0].arguments if len(said) == length else ():
-                if key_of([name]) == key_of(said):
-                    yield m.Field(name, None, True), start + length
-        yield from self.phrases.amount_field(at, tools[0].kind)
 
     # -- what it is when it is not given
 
@@ -215,6 +232,18 @@ class Values:
             begin = cursor.after(start, "defaults to", "default to", "is by default")
             for value, end in self._value(tools, name, begin) if begin is not None else ():
                 yield self._default(tools, name, value), end
+            begin = cursor.after(
+                start, "falls back to", "is taken to be", "is assumed to be", "is set to", "is"
+            )
+            for value, end in self._value(tools, name, begin) if begin is not None else ():
+                if (last := cursor.after(end, *_NONE_GIVEN)) is not None:
+                    yield self._default(tools, name, value), last
+        found = named_tools(self.phrases, at)
+        if found is not None and cursor.low(found[1]) in ("uses", "assumes", "takes"):
+            for tools, name, start in self._arguments(found[1] + 1):
+                for value, end in self._value(tools, name, start):
+                    if (last := cursor.after(end, *_NONE_GIVEN)) is not None:
+                        yield self._default([*found[0]], name, value), last
         lead = cursor.after(at, "if", "when", "where", "unless")
         for tools, name, start in self._absent(lead, cursor.low(at) == "unless") if lead is not None else ():
             begin = self._past_subject(start + (cursor.low(start) == ","))
@@ -225,7 +254,7 @@ class Values:
         cursor = self.phrases.cursor
         is_no = cursor.low(at) == "no"
         for tools, name, start in self._arguments(at + is_no):
-            end = cursor.after(start, *(_ABSENT if is_no or is_unless else _MISSING))
+            end = cursor.after(start, *(GIVEN if is_no or is_unless else MISSING))
             if end is not None:
                 yield tools, name, end
 
@@ -268,6 +297,9 @@ class Values:
         number = cursor.number(at)
         if number is not None:
             yield number_of(number[0]), cursor.past(number[1], frozenset(words_of(name)))
+        token = self.phrases.token(at)
+        if token is not None and token.kind is TokenKind.TEXT and token.text:
+            yield token.text, at + 1
 
     def _values_of(self, tools: list[ToolWords], name: str) -> list[Json]:
         found: list[Json] = []
@@ -290,6 +322,7 @@ class Values:
         cursor = self.phrases.cursor
         for thing, start in self.phrases.thing(at):
             makers = self._makers(thing.kind)
+            start += cursor.low(start) == "always"
             if not thing.is_new or thing.so or len(makers) != 1 or cursor.low(start) not in _STARTING:
                 continue
             begin = cursor.past(start, _STARTING | _JOINS)
@@ -298,7 +331,8 @@ class Values:
     def _items(self, tool: ToolWords, kind: str, at: int) -> Iterator[tuple[tuple[c.Clause, ...], int]]:
         cursor = self.phrases.cursor
         for name, value, end in self._item(kind, at):
-            last = cursor.after(end, *_UNLESS, "by default") or end
+            given = (f"unless {name.replace('_', ' ')} {be}" for be in ("is given", "is set", "is specified"))
+            last = cursor.after(end, *_UNLESS, *given, "by default") or end
             who = _who([tool])
             literal = m.Literal_(value)
             clause: c.Clause = (
@@ -312,12 +346,12 @@ class Values:
                     yield (clause, *rest), fin
             yield (clause,), last
 
-    def _item(self, kind: str, at: int) -> Iterator[tuple[str, Json, int]]:
+    def _item(self, kind: str, at: int) -> Iterator[tuple[str, m.Value, int]]:
         cursor = self.phrases.cursor
         for so, end in self.phrases.state(kind, at):
             match so:
                 case m.OneOf(field, (value,)):
-                    yield field.name, value if not isinstance(value, Decimal) else number_of(value), end
+                    yield field.name, value, end
                 case m.Compare(m.Field() as field, "==", m.Literal_(bool() as switch)):
                     yield field.name, switch, end
         for length in (2, 1):
@@ -327,100 +361,26 @@ class Values:
             number = cursor.number(begin)
             if path is not None and number is not None:
                 yield path[-1], number_of(number[0]), number[1]
-        for so, end in self.phrases.value_nouns(kind, at):
-            yield so.field.name, so.values[0], end  # type: ignore[misc]
-
-    # -- how a field is worked out
-
-    def _computed(self, at: int) -> Iterator[tuple[tuple[c.Clause, ...], int]]:
-        """`A quote's total equals the deal amount minus the discount.`"""
-        cursor = self.phrases.cursor
-        for tools, name, start in self._worked_out(at):
-            begin = cursor.after(
-                start, "is", "equals", "=", "is calculated as", "is computed as", "is equal to"
-            )
-            if begin is None:
-                continue
-            for value, end in self._sum(tools[0], begin):
-                if isinstance(value, m.Sum):
-                    yield (c.Compute(m.Field(name), value, None, _who(tools)),), end
-
-    def _worked_out(self, at: int) -> Iterator[tuple[list[ToolWords], str, int]]:
-        cursor = self.phrases.cursor
-        start = cursor.past(at, _DET)
-        makers = [
-            tool for tool in self.phrases.words.lexicon.tools.values() if not tool.reads and tool.creates
-        ]
-        for length in (3, 2, 1):
-            said = cursor.words(start, start + length)
-            kinds = self.phrases.words.kinds_named(said) if len(said) == length else ()
-            for kind in kinds if cursor.low(start + length) == "'s" else ():
-                name = cursor.low(start + length + 1)
-                found = [tool for tool in makers if tool.kind == kind]
-                if found and name.replace("_", "").isalpha():
-                    yield found, self._spelled(kind, name), start + length + 2
-        name = cursor.low(start)
-        if cursor.low(start + 1) == "of" and name.replace("_", "").isalpha():
-            begin = cursor.past(start + 2, _DET)
-            for length in (3, 2, 1):
-                said = cursor.words(begin, begin + length)
-                for kind in self.phrases.words.kinds_named(said) if len(said) == length else ():
-                    found = [tool for tool in makers if tool.kind == kind]
-                    if found:
-                        yield found, self._spelled(kind, name), begin + length
-
-    def _spelled(self, kind: str, name: str) -> str:
-        path = self.phrases.words.field_of(kind, [name])
-        return path[-1] if path is not None and key_of([path[-1]]) == key_of([name]) else name
-
-    def _sum(self, tool: ToolWords, at: int) -> Iterator[tuple[m.Amount, int]]:
-        for first, end in self._term(tool, at):
-            yield from self._further(tool, first, end)
-
-    def _further(self, tool: ToolWords, before: m.Amount, at: int) -> Iterator[tuple[m.Amount, int]]:
-        cursor = self.phrases.cursor
-        start = at + (cursor.low(at) == ",")
-        for word, op in (
-            ("plus", "+"),
-            ("minus", "-"),
-            ("less", "-"),
-            ("times", "*"),
-            ("multiplied by", "*"),
-            ("*", "*"),
-        ):
-            begin = cursor.after(start, word)
-            if begin is None:
-                continue
-            share = cursor.quantity(begin)
-            if share is not None and share[0].is_percent and op in "+-":
-                sign = 1 if op == "+" else -1
-                factor = m.Literal_(number_of(1 + sign * share[0].number / 100))
-                last = share[1] + (cursor.low(share[1]) in ("vat", "tax"))
-                yield from self._further(tool, m.Sum("*", (before, factor)), last)
-                continue
-            for term, end in self._term(tool, begin):
-                if isinstance(term, m.Field) and "percent" in words_of(term.name) and op in "+-":
-                    part = m.Sum("/", (m.Sum("*", (before, term)), m.Literal_(100)))
-                    yield from self._further(tool, m.Sum(op, (before, part)), end)
-                    continue
-                yield from self._further(tool, m.Sum(op, (before, term)), end)
-        yield before, at
-
-    def _term(self, tool: ToolWords, at: int) -> Iterator[tuple[m.Amount, int]]:
-        cursor = self.phrases.cursor
         number = cursor.number(at)
-        if number is not None:
-            yield m.Literal_(number_of(number[0])), number[1]
-            return
-        start = cursor.past(at, _DET)
-        for length in (3, 2, 1):
-            said = cursor.words(start, start + length)
-            name = self.phrases.words.argument_of(tool, said) if len(said) == length else None
-            if name is not None:
-                yield m.Field(name, None, True), start + length
-                break
-        yield from self.phrases.amount_field(at, tool.kind)
+        for length in (2, 1) if number is not None else ():
+            said = cursor.words(number[1], number[1] + length) if number is not None else []
+            path = self.phrases.words.field_of(kind, said) if len(said) == length else None
+            if path is not None and number is not None:  # 20 minutes long
+                end = number[1] + length
+                yield path[-1], number_of(number[0]), end + (cursor.low(end) == "long")
+        for so, end in self.phrases.value_nouns(kind, at):
+            yield so.field.name, so.values[0], end
 
 
 def _who(tools: list[ToolWords]) -> m.Who:
-    return m.Who(names=tuple(tool.name for tool in tools), is_grounded=True)
+    return m.Who(names=tuple(tool.name for tool in tools), reaches_links=True)
+
+
+def _is_limit(need: m.Condition) -> bool:
+    """`can be at most 5` sets a limit; `can be over 5` allows something, and `is over 5` tells it."""
+    match need:
+        case m.Compare(_, op, _):
+            return op in ("<=", ">=", "<")
+        case m.All(parts):
+            return all(_is_limit(part) for part in parts)
+    return False

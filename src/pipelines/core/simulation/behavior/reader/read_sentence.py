@@ -2,20 +2,27 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from typing import TypeAlias
 
+from pipelines.core.english.words import word_set
 from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
-from pipelines.core.simulation.behavior.grounded.answers import allows_the_rest, tail
-from pipelines.core.simulation.behavior.grounded.changes import Change, Changes
-from pipelines.core.simulation.behavior.grounded.cursor import Cursor, TooLong
-from pipelines.core.simulation.behavior.grounded.lists import Lists
-from pipelines.core.simulation.behavior.grounded.phrases import Phrases, Thing
-from pipelines.core.simulation.behavior.grounded.sentences import Said, Sentences, clauses_of
-from pipelines.core.simulation.behavior.grounded.values import Values
-from pipelines.core.simulation.behavior.grounded.vocabulary import Deed, Vocabulary
+from pipelines.core.simulation.behavior.reader.answers import allows_the_rest, answered, outcome, tail
+from pipelines.core.simulation.behavior.reader.changes import Change, Changes
+from pipelines.core.simulation.behavior.reader.computations import Computations
+from pipelines.core.simulation.behavior.reader.cursor import Cursor, TooLong
+from pipelines.core.simulation.behavior.reader.guards import Guards, named
+from pipelines.core.simulation.behavior.reader.lists import Lists
+from pipelines.core.simulation.behavior.reader.modality import modal
+from pipelines.core.simulation.behavior.reader.nothing_special import says_nothing_special
+from pipelines.core.simulation.behavior.reader.phrases import Phrases, Thing
+from pipelines.core.simulation.behavior.reader.said import Said, clause_of
+from pipelines.core.simulation.behavior.reader.shown_fields import ShownFields
+from pipelines.core.simulation.behavior.reader.tool_names import named_tools
+from pipelines.core.simulation.behavior.reader.values import Values
+from pipelines.core.simulation.behavior.reader.vocabulary import Deed, Vocabulary
 from pipelines.core.simulation.behavior.scope import Scope, Unresolved
 from pipelines.core.simulation.behavior.things import ToolWords
 from pipelines.core.simulation.behavior.tokens import Token
@@ -26,12 +33,15 @@ Fits: TypeAlias = Callable[[c.Clause], bool]  # whether a clause means something
 Clauses: TypeAlias = tuple[c.Clause, ...]
 
 
-def grounded_readings(tokens: Sequence[Token], vocabulary: Vocabulary, fits: Fits) -> Iterator[Clauses]:
+def readings(
+    tokens: Sequence[Token], vocabulary: Vocabulary, fits: Fits, spoken_of: Sequence[str] = ()
+) -> Iterator[Clauses]:
     """The ways to take a sentence of which every word stands for something here."""
     if len(tokens) > MOST_TOKENS:
         return
     phrases = Phrases(cursor=Cursor(tokens=tokens), words=vocabulary)
-    reader = _SentenceReader(phrases=phrases, sentences=Sentences(phrases=phrases), fits=fits)
+    before = tuple(vocabulary.lexicon.tools[name.lower()] for name in spoken_of)
+    reader = _SentenceReader(phrases=phrases, guards=Guards(phrases=phrases, before=before), fits=fits)
     try:
         yield from islice(reader.readings(), MOST_WAYS)
     except TooLong:
@@ -41,13 +51,15 @@ def grounded_readings(tokens: Sequence[Token], vocabulary: Vocabulary, fits: Fit
 @dataclass(kw_only=True)
 class _SentenceReader:
     phrases: Phrases
-    sentences: Sentences
+    guards: Guards
     fits: Fits
 
     def readings(self) -> Iterator[Clauses]:
-        for outcome, end in tail(self.phrases, 0):
+        for answer, end in tail(self.phrases, 0):
             if end == self.phrases.cursor.end:
-                yield (c.Otherwise(outcome),)
+                yield (c.Otherwise(answer),)
+        if says_nothing_special(self.phrases.cursor):
+            yield (c.Normal(),)
         if allows_the_rest(self.phrases):
             yield (c.Aside(),)
         yield from self._from(0, None)
@@ -55,7 +67,7 @@ class _SentenceReader:
 
     def _permissions(self) -> Iterator[Clauses]:
         """`Meetings may be logged`: nothing is asked for, so that it only goes with the rule before."""
-        for said, end in self.sentences.rules(0):
+        for said, end in self.guards.read(0):
             # With a condition it would be an exception to the rule before, which is not read.
             is_plain = said.verbs and not (said.so or said.needed or said.is_forbidden or said.times)
             if end == self.phrases.cursor.end and is_plain and not any(thing.bounds for thing in said.things):
@@ -66,8 +78,8 @@ class _SentenceReader:
         """Statements one after another to the end of the sentence."""
         cursor = self.phrases.cursor
         for clauses, said, end in self._statements(at, before):
-            for outcome, last in self._answered(end):
-                made = _answering(clauses, outcome)
+            for answer, last in self._answered(end):
+                made = _out_of_order(_answering(clauses, answer))
                 if last == cursor.end:
                     yield made
                     continue
@@ -75,27 +87,60 @@ class _SentenceReader:
                 for rest in self._from(start, said or before) if start is not None else ():
                     yield (*made, *rest)
 
-    def _answered(self, at: int) -> Iterator[tuple[m.Fail | None, int]]:
+    def _answered(self, at: int) -> Iterator[tuple[m.Outcome | None, int]]:
         yield from tail(self.phrases, at)
         yield None, at
 
     def _statements(self, at: int, before: Said | None) -> Iterator[tuple[Clauses, Said | None, int]]:
-        for said, end in self.sentences.rules(at):
-            made = self._tied(said, lambda tool, deed, said=said: _guard(said, tool, deed))  # type: ignore[misc]
+        for said, end in self.guards.read(at):
+            made = self._tied(said, partial(_guard, said))
             if made:
                 yield made, said, end
         for said, changes, end in self._changes.read(at):
-            made = self._tied(said, lambda tool, deed, changes=changes: self._changed(changes, tool, deed))  # type: ignore[misc]
+            made = self._tied(said, partial(self._changed, changes))
             if made:
                 yield made, said, end
-        for clauses, end in self._quotas(at):
+        for clauses, end in (*self._quotas(at), *self._unknown_ids(at)):
             yield clauses, None, end
-        for reader in (self._values, self._lists):
+        for clauses, end in self._reasoned(at):
+            if all(self.fits(clause) for clause in clauses):
+                yield clauses, None, end
+        for reader in self._others:
             for clauses, end in reader.read(at):
                 if all(self.fits(clause) for clause in clauses):
-                    yield clauses, None, end
+                    yield clauses, self._spoken_of(clauses), end
         if before is not None:
             yield from self._refused_things(at, before)
+            yield from self._goes_on(at, before)
+
+    def _goes_on(self, at: int, before: Said) -> Iterator[tuple[Clauses, Said | None, int]]:
+        """Of the tools that were named before: `… and never returns a negative balance`."""
+        tools = tuple(self.guards.tools_of(before))
+        if not before.is_named or not tools:
+            return
+        for said, end in self.guards.predicates(tools, at):
+            made = self._tied(said, partial(_guard, said))
+            if made:
+                yield made, said, end
+        for said, changes, end in self._changes.of_tools(tools, at):
+            made = self._tied(said, partial(self._changed, changes))
+            if made:
+                yield made, said, end
+        for clauses, end in self._told(tools, at):
+            if all(self.fits(clause) for clause in clauses):
+                yield clauses, before, end
+
+    def _told(self, tools: tuple[ToolWords, ...], at: int) -> Iterator[tuple[Clauses, int]]:
+        yield from ShownFields(phrases=self.phrases).of_tools(tools, at)
+        yield from Computations(guards=self.guards).of_tools(tools, at)
+        if tools[0].reads and tools[0].kind:
+            yield from Lists(guards=self.guards).of_tools([*tools], tools[0].kind, at)
+
+    def _spoken_of(self, clauses: Clauses) -> Said | None:
+        """The tools of the statement, where it named any: a second one may go on about them."""
+        names = dict.fromkeys(name for clause in clauses for name in clause.who.names)
+        tools = tuple(self.phrases.words.lexicon.tools[name.lower()] for name in names)
+        return named(tools) if tools else None
 
     def _changed(self, changes: tuple[Change, ...], tool: ToolWords, deed: Deed) -> Clauses:
         own = self.phrases.words.lexicon.kinds.get(tool.kind or "")
@@ -115,39 +160,85 @@ class _SentenceReader:
 
     @cached_property
     def _changes(self) -> Changes:
-        return Changes(sentences=self.sentences)
+        return Changes(guards=self.guards)
 
     @cached_property
-    def _values(self) -> Values:
-        return Values(sentences=self.sentences)
-
-    @cached_property
-    def _lists(self) -> Lists:
-        return Lists(sentences=self.sentences)
+    def _others(self) -> tuple[Values | Lists | ShownFields | Computations, ...]:
+        return (
+            Values(guards=self.guards),
+            Lists(guards=self.guards),
+            ShownFields(phrases=self.phrases),
+            Computations(guards=self.guards),
+        )
 
     def _quotas(self, at: int) -> Iterator[tuple[Clauses, int]]:
         """`A worker holds at most one open pick order at a time.`"""
         cursor = self.phrases.cursor
+        for counted, start in self.phrases.thing(at):  # `At most 1 locker per member`
+            per = cursor.after(start, "per", "for each", "for every", "to each", "to a")
+            for kind, end in self.phrases.kinds_at(per) if per is not None else ():
+                yield from self._quota(Thing(kind=kind), counted, False, end)
         for owner, start in self.phrases.thing(at):
-            modal = next(self.sentences.modals(start), None)
-            begin = modal.end if modal is not None else start
-            is_not = (modal is not None and modal.is_not) != owner.is_none
+            found = modal(cursor, start)
+            begin = found.end if found is not None else start
+            is_not = (found is not None and found.is_not) != owner.is_none
             if cursor.low(begin) in HOLDING:
                 begin += 1
-            elif modal is None or cursor.low(begin - 1) not in HOLDING:
+            elif found is None or cursor.low(begin - 1) not in HOLDING:
                 continue
             for counted, end in self.phrases.thing(begin):
-                most = _most(counted, is_not)
-                if most is None or not counted.kind or not owner.kind or counted.kind == owner.kind:
-                    continue
-                last = cursor.after(end, "at a time", "at once", "at the same time", "at any one time") or end
-                clause = c.Quota(
-                    m.Thing(owner.kind, m.both(*owner.so)), most, m.Thing(counted.kind, m.both(*counted.so))
-                )
-                names = [tool.name for tool in self.phrases.words.lexicon.tools.values() if not tool.reads]
-                fitting = tuple(name for name in names if self.fits(replace(clause, who=_of((name,)))))
-                if len(fitting) == 1:
-                    yield (replace(clause, who=_of(fitting)),), last
+                yield from self._quota(owner, counted, is_not, end)
+
+    def _quota(self, owner: Thing, counted: Thing, is_not: bool, at: int) -> Iterator[tuple[Clauses, int]]:
+        most = _most(counted, is_not)
+        if most is None or not counted.kind or not owner.kind or counted.kind == owner.kind:
+            return
+        end = self.phrases.cursor.after(at, *_AT_ONCE) or at
+        clause = c.Quota(
+            m.Thing(owner.kind, m.both(*owner.so)), most, m.Thing(counted.kind, m.both(*counted.so))
+        )
+        names = [tool.name for tool in self.phrases.words.lexicon.tools.values() if not tool.reads]
+        fitting = tuple(name for name in names if self.fits(replace(clause, who=_of((name,)))))
+        if len(fitting) == 1:
+            yield (replace(clause, who=_of(fitting)),), end
+
+    def _reasoned(self, at: int) -> Iterator[tuple[Clauses, int]]:
+        """`Reference books never leave the building: checkout_book rejects them with 403`: the reason need
+        not be understood where the refusal is said whole, and no rule would hang on a word of it.
+        """
+        cursor = self.phrases.cursor
+        for thing, start in self.phrases.thing(at):
+            so = m.both(*thing.so)
+            reason = cursor.lows[start : start + LONGEST_REASON]
+            length = next((place for place, low in enumerate(reason) if low in (":", ";")), None)
+            words = cursor.words(start, start + length) if length else []
+            if so is None or length is None or len(words) != length or _NOT_ONLY_WHY & set(words):
+                continue
+            found = named_tools(self.phrases, start + length + 1)
+            if found is None:
+                continue
+            begin = found[1] + 1 if cursor.low(found[1]) in ("rejects", "refuses", "declines") else found[1]
+            begin = cursor.past(begin, word_set("them it those these"))
+            begin += cursor.low(begin) == "with"
+            answer = outcome(self.phrases, begin) if begin > found[1] else answered(self.phrases, begin)
+            if answer is not None and isinstance(answer[0], m.Fail) and answer[0].status:
+                who = _of(tuple(tool.name for tool in found[0]))
+                end = cursor.after(answer[1], "for them", "for it", "on them") or answer[1]
+                yield (c.Guard(m.negated(so), answer[0], who),), end
+
+    def _unknown_ids(self, at: int) -> Iterator[tuple[Clauses, int]]:
+        """`Unknown order ids return a 404 unknown_order error`, of whichever tool looks one up."""
+        cursor, who = self.phrases.cursor, m.Who(everyone=True)
+        begin = cursor.after(at, "if", "when", "for", "asking for", "looking up", "requesting") or at
+        asked = named_tools(self.phrases, at + 1) if cursor.low(at) in ("asking", "calling") else None
+        if asked is not None:
+            who = _of(tuple(tool.name for tool in asked[0]))
+            begin = cursor.past(asked[1], word_set("for with of"))
+        elif begin == at and cursor.low(at).endswith("ing") and self.phrases.words.deeds_of(cursor.low(at)):
+            begin = at + 1  # tracking an unknown parcel
+        for kind, end in self.phrases.unknown(begin):
+            for answer, last in tail(self.phrases, end) if kind else ():
+                yield (c.Unknown(kind, answer, who),), last
 
     def _refused_things(self, at: int, before: Said) -> Iterator[tuple[Clauses, Said | None, int]]:
         """`; for picked or shipped ones answer 409`, `members without any passes left get 403`."""
@@ -165,7 +256,7 @@ class _SentenceReader:
             said = replace(
                 before, things=(thing,), so=(so,), needed=(), exceptions=(), is_forbidden=True, times=None
             )
-            made = self._tied(said, lambda tool, deed, said=said: _guard(said, tool, deed))  # type: ignore[misc]
+            made = self._tied(said, partial(_guard, said))
             if made:
                 yield made, said, end
 
@@ -220,12 +311,16 @@ class _SentenceReader:
     def _is_done_to(self, said: Said, deed: Deed) -> bool:
         """`Only admins can delete users`: whoever calls is not whom it is done to. A list refuses nothing."""
         tool = self._tool(deed)
-        if tool.reads and (
-            tool.kind is None or self.phrases.words.lexicon.id_argument(tool, tool.kind) is None
+        answers = isinstance(said.outcome, m.Reply)  # `returns an empty list` refuses nothing either
+        if (
+            not answers
+            and tool.reads
+            and (tool.kind is None or self.phrases.words.lexicon.id_argument(tool, tool.kind) is None)
         ):
             return True
         is_active = not said.things or said.things[0].kind != tool.kind or len(said.things) > 1
-        return tool.kind in said.agents and not tool.creates and (is_active or said.is_named)
+        by_role = any(isinstance(one, m.CallerIs) for one in _leaves(clause_of(said, tool, deed.given)))
+        return tool.kind in said.agents and not tool.creates and (is_active or said.is_named) and not by_role
 
     def _tool(self, deed: Deed) -> ToolWords:
         return self.phrases.words.lexicon.tools[deed.tool.lower()]
@@ -245,11 +340,19 @@ class _SentenceReader:
         return True
 
 
+LONGEST_REASON = 10  # words; more of them say more than why
+_NOT_ONLY_WHY = word_set(
+    "if when while once until till unless only except but or nor otherwise before after during within "
+    "than more less least most over under above below with without whose who which both either neither"
+)
+_AT_ONCE = (
+    "at a time", "at once", "at the same time", "at any one time", "at any time", "in total", "on file",
+)  # fmt: skip
 HOLDING = frozenset(("have", "has", "hold", "holds", "keep", "keeps", "own", "owns", "had"))
 
 
 def _of(names: tuple[str, ...]) -> m.Who:
-    return m.Who(names=names, is_grounded=True)
+    return m.Who(names=names, reaches_links=True)
 
 
 def _most(counted: Thing, is_not: bool) -> int | None:
@@ -276,17 +379,47 @@ def _given_fields(so: m.Condition) -> Iterator[m.Field]:
                 yield from _given_fields(part)
 
 
+def _leaves(clause: c.Clause | None) -> Iterator[m.Condition]:
+    if isinstance(clause, c.Guard):
+        yield from _parts(clause.need)
+
+
+def _parts(so: m.Condition) -> Iterator[m.Condition]:
+    match so:
+        case m.Not(part) | m.Allowed(part):
+            yield from _parts(part)
+        case m.All(parts) | m.Any_(parts):
+            for part in parts:
+                yield from _parts(part)
+        case _:
+            yield so
+
+
 def _guard(said: Said, tool: ToolWords, deed: Deed) -> Clauses:
-    clause = clauses_of(said, tool, deed.given)
-    return _answering((clause,), said.outcome) if clause is not None else ()
+    clause = clause_of(said, tool, deed.given)
+    return (clause,) if clause is not None else ()
 
 
-def _answering(clauses: Clauses, outcome: m.Fail | None) -> Clauses:
+def _out_of_order(clauses: Clauses) -> Clauses:
+    """A tool that never works, and of which no answer is told, answers as a service that is down does."""
+    down = m.Fail(503, "service_unavailable")
+    return tuple(
+        replace(clause, outcome=down)
+        if isinstance(clause, c.Guard) and clause.need == m.Not(m.Always()) and clause.outcome is None
+        else clause
+        for clause in clauses
+    )
+
+
+def _answering(clauses: Clauses, outcome: m.Outcome | None) -> Clauses:
     if outcome is None:
         return clauses
     return tuple(
         replace(clause, outcome=outcome)
-        if isinstance(clause, (c.Guard, c.Once, c.Rarely, c.Quota)) and clause.outcome is None
+        if isinstance(clause, (c.Guard, c.Once, c.Rarely, c.Quota))
+        and (
+            clause.outcome is None or not isinstance(clause.outcome, m.Fail) or clause.outcome.status is None
+        )
         else clause
         for clause in clauses
     )
@@ -300,6 +433,6 @@ def _together(kept: list[tuple[Deed, Clauses]]) -> list[c.Clause]:
             key = repr(replace(clause, who=m.IT))
             known = merged.get(key)
             names = tuple(dict.fromkeys((*(known.who.names if known else ()), deed.tool)))
-            who = m.Who(names=names, noun=clause.who.noun, is_grounded=True)
+            who = m.Who(names=names, noun=clause.who.noun, reaches_links=True)
             merged[key] = replace(clause, who=who)
     return list(merged.values())

@@ -10,17 +10,20 @@ from pipelines.core.english.stems import stem
 from pipelines.core.english.words import singular, word_set
 from pipelines.core.english.words import tokens as words_of
 from pipelines.core.simulation.behavior import meaning as m
-from pipelines.core.simulation.behavior.grounded.cursor import Cursor, Quantity
-from pipelines.core.simulation.behavior.grounded.vocabulary import (
+from pipelines.core.simulation.behavior.reader.cursor import Cursor, Quantity
+from pipelines.core.simulation.behavior.reader.vocabulary import (
     ANYBODY,
     Deed,
     Vocabulary,
     key_of,
     number_of,
 )
-from pipelines.core.simulation.behavior.things import Path
+from pipelines.core.simulation.behavior.scope import link_field
+from pipelines.core.simulation.behavior.states import may_be_a_status
+from pipelines.core.simulation.behavior.things import Path, find_field
 from pipelines.core.simulation.behavior.tokens import Kind as TokenKind
 from pipelines.core.simulation.behavior.tokens import Token
+from pipelines.core.simulation.behavior.words import PERSONS
 
 _ARTICLES = word_set(
     "a an the any all every each such this that these those some another its their his her your"
@@ -37,6 +40,30 @@ LONGEST_NAME = 4
 _LONG = word_set("older more over less younger under at longer shorter no exceeding up from between")
 _SIGNS: dict[str, m.Op] = {"zero": "==", "negative": "<", "positive": ">"}
 _SORTS = word_set("kind type category class role position grade tier status")
+_UNKNOWN = word_set("unknown nonexistent missing invalid unrecognized unrecognised wrong")
+_MINE = word_set("owner buyer purchaser creator author holder poster requester")
+_RELATED = word_set("assignee manager reporter sender host organizer seller recipient receiver supervisor")
+_ORIGINAL = word_set("original actual rightful registered same legitimate")
+_BEGUN = word_set("placed created made ordered booked submitted opened filed issued bought registered posted")
+_NEVER_STATES = word_set("given needed required allowed used made called named")
+
+
+_GONE = tuple(
+    f"{that} {gone}".strip()
+    for that in ("that", "which", "")
+    for gone in (
+        "does not exist", "do not exist", "is not on file", "are not on file", "is not known",
+        "can not be found", "is not there", "could not be found",
+    )
+)  # fmt: skip
+_NO_SUCH = (
+    "id it does not know", "id that does not exist", "ids it does not know", "id that is not known",
+    "unknown id", "unknown ids",
+)  # fmt: skip
+
+
+def without_state(thing: "Thing") -> "Thing":
+    return replace(thing, so=())
 
 
 def done(so: m.Condition) -> m.Condition:
@@ -49,6 +76,10 @@ def done(so: m.Condition) -> m.Condition:
         case m.Any_(parts):
             return m.Any_(tuple(done(part) for part in parts))
     return so
+
+
+def _says_sort(so: tuple[m.Condition, ...]) -> bool:
+    return any(isinstance(one, m.OneOf) and _is_sort(one.field.name) for one in so)
 
 
 def _is_sort(name: str) -> bool:
@@ -71,32 +102,34 @@ class Thing:
     path: Path = ()
     is_person: bool = False
     is_own: bool = False  # of whoever calls
-    others: tuple[str, ...] = ()  # kinds of things that are said to go with it
+    tools: tuple[str, ...] = ()  # named after it, where the world keeps no such thing
+    others: tuple[str, ...] = ()  # kinds of things that are said to belong to it
 
 
 @dataclass(kw_only=True)
 class Phrases:
     cursor: Cursor
     words: Vocabulary
-    known: dict[object, list[tuple[object, int]]] = field(default_factory=dict)
+    known: dict[int, list[tuple["Thing", int]]] = field(default_factory=dict)
 
     # -- things
 
     def thing(self, at: int) -> Iterator[tuple[Thing, int]]:
-        key = ("thing", at)
-        if key not in self.known:
-            self.known[key] = []  # a phrase inside itself has no reading
-            self.known[key] = [*self._thing(at)]
-        yield from self.known[key]  # type: ignore[misc]
+        if at not in self.known:
+            self.known[at] = []  # a phrase inside itself has no reading
+            self.known[at] = [*self._thing(at)]
+        yield from self.known[at]
 
     def _thing(self, at: int) -> Iterator[tuple[Thing, int]]:
         base = Thing()
         start = at
         if self.cursor.low(start) == "only":
             base, start = replace(base, is_only=True), start + 1
-        if self.cursor.low(start) in ("no", "nobody", "none", "nothing"):
+        yield from self._owned_by_others(base, start)
+        is_limit = next(self.cursor.comparison(start), None) is not None  # no more than three
+        if not is_limit and self.cursor.low(start) in ("no", "nobody", "none", "nothing", "neither"):
             base = replace(base, is_none=True)
-            start += 1 if self.cursor.low(start) in ("no", "none") else 0
+            start += 1 if self.cursor.low(start) in ("no", "none", "neither") else 0
         start = self.cursor.past(start, _ARTICLES | {"of"}) if self.cursor.low(start) != "of" else start
         if self.cursor.low(start) == "own" and start > at:
             base, start = replace(base, is_own=True), start + 1
@@ -115,16 +148,126 @@ class Phrases:
             yield (("==", Quantity(number[0])),), number[1]
         yield (), at
 
+    def _owned_by_others(self, base: Thing, at: int) -> Iterator[tuple[Thing, int]]:
+        """`another user's order`, `other customers' orders`, `someone else's bookings`."""
+        start = self.cursor.after(at, "another", "other", "someone else", "anyone else", "a different")
+        if start is None:
+            return
+        for length in (2, 1, 0):
+            said = self.cursor.words(start, start + length)
+            if len(said) != length or self.cursor.low(start + length) != "'s":
+                continue
+            for kind, end in self._bare_thing(start + length + 1):
+                yield replace(base, kind=kind, so=(m.negated(m.Owns(kind)),)), end
+
+    def owner(self, at: int) -> Iterator[tuple[Thing, int]]:
+        """Whoever a thing belongs to: `the owner of an order`, `the customer who placed it`."""
+        start = self.cursor.past(at, _ARTICLES | {"only", "by"})
+        if start == at and self.cursor.low(at - 1) not in _ARTICLES:
+            return
+        is_original = self.cursor.low(start) in _ORIGINAL
+        start += is_original
+        owned = ""
+        for kind, end in self._bare_thing(start):
+            if self.cursor.low(end + (self.cursor.low(end) == "'s")) in _MINE | _RELATED:
+                owned, start = kind, end + (self.cursor.low(end) == "'s")
+                break
+        word = singular(self.cursor.low(start))
+        if not word:
+            return
+        relation = word if word in _RELATED else None
+        if relation is not None and not self._is_relation(relation):
+            return
+        for kind, end in self._whose(start + 1):
+            if relation or word in _MINE or word in PERSONS:
+                yield self._owning(kind or owned, relation), end
+        if (
+            (word in _MINE and not self.words.kinds_named([word]))
+            or relation
+            or (is_original and word in PERSONS)
+        ):
+            yield self._owning(owned, relation), start + 1
+
+    def _owning(self, kind: str, relation: str | None) -> Thing:
+        so = m.Owns(kind or None, None, relation)
+        return Thing(so=(so,), is_person=True, others=(kind,) if kind else ())
+
+    def _is_relation(self, word: str) -> bool:
+        kinds = self.words.lexicon.kinds.values()
+        return any(find_field(kind.fields, name) for kind in kinds for name in (word, f"{word}_id"))
+
+    def _whose(self, at: int) -> Iterator[tuple[str, int]]:
+        """`of the order`, `who placed it`, `it belongs to`."""
+        start = self.cursor.after(at, "of", "on")
+        if start is None and self.cursor.low(at) in ("who", "that"):
+            said = self.cursor.words(at + 1, at + 2)
+            is_made = bool(said) and (said[0] in _BEGUN or said[0] == "owns" or said[0].endswith("ed"))
+            start = at + 2 if is_made else None
+        if (end := self.cursor.after(at, "it belongs to", "they belong to")) is not None:
+            yield "", end
+        if start is None:
+            return
+        if self.cursor.low(start) in ("it", "them"):
+            yield "", start + 1
+        yield from self._bare_thing(self.cursor.past(start, _ARTICLES))
+
+    def by_owner(self, at: int) -> Iterator[tuple[m.Condition, int]]:
+        """`by the user who placed them`, `only by its owner`."""
+        start = self.cursor.after(at, "only by", "by")
+        for thing, end in self.owner(start) if start is not None else ():
+            yield thing.so[0], end + (self.cursor.low(end) in ("only", "alone"))
+
+    def unknown(self, at: int) -> Iterator[tuple[str, int]]:
+        """`unknown order ids`, `an order that does not exist`: which kind, and where it ends."""
+        start = self.cursor.past(at, _ARTICLES)
+        is_unknown = self.cursor.low(start) in _UNKNOWN
+        begin = self.cursor.after(start, "non existent") or start + is_unknown
+        for kind, end in self._bare_thing(begin):
+            last = end + (self.cursor.low(end) in ("id", "ids", "number", "numbers"))
+            if begin > start:
+                yield kind, last
+            elif (gone := self.cursor.after(last, *_GONE)) is not None:
+                yield kind, gone
+        if (unnamed := self.cursor.after(start, *_NO_SUCH)) is not None:
+            yield "", unnamed
+
+    def of_it(self, kind: str, at: int) -> int:
+        """Past `on the order`, where that is what is spoken of."""
+        if self.cursor.low(at) in ("on", "of", "in"):
+            for other, end in self._bare_thing(self.cursor.past(at + 1, _ARTICLES)):
+                if other == kind:
+                    return end
+        return at
+
     def _headed(self, base: Thing, at: int) -> Iterator[tuple[Thing, int]]:
         """States in front, the noun, and what follows it."""
+        for thing, end in self.owner(at):
+            yield replace(base, so=thing.so, is_person=True, others=thing.others), end
         for noun in range(at, min(at + LONGEST_NAME + 1, self.cursor.end)):
             for kind, extra, end in self._noun(noun):
                 for so in self._states_between(kind, at, noun):
-                    is_person = kind in self.words.folk or (not kind and _is_sort(extra[0].field.name))  # type: ignore[union-attr]
+                    is_person = kind in self.words.folk or (not kind and _says_sort(extra))
                     owned: tuple[m.Condition, ...] = (m.Owns(kind),) if base.is_own else ()
                     whole = replace(base, kind=kind, so=(*owned, *so, *extra), is_person=is_person)
                     yield from self.described(whole, end)
         yield from self._doing(base, at)
+        yield from self._of_tools(base, at)
+
+    def _of_tools(self, base: Thing, at: int) -> Iterator[tuple[Thing, int]]:
+        """`data packs`, `a damage claim`: nothing that the world keeps, but what tools are named after."""
+        for length in (3, 2, 1):
+            said = self.cursor.words(at, at + length)
+            if len(said) != length or (length == 1 and self.words.kinds_named(said)):
+                continue
+            nouns = {singular(word) for word in said}
+            tools = tuple(
+                tool.name
+                for tool in self.words.lexicon.tools.values()
+                if nouns <= tool.words and words_of(tool.name)[0] not in nouns
+            )
+            if tools:
+                yield replace(base, tools=tools), at + length
+                return
 
     def _noun(self, at: int) -> Iterator[tuple[str, tuple[m.Condition, ...], int]]:
         low = self.cursor.low(at)
@@ -184,6 +327,15 @@ class Phrases:
                 yield kind_name, (so,), at + length
             yield from ((("", (so,), at + length) for so in self._role_given(spelled)) if not hits else ())
 
+    def roles(self, at: int) -> Iterator[tuple[str, int]]:
+        """A word for what somebody is, by a role that a record has: `admin`."""
+        said = self.cursor.words(at, at + 1)
+        for kind in self.words.folk if said else ():
+            so = self.words.state(kind, [singular(said[0])])
+            if isinstance(so, m.OneOf) and _is_sort(so.field.name) and isinstance(so.values[0], str):
+                yield so.values[0], at + 1
+                return
+
     def _role_given(self, said: list[str]) -> Iterator[m.Condition]:
         """`managers`, where the tools are told the role of whoever calls."""
         for tool in self.words.lexicon.tools.values():
@@ -218,6 +370,7 @@ class Phrases:
             or base.is_new
             or singular(said[0]) != said[0]
             or stem(said[0]) == said[0]
+            or any(deed.tool.lower() == said[0] for deed in deeds)
         ):
             end, kept = self.particle(deeds, at + 1)
             if kept:
@@ -257,7 +410,7 @@ class Phrases:
             for so, end in self.of_part(kind, start + 1):
                 yield (so,), (), end
         if low in ("with", "without", "having"):
-            for so, end in self.having(kind, at + 1):
+            for so, end in (*self.having(kind, at + 1), *self.linked_records(kind, at + 1)):
                 yield (m.negated(so) if low == "without" else so,), (), end
         if low in ("in", "on", "under", "at", "out", "off", "past", "still") or low in _SAID_TO_BE:
             for so, end in self.state_phrase(kind, at):
@@ -274,6 +427,9 @@ class Phrases:
             "above",
         ):
             for so, end in self.measured(kind, at):
+                yield (so,), (), end
+        if self.is_name(at):  # parcels out_for_delivery
+            for so, end in self.states(kind, at):
                 yield (so,), (), end
         for so, end in self._gerund(kind, at):
             yield (so,), (), end
@@ -294,15 +450,36 @@ class Phrases:
                 yield replace(thing, is_only=thing.is_only or start > at or last > end), last
 
     def event_ago(self, kind: str, at: int) -> Iterator[tuple[m.Condition, int]]:
-        """`booked more than 60 days ago`."""
+        """`booked more than 60 days ago`, `placed within the last 30 days`, `created before 2026-01-15`."""
         said = self.cursor.words(at, at + 1)
-        dates = (
-            self.words.dates_of(kind, said) if said and said[0].endswith(("ed", "en", "ade", "ent")) else []
-        )
-        for bounds, end in self.cursor.bounds(at + 1) if len(dates) == 1 else ():
+        if not said or not (said[0].endswith(("ed", "en", "ade", "ent", "born")) or said[0] in _BEGUN):
+            return
+        dates = self.words.dates_of(kind, ["birth"] if said[0] == "born" else said)
+        if len(dates) == 1:
+            moment = self.words.named(kind, dates[0])
+        elif said[0] in _BEGUN and kind and not dates:
+            moment = m.Field(said[0], kind, False, True)  # the date it came about, whatever that is called
+        else:
+            return
+        yield from self.dated(moment, at + 1)
+
+    def dated(self, moment: m.Field, at: int) -> Iterator[tuple[m.Condition, int]]:
+        """When a moment was: `more than 60 days ago`, `within the last 30 days`, `before 2026-01-05`."""
+        for bounds, end in self.cursor.bounds(at):
             (op, span), *rest = bounds
-            if not rest and span.duration is not None and self.cursor.low(end) == "ago":
-                yield m.Age(self.words.named(kind, dates[0]), op, span.duration), end + 1
+            back = self.cursor.after(end, "ago", "before the run date", "before now", "before today", "back")
+            if not rest and span.duration is not None and back is not None:
+                yield m.Age(moment, op, span.duration), back
+            ahead = self.cursor.after(end, "from now", "from the run date", "ahead", "in the future")
+            if not rest and span.duration is not None and ahead is not None:
+                yield m.Age(moment, op, span.duration, None, True), ahead
+        recent = self.cursor.after(at, "within the last", "in the last", "within the past", "in the past")
+        found = self.cursor.quantity(recent) if recent is not None else None
+        if found is not None and found[0].duration is not None:
+            yield m.Age(moment, "<=", found[0].duration), found[1]
+        word, token = self.cursor.low(at), self.token(at + 1)
+        if word in ("before", "after", "since") and token is not None and token.kind is TokenKind.DATE:
+            yield m.Compare(moment, "<" if word == "before" else ">", m.Literal_(token.text)), at + 2
 
     def _gerund(self, kind: str, at: int) -> Iterator[tuple[m.Condition, int]]:
         """`scoring under 50`, `owing more than 20`."""
@@ -349,6 +526,17 @@ class Phrases:
                 if so is not None:
                     yield (m.negated(so) if is_not else so), begin + length
                     return
+        quoted = self.token(start)
+        known = self.words.lexicon.kinds.get(kind)
+        if known is None or quoted is None or (known.status is None and known.fields):
+            return
+        said = self.cursor.words(start, start + 1)
+        is_field = bool(said) and self.words.field_of(kind, said) is not None
+        may_be = bool(said) and may_be_a_status(said[0]) and not said[0].endswith("ing")
+        if may_be and not is_field and said[0] not in _NEVER_STATES:
+            # A state that no record has yet; that the rule changes nothing is found when it is tried.
+            so = m.Is(quoted.text if "_" in quoted.text else said[0], kind)
+            yield (m.negated(so) if is_not else so), start + 1
 
     def _named_state(self, kind: str, said: list[str]) -> m.Condition | None:
         """`child tier`, `status paid`, `plan premium`, `high intensity`: a value with its field's name."""
@@ -430,6 +618,7 @@ class Phrases:
                 yield m.negated(so), end
             return
         yield from self.event_ago(kind, at)
+        yield from self._done_times(kind, at)
         yield from self.states(kind, at)
         yield from self.state_phrase(kind, at)
         if self.cursor.low(at) in ("passed", "past"):
@@ -437,8 +626,20 @@ class Phrases:
         yield from self.measured(kind, at)
         if verb in _HAVE:
             yield from self.having(kind, at)
+            yield from self.linked_records(kind, at)
         elif verb in _BE:
             yield from self._in_time(kind, at)
+            yield from self.value_nouns(kind, at)  # are still drafts
+
+    def _done_times(self, kind: str, at: int) -> Iterator[tuple[m.Condition, int]]:
+        """`rescheduled twice`, `renewed three times`: by the number on it that counts that."""
+        said = self.cursor.words(at, at + 1)
+        found = self.cursor.quantity(at + 1) if said and said[0].endswith(("ed", "en")) else None
+        if found is None:
+            return
+        end = found[1] + (self.cursor.low(found[1]) == "times")
+        if found[0].unit == "time" or end > found[1]:
+            yield m.Times(said[0], ">=", int(found[0].number), kind), end
 
     def _in_time(self, kind: str, at: int) -> Iterator[tuple[m.Condition, int]]:
         end = self.cursor.after(at, "in the past", "in the future")
@@ -456,12 +657,15 @@ class Phrases:
             # `an active membership` of a member: the noun only repeats whose state it is.
             last = self._same_thing(kind, end)
             yield (m.negated(so) if is_none else so), last
+        if (nonzero := self.cursor.after(start, "non zero", "nonzero")) is not None:
+            for name, _, end in self._own_field(kind, nonzero):
+                yield m.Compare(name, "!=", m.Literal_(0)), end
         for bounds, after in self.cursor.bounds(start):
             for name, path, end in self._own_field(kind, self.cursor.past(after, word_set("of in"))):
                 yield self._within(name, path, kind, bounds), self._left(end)
         for name, path, end in self._own_field(kind, start):
             about = self.words.lexicon.kinds[kind].fields[path]
-            if path in self.words.lexicon.kinds[kind].dates():
+            if path in self.words.lexicon.kinds[kind].dates() and not self.is_name(end - 1):
                 continue  # a class that has started is not one that has a start
             for so, last in self.compared(kind, path, end):
                 yield so, last
@@ -469,6 +673,23 @@ class Phrases:
                 m.Compare(name, "==", m.Literal_(True)) if "boolean" in about.kinds else m.HasSome(name)
             )
             yield (m.negated(has) if is_none else has), self._left(end)
+
+    def linked_records(self, kind: str, at: int) -> Iterator[tuple[m.Condition, int]]:
+        """`an active session`, `three or more expired reservations`: records that hold this one's id."""
+        for thing, end in self.thing(at):
+            if not thing.kind or thing.kind == kind or thing.is_only or not self._is_linked(thing.kind, kind):
+                continue
+            of = m.Thing(thing.kind, m.both(*thing.so))
+            if thing.is_none:
+                yield m.Counted(kind, of, "==", 0), end
+            elif not thing.bounds:
+                yield m.Counted(kind, of, ">=", 1), end
+            elif len(thing.bounds) == 1 and thing.bounds[0][0] != "==":
+                yield m.Counted(kind, of, thing.bounds[0][0], int(thing.bounds[0][1].number)), end
+
+    def _is_linked(self, other: str, kind: str) -> bool:
+        known = self.words.lexicon.kinds[other]
+        return link_field(known, kind) is not None or (other, kind) in self.words.lexicon.links
 
     def _same_thing(self, kind: str, at: int) -> int:
         for length in (2, 1):
@@ -489,7 +710,7 @@ class Phrases:
         ]
         if len(debts) != 1:
             return
-        start = self.cursor.past(at, word_set("us any money anything"))
+        start = self.cursor.past(at, word_set("us any money anything") | set(words_of(debts[0][-1])))
         for bounds, end in self.cursor.bounds(start):
             yield self._within(self.words.named(kind, debts[0]), debts[0], kind, bounds), end
         yield m.HasSome(self.words.named(kind, debts[0])), start
@@ -517,20 +738,49 @@ class Phrases:
         """What a field is: `is surgery`, `exceeds 100`, `lies in the past`, `has been reached`."""
         name = self.words.named(kind, path)
         start, is_not = at, False
-        while self.cursor.low(start) in _BE | word_set("not has have never lies lie falls set to"):
+        while self.cursor.low(start) in _BE | word_set("not has have never lies lie falls set to ="):
             is_not = is_not or self.cursor.low(start) in ("not", "never")
             start += 1
         for so, end in self._valued(name, kind, path, start):
             yield (m.negated(so) if is_not else so), end
+        for values, end in self._listed_values(kind, path, start):
+            so = m.OneOf(name, values)
+            yield (m.negated(so) if is_not else so), end
 
-    def _valued(self, name: m.Field, kind: str, path: Path, at: int) -> Iterator[tuple[m.Condition, int]]:
-        for length in range(3, 0, -1):
+    def _listed_values(self, kind: str, path: Path, at: int) -> Iterator[tuple[tuple[m.Value, ...], int]]:
+        """`one of pending, processing or on_hold`, `'pending'`, `shipped or delivered`."""
+        start = self.cursor.after(at, "one of :", "one of", "any of", "either", "neither") or at
+        found: list[m.Value] = []
+        ends: list[int] = []
+        while (one := self._one_value(kind, path, start)) is not None:
+            found.append(one[0])
+            ends.append(one[1])
+            joined = self.cursor.after(one[1], ", or", ", and", "or", "and", "nor", ",")
+            if joined is None:
+                break
+            start = joined
+        for count in range(len(found), 0, -1):
+            yield tuple(found[:count]), ends[count - 1]
+
+    def _one_value(self, kind: str, path: Path, at: int) -> tuple[m.Value, int] | None:
+        for length in (3, 2, 1):
             said = self.cursor.words(at, at + length)
             spelled = self.words.value_in(kind, path, said) if len(said) == length else None
             if spelled is not None:
-                yield m.OneOf(name, (spelled,)), at + length
-                break
+                return spelled, at + length
+        token = self.token(at)
+        if token is None:
+            return None
+        if token.kind is TokenKind.TEXT:
+            return self.words.value_in(kind, path, [token.text]) or token.text, at + 1
+        known = self.words.lexicon.kinds[kind]
+        if token.is_word() and path == (known.status or ("status",)) and may_be_a_status(token.low):
+            return token.text if "_" in token.text else token.low, at + 1
+        return None
+
+    def _valued(self, name: m.Field, kind: str, path: Path, at: int) -> Iterator[tuple[m.Condition, int]]:
         if path in self.words.lexicon.kinds[kind].dates():
+            yield from self.dated(name, at)
             end = self.cursor.after(at, "in the past", "passed", "over")
             if end is not None:
                 yield m.Compare(name, "<", m.Now()), end
@@ -539,6 +789,9 @@ class Phrases:
         if self.cursor.low(at) in ("true", "false"):
             yield m.Compare(name, "==", m.Literal_(self.cursor.low(at) == "true")), at + 1
         yield from self.compared(kind, path, at)
+        number = self.cursor.number(at)
+        if number is not None and "number" in self.words.lexicon.kinds[kind].fields[path].kinds:
+            yield m.Compare(name, "==", m.Literal_(number_of(number[0]))), number[1]
 
     def compared(self, kind: str, path: Path, at: int) -> Iterator[tuple[m.Condition, int]]:
         name = self.words.named(kind, path)
@@ -559,6 +812,10 @@ class Phrases:
         for op, start in self.cursor.comparison(at):
             for other, end in self.amount_field(start, name.owner):
                 yield m.Compare(name, op, other), end
+            said = self.cursor.words(begin := self.cursor.past(start, _ARTICLES), begin + 1)
+            tools = self.words.lexicon.tools.values()
+            if said and any(said[0] in tool.arguments for tool in tools if not tool.reads):
+                yield m.Compare(name, op, m.Field(said[0], None, True)), begin + 1
 
     def _within(
         self, name: m.Field, path: Path, kind: str, bounds: tuple[tuple[m.Op, Quantity], ...]
@@ -588,10 +845,14 @@ class Phrases:
             if number is not None and ("age",) in self.words.lexicon.kinds[kind].fields:
                 yield m.Compare(self.words.named(kind, ("age",)), op, m.Literal_(int(number[0]))), number[1]
         for bounds, end in self.cursor.bounds(start):
-            said = self.cursor.low(start)
+            # `over a year old` is what `older than a year` is.
+            said = "older" if self.cursor.low(end - 1) == "old" else self.cursor.low(start)
             so = self._measure(kind, bounds, said)
             if so is not None and self.cursor.low(end) != "ago":
                 yield so, end
+        for op, begin in self.cursor.comparison(start):
+            for limit, end in self.amount_field(begin, None):  # younger than the event's min_age
+                yield m.Measure(kind, op, limit), end
 
     def _measure(self, kind: str, bounds: tuple[tuple[m.Op, Quantity], ...], said: str) -> m.Condition | None:
         known = self.words.lexicon.kinds[kind]
@@ -626,6 +887,15 @@ class Phrases:
             else None
         )
 
+    def in_units(self, bounds: tuple[tuple[m.Op, Quantity], ...], at: int) -> m.Condition | None:
+        """`14 nights`: how many is what the call says under the unit's name."""
+        said = self.cursor.words(at, at + 1)
+        tools = [tool for tool in self.words.lexicon.tools.values() if not tool.reads]
+        if not said or bounds[0][1].unit or not any(said[0] in tool.arguments for tool in tools):
+            return None
+        name = m.Field(said[0], None, True)
+        return m.both(*(m.Compare(name, op, self.literal(one)) for op, one in bounds))
+
     def _lasting(self, unit: str, bounds: tuple[tuple[m.Op, Quantity], ...]) -> m.Condition | None:
         """How long it is for is what the call says under the unit's name: `hours`, `weeks`."""
         if not any(
@@ -638,11 +908,28 @@ class Phrases:
     # -- amounts
 
     def amount_field(self, at: int, near: str | None = None) -> Iterator[tuple[m.Field, int]]:
-        """`the vehicle's recorded mileage`, `its max_seats`, `the price of the listing`, `unit cost`."""
+        for name, end in self._amount_field(at, near):
+            yield name, end
+            if (left := self._left(end)) > end:  # the student's lessons left
+                yield name, left
+
+    def _amount_field(self, at: int, near: str | None = None) -> Iterator[tuple[m.Field, int]]:
+        """`the vehicle's recorded mileage`, `its max_seats`, `the price of the listing`, `order.total`."""
+        token = self.token(at)
+        if token is not None and "." in token.text and token.kind is TokenKind.NAME:
+            head, _, rest = token.text.partition(".")
+            owner_kind = self.words.lexicon.kind_of(head)
+            path = self.words.field_of(owner_kind, [rest]) if owner_kind else None
+            if owner_kind and path is not None:
+                yield self.words.named(owner_kind, path), at + 1
         if self.cursor.low(at) in _OWNED and near:
             for name, _, end in self._own_field(near, at + 1):
                 yield name, end
-        start = self.cursor.past(at, _ARTICLES | word_set("total current recorded"))
+        plain = self.cursor.past(at, _ARTICLES)
+        for start in dict.fromkeys((plain, self.cursor.past(plain, word_set("total current recorded")))):
+            yield from self._named_amount(start, near)
+
+    def _named_amount(self, start: int, near: str | None) -> Iterator[tuple[m.Field, int]]:
         for owner, end in self._bare_thing(start):
             after = end + (self.cursor.low(end) == "'s")
             for name, _, last in self._own_field(
@@ -670,6 +957,9 @@ class Phrases:
         ]
         if len(homes) == 1:
             yield self.words.named(*homes[0]), end
+
+    def kinds_at(self, at: int) -> Iterator[tuple[str, int]]:
+        yield from self._bare_thing(at)
 
     def _bare_thing(self, at: int) -> Iterator[tuple[str, int]]:
         for length in (3, 2, 1):

@@ -7,14 +7,15 @@ from pipelines.core.english.words import tokens as words_of
 from pipelines.core.english.words import word_set
 from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
-from pipelines.core.simulation.behavior.grounded.phrases import Phrases
-from pipelines.core.simulation.behavior.grounded.sentences import Sentences
+from pipelines.core.simulation.behavior.reader.guards import Guards
+from pipelines.core.simulation.behavior.reader.phrases import Phrases
+from pipelines.core.simulation.behavior.reader.tool_names import named_tools
 from pipelines.core.simulation.behavior.scope import WORTH
 from pipelines.core.simulation.behavior.things import Path, ToolWords
 
 _SHOWING = word_set(
     "returns return shows show lists list contains contain includes include gives give displays display "
-    "returned listed shown included displayed contained come comes back appear appears offered"
+    "returned listed shown included displayed contained come comes back appear appears offered puts put"
 )
 _HIDING = (
     "leaves out", "leave out", "hides", "hide", "omits", "omit", "excludes", "exclude", "skips", "skip",
@@ -27,11 +28,13 @@ _UNSEEN = (
     "are never listed", "are not listed", "are hidden", "are left out", "are omitted", "are excluded",
     "do not appear", "never appear", "are not shown", "are never shown", "are not returned", "stay out",
     "are never returned", "are not included", "are filtered out", "must not appear", "are kept out",
-    "are skipped",
+    "are skipped", "never show up", "do not show up", "are not visible", "are invisible", "stay hidden",
 )  # fmt: skip
 _SORTING = word_set(
     "sorted sorts sort ordered orders order ranked ranks arranged in by listed come comes back returned"
 )
+_SORTS = word_set("sorts sort orders order ranks rank sorted ordered")
+_ROWS = word_set("results result entries entry items rows records titles hits matches")
 _ORDERING = word_set("sorted sorts sort ordered orders order ranked ranks arranged by")
 _LATE = word_set("newest latest recent last")
 _EARLY = word_set("oldest earliest soonest first")
@@ -46,22 +49,31 @@ _UP = (
     "from low to high",
     "asc",
     "alphabetically",
+    "from a to z",
+    "a to z",
 )
 
 
 @dataclass(kw_only=True)
 class Lists:
-    sentences: Sentences
+    guards: Guards
 
     @property
     def phrases(self) -> Phrases:
-        return self.sentences.phrases
+        return self.guards.phrases
 
     def read(self, at: int) -> Iterator[tuple[tuple[c.Clause, ...], int]]:
-        for tool, kind, start in self._listings(at):
-            yield from self._several(tool, kind, start)
+        for tools, kind, start in self._listings(at):
+            yield from self.of_tools(tools, kind, start)
         yield from self._unseen(at)
+        yield from self._unseen_unless(at)
         yield from self._so_many(at)
+
+    def of_tools(
+        self, tools: list[ToolWords], kind: str, at: int
+    ) -> Iterator[tuple[tuple[c.Clause, ...], int]]:
+        yield from self._newest(kind, _who(tools), at)
+        yield from self._several(tools, kind, at)
 
     def _so_many(self, at: int) -> Iterator[tuple[tuple[c.Clause, ...], int]]:
         """`No more than three lessons are listed`."""
@@ -83,6 +95,23 @@ class Lists:
                 for unless, fin in self._unless(tools[0], after):
                     keep = m.negated(so) if unless is None else m.Any_((unless, m.negated(so)))
                     yield (c.Keep(keep, None, _who(tools)),), fin
+
+    def _unseen_unless(self, at: int) -> Iterator[tuple[tuple[c.Clause, ...], int]]:
+        """`Unless the caller filters by status, delivered parcels stay out of list_parcels`."""
+        cursor = self.phrases.cursor
+        start = cursor.after(
+            at, "unless the caller filters by", "unless the caller asks for", "unless filtered by"
+        )
+        if start is None or cursor.low(start + 1) != ",":
+            return
+        said = cursor.words(start, start + 1)
+        for clauses, end in self._unseen(start + 2):
+            for clause in clauses:
+                tools = self._tools_of(clause.who)
+                name = self.phrases.words.argument_of(tools[0], said) if tools else None
+                if isinstance(clause, c.Keep) and name is not None:
+                    keep = m.Any_((m.Present(m.Field(name, None, True)), clause.condition))
+                    yield (c.Keep(keep, None, clause.who),), end
 
     def _where(self, kind: str, at: int) -> Iterator[tuple[list[ToolWords], int]]:
         """`by list_plans`, `in search results`, or wherever such things are listed."""
@@ -113,40 +142,37 @@ class Lists:
         return [tool for tool in tools if words.lexicon.id_argument(tool, kind) is None]
 
     def _listings(self, at: int) -> Iterator[tuple[list[ToolWords], str, int]]:
+        """The tools that list, and of which kind: by name, by what they list, or as search results."""
         cursor = self.phrases.cursor
-        tool = self.phrases.words.lexicon.tools.get(cursor.low(at))
-        if tool is not None:
-            if tool.kind and tool in self._listing(tool.kind):
-                yield [tool], tool.kind, at + 1
+        of = cursor.after(at, "results of", "the results of", "results from")
+        named = named_tools(self.phrases, of if of is not None else at)
+        if named is not None:
+            tools, end = named
+            kind = tools[0].kind
+            if kind and all(tool in self._listing(kind) for tool in tools):
+                yield [*tools], kind, end
             return
         start = cursor.past(at, word_set("the a all"))
-        for length in (3, 2, 1):
-            said = cursor.words(start, start + length)
-            for kind in self.phrases.words.kinds_named(said) if len(said) == length else ():
-                end = cursor.past(
-                    start + length, word_set("search list queue report results result listing listings")
-                )
-                if self._listing(kind):
-                    yield self._listing(kind), kind, end
-        after = cursor.after(at, "search results", "the search results", "results")
-        if after is not None:
+        for kind, after in self.phrases.kinds_at(start):
+            end = cursor.past(after, word_set("search list queue report results result listing listings"))
+            if self._listing(kind):
+                yield self._listing(kind), kind, end
+        after_results = cursor.after(at, "search results", "the search results", "results")
+        if after_results is not None:
             kinds = [kind for kind in self.phrases.words.lexicon.kinds if self._listing(kind)]
             for kind in kinds:
                 found = [tool for tool in self._listing(kind) if "search" in tool.words or len(kinds) == 1]
                 if found:
-                    yield found, kind, after
+                    yield found, kind, after_results
 
     def _several(
         self, tools: list[ToolWords], kind: str, at: int
     ) -> Iterator[tuple[tuple[c.Clause, ...], int]]:
         for first, end in self._one(tools, kind, at):
-            for after in ("; and", ", and", "and", ";", ","):
-                start = self.phrases.cursor.after(end, after)
-                if start is None:
-                    continue
-                for rest, last in self._several(tools, kind, start):
+            joined = self.phrases.cursor.after(end, "; and", ", and", "and", ";", ",")
+            for start in dict.fromkeys((joined, end)):  # `at most 2 items sorted by name`
+                for rest, last in self._several(tools, kind, start) if start is not None else ():
                     yield (first, *rest), last
-                break
             yield (first,), end
 
     def _one(self, tools: list[ToolWords], kind: str, at: int) -> Iterator[tuple[c.Clause, int]]:
@@ -160,48 +186,92 @@ class Lists:
                     for unless, last in self._unless(tools[0], end):
                         keep = m.negated(so) if unless is None else m.Any_((unless, m.negated(so)))
                         yield c.Keep(keep, None, who), last
-        start = cursor.past(at, _SHOWING | word_set("is are only be must will"))
+        start = cursor.past(at, _SHOWING | word_set("is are only be must will ever"))
+        is_only = any(cursor.low(place) == "only" for place in range(at, start))
         for thing, end in self.phrases.thing(start):
             so = m.both(*thing.so)
-            is_only = any(cursor.low(place) == "only" for place in range(at, start)) or thing.is_only
+            if thing.kind != kind or so is None or thing.bounds:
+                continue
             last = end + (cursor.low(end) == "only")
-            if thing.kind == kind and so is not None and not thing.bounds and (is_only or last > end):
+            if is_only or thing.is_only or last > end:
                 yield c.Keep(so, None, who), last
-        yield from self._capped(who, at, start)
-        yield from self._ordered(kind, who, at)
+            if (first := cursor.after(end, "first", "on top", "before the others")) is not None:
+                yield c.First(so, who), first
+        for begin in self._past_object(kind, at, start):
+            yield from self._capped(kind, who, begin)
+            yield from self._ordered(kind, who, begin)
 
-    def _capped(self, who: m.Who, at: int, start: int) -> Iterator[tuple[c.Clause, int]]:
+    def _past_object(self, kind: str, at: int, start: int) -> list[int]:
+        """Where it may go on: here, past the verb, and past what is only called by its kind."""
         cursor = self.phrases.cursor
-        number = cursor.number(start)
-        if number is not None:  # `shows four claims at most`
-            for thing, after in [*self.phrases.thing(number[1]), (None, number[1])]:
-                last = cursor.after(after, "at most", "at the most")
-                if last is not None and (thing is None or not thing.so):
-                    yield c.Cap(int(number[0]), who=who), last
-        for begin in dict.fromkeys((start, at)):
-            for bounds, end in cursor.bounds(begin):
-                (op, amount), *rest = bounds
-                if op == "<=" and not rest and not amount.unit:
-                    last = cursor.past(
-                        end, word_set("results result entries entry items rows records titles hits")
-                    )
-                    for thing, after in self.phrases.thing(end):
-                        if not thing.so:
-                            last = after
-                            break
-                    yield (
-                        c.Cap(int(amount.number), who=who),
-                        cursor.after(last, "at a time", "per call") or last,
-                    )
+        verb = cursor.past(at, _SHOWING | _SORTS | word_set("is are be must will always"))
+        found = [at, start, verb]
+        for begin in (start, verb):
+            noun = cursor.past(begin, word_set("all the its"))
+            found += [noun + 1] if cursor.low(noun) in _ROWS else []
+            found += [end for one, end in self.phrases.kinds_at(noun) if one == kind]
+        return list(dict.fromkeys(found))
+
+    def _capped(self, kind: str, who: m.Who, at: int) -> Iterator[tuple[c.Clause, int]]:
+        """`at most 5 results`, `four claims at most`, `is limited to 2 results`, `pages of 20`."""
+        cursor = self.phrases.cursor
+        number = cursor.number(cursor.past(at, word_set("the only")))
+        if number is not None:
+            last = self._past_rows(kind, number[1])
+            if (end := cursor.after(last, "at most", "at the most")) is not None:
+                yield c.Cap(int(number[0]), who=who), end
+            if (end := cursor.after(last, "per page", "a page")) is not None:
+                yield c.Cap(int(number[0]), True, None, who), end
+            unless = cursor.after(last, "unless", "by default unless")
+            if unless is not None:
+                yield from self._unless_told(int(number[0]), who, unless)
+        paged = cursor.after(at, "pages of", "in pages of")
+        size = cursor.number(paged) if paged is not None else None
+        if size is not None:
+            yield c.Cap(int(size[0]), True, None, who), self._past_rows(kind, size[1])
+        limit = cursor.after(at, "is limited to", "are limited to", "limited to", "is capped at", "capped at")
+        most = cursor.number(limit) if limit is not None else None
+        if most is not None:
+            yield c.Cap(int(most[0]), who=who), self._past_rows(kind, most[1])
+        for bounds, end in cursor.bounds(at):
+            (op, amount), *rest = bounds
+            if op == "<=" and not rest and not amount.unit:
+                last = self._past_rows(kind, end)
+                yield c.Cap(int(amount.number), who=who), cursor.after(last, "at a time", "per call") or last
+
+    def _unless_told(self, most: int, who: m.Who, at: int) -> Iterator[tuple[c.Clause, int]]:
+        """`3 entries unless limit says otherwise`."""
+        said = self.phrases.cursor.words(at, at + 1)
+        end = self.phrases.cursor.after(at + 1, "says otherwise", "is given", "asks for more", "is set")
+        for tool in self._tools_of(who) if end is not None else ():
+            name = self.phrases.words.argument_of(tool, said)
+            if name is not None and end is not None:
+                yield c.Cap(most, False, m.Field(name), who), end
+
+    def _tools_of(self, who: m.Who) -> list[ToolWords]:
+        return [self.phrases.words.lexicon.tools[name.lower()] for name in who.names]
+
+    def _past_rows(self, kind: str, at: int) -> int:
+        end = self.phrases.cursor.past(at, _ROWS)
+        for one, after in self.phrases.kinds_at(at) if end == at else ():
+            if one == kind:
+                return after
+        return end
 
     def _ordered(self, kind: str, who: m.Who, at: int) -> Iterator[tuple[c.Clause, int]]:
         cursor = self.phrases.cursor
         start = cursor.past(
             at, _SORTING | word_set("is are the with be must always returns shows and of rest")
         )
+        for kind_of, end in self.phrases.kinds_at(start) if not [*self._field(kind, start)] else ():
+            start = cursor.past(end, _SORTING) if kind_of == kind else start
+            break
         start = (
             cursor.after(start, "alphabetical order of", "the order of", "order of", "alphabetical order by")
             or start
+        )
+        start = (
+            cursor.after(start, "descending order of", "ascending order of", "descending order by") or start
         )
         sorts = any(cursor.low(place) in _ORDERING for place in range(at, start))
         for path, end in self._field(kind, start) if sorts else ():
@@ -209,6 +279,24 @@ class Lists:
                 yield c.Order(m.Field(path[0]), down, who), last
         begin = cursor.past(at, _SORTING | _SHOWING | word_set("is are the be must always with"))
         yield from self._superlative(kind, who, begin)
+
+    def _newest(self, kind: str, who: m.Who, at: int) -> Iterator[tuple[tuple[c.Clause, ...], int]]:
+        """`returns the 2 most recent items`."""
+        cursor = self.phrases.cursor
+        start = cursor.past(at, _SHOWING | word_set("only the"))
+        for phrase, down in (("newest", True), ("latest", True), ("last", True), ("oldest", False)):
+            counted = cursor.after(start, phrase)
+            some = cursor.number(counted) if counted is not None else None
+            if some is not None and (end := self._past_rows(kind, some[1])) > some[1]:
+                yield (c.Order(None, down, who), c.Cap(int(some[0]), who=who)), end
+        number = cursor.number(start)
+        if number is None:
+            return
+        for phrase, down in (("most recent", True), ("newest", True), ("latest", True), ("oldest", False)):
+            begin = cursor.after(number[1], phrase)
+            end = self._past_rows(kind, begin) if begin is not None else 0
+            if begin is not None and end > begin:
+                yield (c.Order(None, down, who), c.Cap(int(number[0]), who=who)), end
 
     def _field(self, kind: str, at: int) -> Iterator[tuple[Path, int]]:
         cursor = self.phrases.cursor
@@ -259,10 +347,12 @@ class Lists:
             if thing.kind == kind and not thing.so and path is None:
                 ends.append(end)
         path = path or self._meant(kind, word)
+        by_age = path is None and word in ("newest", "latest", "recent", "oldest")
         for begin in reversed(ends):
             last = cursor.after(begin, "first", "on top", "at the top", "come first")
-            if last is not None and path is not None:
-                yield c.Order(m.Field(path[0]), word in _LATE | _HIGH, who), last
+            if last is not None and (path is not None or by_age):
+                name = m.Field(path[0]) if path is not None else None
+                yield c.Order(name, word in _LATE | _HIGH, who), last
 
     def _meant(self, kind: str, word: str) -> Path | None:
         """The field that a superlative speaks of, where only one can be meant."""
@@ -301,4 +391,4 @@ class Lists:
 
 
 def _who(tools: list[ToolWords]) -> m.Who:
-    return m.Who(names=tuple(tool.name for tool in tools), is_grounded=True)
+    return m.Who(names=tuple(tool.name for tool in tools), reaches_links=True)

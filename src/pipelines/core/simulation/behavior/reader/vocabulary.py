@@ -7,7 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
+from typing import TypeVar
 
+from pipelines.core.english.inflection import IRREGULAR, parted_forms
 from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import related
 from pipelines.core.english.words import joined, singular, word_set
@@ -16,6 +18,7 @@ from pipelines.core.json_text import Json
 from pipelines.core.simulation.behavior import meaning as m
 from pipelines.core.simulation.behavior.lexicon import Lexicon
 from pipelines.core.simulation.behavior.things import (
+    USUAL_FIELDS,
     Kind,
     Path,
     ToolLike,
@@ -25,6 +28,7 @@ from pipelines.core.simulation.behavior.things import (
 )
 from pipelines.core.simulation.behavior.words import PERSONS, SAME_VERBS
 
+_Found = TypeVar("_Found")
 PARTICLES = word_set("up over off out back in down away on")
 _NOT_VERBS = word_set("a an the all every each this that items list lists returns return gives shows")
 _FOLK = PERSONS | word_set(
@@ -41,7 +45,9 @@ _OPPOSITES = {
     "closed": "open", "offline": "online", "inactive": "active", "unavailable": "available",
     "disabled": "enabled", "incomplete": "complete", "invalid": "valid", "off": "on", "open": "closed",
 }  # fmt: skip
-_WORKED_OUT = ("expired", "overdue", "past due", "full", "fully booked", "sold out", "out of stock")
+_WORKED_OUT = (
+    "expired", "overdue", "past due", "full", "fully booked", "sold out", "out of stock", "in stock", "empty",
+)  # fmt: skip
 
 
 def key_of(words: Sequence[str]) -> str:
@@ -72,6 +78,7 @@ class Vocabulary:
         """Singular words run together -> the kinds they may mean, those the world calls so first."""
         found: dict[str, list[str]] = {}
         seeded = {name: kind for name, kind in self.lexicon.kinds.items() if kind.fields}
+        seeded = seeded or dict(self.lexicon.kinds)  # of an empty world: what the tools speak of
         for name in seeded:
             parts = [singular(word) for word in words_of(name)]
             for spelled in ("".join(parts), parts[-1]):
@@ -124,6 +131,13 @@ class Vocabulary:
             and (singular(words_of(name)[-1]) in _FOLK or _OF_PERSONS & {p[0] for p in kind.fields})
         )
 
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Single words that fields and arguments are called by."""
+        fields = (path[-1] for kind in self.lexicon.kinds.values() for path in kind.fields)
+        arguments = (name for tool in self.lexicon.tools.values() for name in tool.arguments)
+        return frozenset(singular(name) for name in (*fields, *arguments) if len(words_of(name)) == 1)
+
     def kinds_named(self, words: Sequence[str]) -> tuple[str, ...]:
         return self.nouns.get(joined(words), ())
 
@@ -134,6 +148,8 @@ class Vocabulary:
         if known is None or not NO_NAMES.isdisjoint(words):
             return None
         plain = [_SPELLED.get(singular(word), word) for word in words]
+        if not known.fields and len(plain) == 1 and plain[0] in USUAL_FIELDS:
+            return (plain[0],)  # no such record has been seen yet
         found = find_field(known.fields, " ".join(plain))
         if found is None and len(plain) > 1 and plain[-1] in TAILS:
             found = find_field(known.fields, " ".join(plain[:-1]))
@@ -243,6 +259,8 @@ class Vocabulary:
         wanted = stem(words[0])
         dates = [path for path in kind.dates() if wanted in {stem(part) for part in words_of(path[-1])}]
         past = [path for path in dates if words[0] in words_of(path[-1])]
+        if dates and not past:  # `started`, by a starts_at that has come
+            return m.Is(words[0], kind.name, True)
         return m.Present(self.named(kind.name, past[0])) if len(past) == 1 else None
 
     def value_in(self, kind: str, path: Path, words: Sequence[str]) -> Json:
@@ -256,6 +274,12 @@ class Vocabulary:
     def deeds(self) -> Mapping[str, tuple[Deed, ...]]:
         """Stem of a verb -> what tools do by it."""
         found: dict[str, list[Deed]] = {}
+        kinds = {
+            singular(word)
+            for kind in self.lexicon.kinds.values()
+            if kind.fields
+            for word in words_of(kind.name)
+        }
         for tool in self.tools:
             known = self.lexicon.tools[tool.name.lower()]
             for at, (verb, particle) in enumerate(_verbs_of(known, tool.description)):
@@ -264,6 +288,13 @@ class Vocabulary:
                 whole = words_of(tool.name)
                 if len(whole) == 2 and whole[1] in PARTICLES:  # pickup
                     _add(found, stem("".join(whole)), Deed(tool=tool.name, rank=0))
+                for form in parted_forms(words_of(tool.name)[0]):  # checking out
+                    base, _, second = form.partition(" ")
+                    _add(found, stem(base), Deed(tool=tool.name, rank=0, particle=second))
+                if words_of(tool.name)[0] not in kinds:  # whatever it was taken for: `reverse_transaction`
+                    _add(found, stem(words_of(tool.name)[0]), Deed(tool=tool.name, rank=0))
+                if known.creates and known.kind:  # placing an order is also said as ordering
+                    _add(found, stem(words_of(known.kind)[-1]), Deed(tool=tool.name, rank=2))
                 for other in _verbs_like(verb):
                     _add(found, stem(other), Deed(tool=tool.name, rank=2, particle=""))
         for tool in self.tools:
@@ -280,7 +311,11 @@ class Vocabulary:
                 yield from ((name, value) for value in enum if isinstance(value, str))
 
     def deeds_of(self, word: str) -> tuple[Deed, ...]:
-        return self.deeds.get(stem(_NOUN_OF.get(singular(word), word)), ())
+        plain = _NOUN_OF.get(singular(word), word)
+        spelled = (stem(plain), stem(stem(plain)), stem(_BASES.get(plain, plain)))
+        found = next((self.deeds[one] for one in spelled if one in self.deeds), ())
+        again = word[2:] if word.startswith("re") and stem(word[2:]) in _DONE_AGAIN else ""
+        return found or (self.deeds_of(again) if again else ())
 
     def argument_of(self, tool: ToolWords, words: Sequence[str]) -> str | None:
         if not words or (len(words) > 1 and not NO_NAMES.isdisjoint(words)):
@@ -291,6 +326,14 @@ class Vocabulary:
         return tool.kind == kind or self._names_id(tool, kind)
 
 
+#: What is done again is said with `re` in front: reassigned, rebooked.
+_DONE_AGAIN = frozenset(
+    map(
+        stem,
+        ["assign", "book", "open", "activate", "issue", "send", "start", "submit", "schedule", "allocate"],
+    )
+)
+_BASES = {form: base for base, forms in IRREGULAR.items() for form in forms}
 _NO_NOUNS = word_set("list new detail all one some other another record number request name info data time")
 #: Words that are never part of what a field or an argument is called.
 NO_NAMES = word_set(
@@ -300,7 +343,7 @@ NO_NAMES = word_set(
 TAILS = word_set("count number figure amount value level reading quantity percentage date time field limit")
 
 
-def _add(found: dict, key: str, value: object) -> None:  # type: ignore[type-arg]
+def _add(found: dict[str, list[_Found]], key: str, value: _Found) -> None:
     known = found.setdefault(key, [])
     if value not in known:
         known.append(value)

@@ -24,29 +24,32 @@ class Quantity(NamedTuple):
 
     @property
     def duration(self) -> m.Duration | None:
-        return m.Duration(self.number, self.unit) if self.unit in _SPANS else None  # type: ignore[arg-type]
+        unit = _SPANS.get(self.unit)
+        return m.Duration(self.number, unit) if unit is not None else None
 
 
-_SPANS = word_set("second minute hour day week month year")
-_UNITS = _SPANS | word_set(
+_SPANS: dict[str, m.Unit] = {
+    "second": "second", "minute": "minute", "hour": "hour", "day": "day", "week": "week", "month": "month",
+    "year": "year",
+}  # fmt: skip
+_UNITS = frozenset(_SPANS) | word_set(
     "euro dollar pound eur usd gbp kg km kilometre kilometer kilogram unit character percent point gb "
     "copy piece mile gram litre liter cent"
 )
 
 #: How a sentence says that something is more or less, longest first.
-_COMPARED = (
-    (">=", "at least", "no less than", "not less than", "no fewer than", "a minimum of", "no lower than",
-     "no earlier than", "minimum", "no shorter than", "no younger than"),
-    ("<=", "at most", "no more than", "not more than", "up to", "a maximum of", "no longer than",
-     "no greater than", "no higher than", "maximum", "no later than", "no larger than"),
-    (">", "more than", "over", "above", "exceeding", "greater than", "longer than", "higher than",
-     "larger than", "heavier than", "beyond", "in excess of", "older than", "bigger than"),
-    ("<", "less than", "under", "below", "fewer than", "shorter than", "smaller than", "lower than",
-     "younger than", "lighter than"),
-    ("==", "exactly", "equal to"),
-)  # fmt: skip
+_COMPARED: dict[m.Op, str] = {
+    ">=": "at least|no less than|not less than|no fewer than|a minimum of|no lower than|no earlier than|"
+    "minimum|no shorter than|no younger than",
+    "<=": "at most|no more than|not more than|up to|a maximum of|no longer than|no greater than|"
+    "no higher than|maximum|no later than|no larger than",
+    ">": "more than|over|above|exceeding|greater than|longer than|higher than|larger than|heavier than|"
+    "beyond|in excess of|older than|bigger than",
+    "<": "less than|under|below|fewer than|shorter than|smaller than|lower than|younger than|lighter than",
+    "==": "exactly|equal to",
+}
 PHRASES = sorted(
-    ((tuple(phrase.split()), row[0]) for row in _COMPARED for phrase in row[1:]),
+    ((tuple(phrase.split()), op) for op, phrases in _COMPARED.items() for phrase in phrases.split("|")),
     key=lambda one: -len(one[0]),
 )
 _AND_MORE = word_set("more over above older longer higher greater up upwards")
@@ -106,6 +109,8 @@ class Cursor:
             return None
         if token.kind is TokenKind.PERCENT and token.number is not None:
             return Quantity(token.number, "percent", True), at + 1
+        if token.low in ("a", "an") and self.low(at + 1) in _SPANS:
+            return Quantity(Decimal(1), self.low(at + 1)), at + 2
         if token.low in _TIMES:
             return Quantity(Decimal(_TIMES[token.low]), "time"), at + 1
         if token.number is None:
@@ -121,12 +126,13 @@ class Cursor:
     def comparison(self, at: int) -> Iterator[tuple[m.Op, int]]:
         for said, op in PHRASES:
             if tuple(self.lows[at : at + len(said)]) == said:
-                yield op, at + len(said)  # type: ignore[misc]
+                yield op, at + len(said)
                 return
 
     def bounds(self, at: int) -> Iterator[tuple[tuple[tuple[m.Op, Quantity], ...], int]]:
         """`more than 30 days`, `between 1 and 5`, `60 and over`, `at least 2 and at most 12 weeks`."""
-        if (start := self.after(at, "between", "from")) is not None:
+        ranges = ("in the range of", "in the range from", "in the range", "within the range of")
+        if (start := self.after(at, "between", "from", *ranges)) is not None:
             low = self.quantity(start)
             high = self.quantity(low[1] + 1) if low and self.low(low[1]) in ("and", "to") else None
             if low and high:

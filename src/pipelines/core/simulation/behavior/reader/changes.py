@@ -2,15 +2,19 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from pipelines.core.english.inflection import past_forms, verb_forms
 from pipelines.core.english.words import singular, word_set
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
-from pipelines.core.simulation.behavior.grounded.phrases import Phrases, Thing
-from pipelines.core.simulation.behavior.grounded.sentences import Said, Sentences
-from pipelines.core.simulation.behavior.grounded.vocabulary import TAILS, Deed, number_of
+from pipelines.core.simulation.behavior.reader.guards import Guards, named
+from pipelines.core.simulation.behavior.reader.phrases import Phrases, Thing
+from pipelines.core.simulation.behavior.reader.said import Said
+from pipelines.core.simulation.behavior.reader.tool_names import named_tools
+from pipelines.core.simulation.behavior.reader.vocabulary import TAILS, number_of
+from pipelines.core.simulation.behavior.states import may_be_a_status
 from pipelines.core.simulation.behavior.things import ToolWords, find_argument
 
 Change = Callable[[ToolWords], c.Clause | None]  # what one tool then does
@@ -34,17 +38,19 @@ _LESS = _forms("lower", "reduce", "decrease", "decrement", "drop", "cut", "shrin
 _ADDING = _forms("add", "credit")
 _TAKING = _forms("subtract", "deduct", "take", "remove", "debit")
 _USING = _forms("use", "consume", "cost", "spend")
+_MOVING = _forms("move", "extend", "push", "shift", "postpone", "prolong")
+_GIVING = _forms("award", "grant", "give")
 _KEEPING = _forms("store", "record", "save", "keep", "note", "write")
 _TO = ("back to", "to", "back as", "as", "into", "at", "back", "over to", "out of")
 
 
 @dataclass(kw_only=True)
 class Changes:
-    sentences: Sentences
+    guards: Guards
 
     @property
     def phrases(self) -> Phrases:
-        return self.sentences.phrases
+        return self.guards.phrases
 
     def read(self, at: int) -> Iterator[tuple[Said, tuple[Change, ...], int]]:
         """A deed and what comes of it."""
@@ -59,36 +65,57 @@ class Changes:
         start = cursor.after(at, "when", "once", "whenever", "as soon as", "after", "if")
         if start is not None:
             yield from self._done_to(start)
+        yield from self._on_condition(at)
         start = cursor.after(at, "on", "upon", "after", "with") or at
+        found = named_tools(self.phrases, cursor.past(start, word_set("a each every successful")))
+        if found is not None:
+            end = cursor.past(found[1], word_set("succeeds succeed completes runs"))
+            yield named(found[0]), end + (cursor.low(end) == ",")
+            return
         begin = cursor.past(start, word_set("each every a an the any successful"))
-        tool = self.phrases.words.lexicon.tools.get(cursor.low(begin))
-        if tool is not None:
-            said = Said(verbs=((Deed(tool=tool.name, rank=0),),), is_named=True)
-            yield said, begin + 1
         for thing, end in self.phrases.thing(begin):
             if thing.deeds:
                 base = Said(verbs=(thing.deeds,), is_forbidden=True).with_thing(thing)
-                for said, last in self.sentences.extended(base, end, is_subject=True):
+                for said, last in self.guards.extended(base, end, is_subject=True):
                     yield said, last + (cursor.low(last) == ",")
+
+    def _on_condition(self, at: int) -> Iterator[tuple[Said, int]]:
+        """`If the order total exceeds 100, refund_order …`."""
+        cursor = self.phrases.cursor
+        start = cursor.after(at, "if", "when")
+        for so, _, end in self.guards.conditions(Said()).read(start, []) if start is not None else ():
+            found = named_tools(self.phrases, end + (cursor.low(end) == ","))
+            if found is not None:
+                yield replace(named(found[0]), so=(so,)), found[1]
+
+    def of_tools(
+        self, tools: tuple[ToolWords, ...], at: int
+    ) -> Iterator[tuple[Said, tuple[Change, ...], int]]:
+        """What tools that were named before do: `… and sets the stock_freed flag`."""
+        said = named(tools)
+        for changes, end in self._several(said, at):
+            yield said, changes, end
 
     def _done_to(self, at: int) -> Iterator[tuple[Said, int]]:
         """`a lesson is cancelled,`, `a member cancels a booking,`."""
         cursor = self.phrases.cursor
         for thing, end in self.phrases.thing(at):
             after = cursor.past(end, word_set("is are was were has have been gets get"))
-            for verbs, then in self.sentences.verbs(after) if thing.kind else ():
+            for verbs, then in self.guards.verbs(after) if thing.kind else ():
                 base = Said(verbs=verbs, is_forbidden=True).with_thing(thing)
-                for said, last in self.sentences.extended(base, then, is_subject=True):
+                for said, last in self.guards.extended(base, then, is_subject=True):
                     yield said, last + (cursor.low(last) == ",")
 
     # -- what comes of it
 
-    def _several(self, said: Said, at: int) -> Iterator[tuple[tuple[Change, ...], int]]:
-        for first, kinds, end in self._one(said, at):
+    def _several(self, said: Said, at: int, is_set: bool = False) -> Iterator[tuple[tuple[Change, ...], int]]:
+        sets = is_set or self.phrases.cursor.low(at) in _SETTING
+        ways = [*self._one(said, at), *(self._set(said, at) if is_set else ())]
+        for first, kinds, end in ways:
             near = replace(said, things=(*said.things, *(Thing(kind=kind) for kind in kinds)))
             start = self.phrases.cursor.after(end, ", and also", ", and", "and also", "and", ",")
             if start is not None:
-                for rest, last in self._several(near, start):
+                for rest, last in self._several(near, start, sets):  # `status to void and …`
                     yield (first, *rest), last
             yield (first,), end
 
@@ -102,6 +129,13 @@ class Changes:
             yield from self._stepped(said, start + 1, "+" if low in _MORE else "-")
         if low in _ADDING | _TAKING:
             yield from self._moved(said, start + 1, "+" if low in _ADDING else "-")
+        if low in _MOVING:
+            yield from self._later(said, start + 1)
+        yield from self._flagged(start)
+        yield from self._restocked(start)
+        if low in _ADDING | _GIVING:
+            yield from self._counted(said, start + 1, "+")
+        yield from self._counted_passively(said, start)
         if low in _USING | _TAKING:
             yield from self._used(said, start + 1 + (cursor.low(start + 1) == "up"))
         yield from self._brought_about(said, start)
@@ -110,6 +144,74 @@ class Changes:
         if low in ("leaves", "leave", "keeps", "keep"):
             yield from self._left(said, start + 1)
         yield from self._subject_changes(said, start)
+
+    def _later(self, said: Said, at: int) -> Iterator[tuple[Change, tuple[str, ...], int]]:
+        """`moves due_on 14 days later`, `extends the due date by a week`."""
+        cursor = self.phrases.cursor
+        for field, end in self._fields(said, at):
+            found = cursor.quantity(end + (cursor.low(end) == "by"))
+            if found is not None and found[0].duration is not None:
+                span = found[0].duration
+                step = c.Step(field, span, "+", _when(said))
+                last = cursor.after(found[1], "later", "forward", "back", "ahead", "out") or found[1]
+                yield _always(step), (field.owner or "",), last
+
+    def _flagged(self, at: int) -> Iterator[tuple[Change, tuple[str, ...], int]]:
+        """`sets the warehouse_outage flag`, `the restock_due flag is set`."""
+        cursor = self.phrases.cursor
+        is_active = cursor.low(at) in _SETTING | _MORE | _forms("activate", "trigger")
+        start = cursor.past(at + is_active, word_set("the a on"))
+        token = self.phrases.token(start)
+        end = cursor.after(start + 1, "flag", "ledger flag")
+        last = end if is_active else cursor.after(start + 1, "flag is set", "flag is raised", "flag gets set")
+        if token is not None and last is not None and token.is_word():
+            raised = c.Raise(token.text)
+            yield (lambda _: raised), (), last
+
+    def _restocked(self, at: int) -> Iterator[tuple[Change, tuple[str, ...], int]]:
+        """`restores the stock`, `its items are restocked`."""
+        cursor = self.phrases.cursor
+        end = None
+        if cursor.low(at) in _forms("restore", "replenish", "release"):
+            end = cursor.after(cursor.past(at + 1, _ARTICLES | {"reserved"}), "stock", "inventory")
+        else:
+            start = cursor.past(at, _ARTICLES | {"ordered"})
+            if cursor.low(start) in ("items", "item", "products", "product"):
+                end = cursor.after(
+                    start + 1,
+                    "are restocked",
+                    "is restocked",
+                    "are returned to stock",
+                    "are put back in stock",
+                )
+        if end is not None:
+            yield (lambda _: c.Restock()), (), end
+
+    def _counted(self, said: Said, at: int, sign: m.Sign) -> Iterator[tuple[Change, tuple[str, ...], int]]:
+        """`adds 10 loyalty points to the user`."""
+        number = self.phrases.cursor.number(at)
+        for field, end in self._fields(said, number[1]) if number is not None else ():
+            if number is not None:
+                last = self._past_owner(field, end)
+                yield _step(field, _fixed(number_of(number[0])), sign, said), (field.owner or "",), last
+
+    def _counted_passively(self, said: Said, at: int) -> Iterator[tuple[Change, tuple[str, ...], int]]:
+        """`10 loyalty points are added to the user`."""
+        cursor = self.phrases.cursor
+        number = cursor.number(at)
+        for field, end in self._fields(said, number[1]) if number is not None else ():
+            start = cursor.after(end, "are added", "are credited", "are awarded", "is added", "are granted")
+            if start is not None and number is not None:
+                last = self._past_owner(field, start)
+                yield _step(field, _fixed(number_of(number[0])), "+", said), (field.owner or "",), last
+
+    def _past_owner(self, field: m.Field, at: int) -> int:
+        start = self.phrases.cursor.after(at, "to", "on", "for")
+        begin = self.phrases.cursor.past(start, _ARTICLES) if start is not None else at
+        for kind, end in self.phrases.kinds_at(begin) if start is not None else ():
+            if kind == field.owner:
+                return end
+        return at
 
     def _brought_about(self, said: Said, at: int) -> Iterator[tuple[Change, tuple[str, ...], int]]:
         """`closes the rental`, `completes the registration`; `switches roaming off`."""
@@ -136,8 +238,7 @@ class Changes:
         """`the car becomes rented`, `its status changes to closed`, `lessons_left goes up by 1`."""
         cursor = self.phrases.cursor
         for kind, end in self._target_things(said, at):
-            if cursor.low(end) in _BECOMING:
-                after = self._past_be(end)
+            for after in self._past_be(end) if cursor.low(end) in _BECOMING else ():
                 for change, last in self._become(kind, after):
                     yield change, (kind,), last
         for field, end in self._fields(said, at):
@@ -152,15 +253,17 @@ class Changes:
             if step is not None and cursor.low(step) == "by":
                 for amount, last in self._amounts(said, step + 1):
                     yield _step(field, amount, "+" if up else "-", said), (field.owner or "",), last
-            if low in _BECOMING or cursor.after(end, "is set") is not None:
-                after = cursor.after(self._past_be(end), *_TO) or self._past_be(end)
+            for begin in self._past_be(end) if low in _BECOMING else ():
+                after = cursor.after(begin, *_TO) or begin
                 for value, last in self._values(said, field, after):
                     yield _assign(field, value, said), (field.owner or "",), last
 
-    def _past_be(self, at: int) -> int:
-        return self.phrases.cursor.past(
+    def _past_be(self, at: int) -> list[int]:
+        """Past `becomes`, `is set`; the longest way first, since `returned` may be the state."""
+        end = self.phrases.cursor.past(
             at, _BECOMING | word_set("set moved changed marked switched put made again")
         )
+        return [*range(end, at, -1)]
 
     def _become(self, kind: str, at: int) -> Iterator[tuple[Change, int]]:
         cursor = self.phrases.cursor
@@ -176,6 +279,10 @@ class Changes:
         """`sets its status to closed`, `makes it available again`, `marks the invoice as paid`."""
         cursor = self.phrases.cursor
         for field, end in self._fields(said, at):
+            if cursor.low(end) == "from":  # `from pending to archived`
+                for _, before in self._values(said, field, end + 1):
+                    end = before
+                    break
             start = cursor.after(end, *_TO)
             for value, last in self._values(said, field, start) if start is not None else ():
                 yield _assign(field, value, said), (field.owner or "",), last
@@ -183,14 +290,14 @@ class Changes:
             for change, last in self._become(kind, end):
                 yield change, (kind,), last
 
-    def _stepped(self, said: Said, at: int, sign: str) -> Iterator[tuple[Change, tuple[str, ...], int]]:
+    def _stepped(self, said: Said, at: int, sign: m.Sign) -> Iterator[tuple[Change, tuple[str, ...], int]]:
         cursor = self.phrases.cursor
         for field, end in self._fields(said, at):
             if cursor.low(end) == "by":
                 for amount, last in self._amounts(said, end + 1):
                     yield _step(field, amount, sign, said), (field.owner or "",), last
 
-    def _moved(self, said: Said, at: int, sign: str) -> Iterator[tuple[Change, tuple[str, ...], int]]:
+    def _moved(self, said: Said, at: int, sign: m.Sign) -> Iterator[tuple[Change, tuple[str, ...], int]]:
         """`adds the quantity to the item's reserved figure`, `takes one off refills_left`."""
         cursor = self.phrases.cursor
         for amount, end in self._amounts(said, at):
@@ -218,6 +325,15 @@ class Changes:
                 path = self.phrases.words.field_of(kind, spoken)
                 if path is not None:
                     yield _kept(self.phrases.words.named(kind, path), spoken, said), (kind,), end
+        for name, end in self.guards.conditions(said).arguments(start):
+            under = cursor.after(end, "as", "under")
+            token = self.phrases.token(under) if under is not None else None
+            if token is not None and under is not None and self.phrases.is_name(under):
+                yield _keeps(name, token.text), (), under + 1
+            on = cursor.after(end, "on", "in", "with")
+            for kind, last in self._target_things(said, on) if on is not None else ():
+                yield _keeps(name), (kind,), last
+            yield _keeps(name), (), end
 
     def _left(self, said: Said, at: int) -> Iterator[tuple[Change, tuple[str, ...], int]]:
         for field, end in self._fields(said, at):
@@ -249,6 +365,13 @@ class Changes:
         near = self._near(said)
         for kind in near or [""]:
             yield from self.phrases.amount_field(at, kind or None)
+        token = self.phrases.token(self.phrases.cursor.past(at, _DET))
+        start = self.phrases.cursor.past(at, _DET)
+        if token is not None and "_" in token.text and token.low not in self.phrases.words.lexicon.tools:
+            yield (
+                m.Field(token.text, None, False, True),
+                start + 1,
+            )  # written for the first time
 
     def _amounts(self, said: Said, at: int) -> Iterator[tuple[Callable[[ToolWords], m.Amount | None], int]]:
         """A number, an argument of the tool, or a field."""
@@ -267,10 +390,10 @@ class Changes:
             if any(_argument(tool, spoken) for tool in tools):
                 end = start + length  # `the amount paid`
                 end += self._is_done(said, end)
-                yield (lambda tool, spoken=spoken: _argument(tool, spoken)), end  # type: ignore[misc]
+                yield partial(_argument_of, tuple(spoken)), end
         for kind in self._near(said):
             for field, end in self.phrases.amount_field(at, kind):
-                yield (lambda _, field=field: field), end  # type: ignore[misc]
+                yield _told(field), end
 
     def _is_done(self, said: Said, at: int) -> bool:
         """`paid`, `bought`: what was given, of the deed itself."""
@@ -294,6 +417,10 @@ class Changes:
             if value is not None:
                 yield _fixed(value), at + length
                 return
+        today = cursor.after(at, "the run date", "the current date", "the current time", "now", "today")
+        if today is not None:
+            yield (lambda _: m.Now()), today
+            return
         if cursor.low(at) in ("true", "false"):
             switch = m.Literal_(cursor.low(at) == "true")
             yield (lambda _: switch), at + 1
@@ -301,7 +428,7 @@ class Changes:
         token = self.phrases.token(at)
         if kind is not None and path == kind.status and token is not None and token.is_word():
             said_so = m.Literal_(token.text if "_" in token.text else token.low)
-            if token.low.endswith(("ed", "en", "ing")) or "_" in token.text:
+            if may_be_a_status(token.low):
                 yield (lambda _: said_so), at + 1
                 return
         yield from self._amounts(said, at)
@@ -311,6 +438,18 @@ def _argument(tool: ToolWords, words: Sequence[str]) -> m.Field | None:
     plain = [word for word in words if not word.endswith("ed") and word not in TAILS] or list(words)
     name = find_argument(tool, " ".join(words)) or find_argument(tool, " ".join(plain))
     return m.Field(name, None, True) if name is not None else None
+
+
+def _argument_of(words: Sequence[str], tool: ToolWords) -> m.Field | None:
+    return _argument(tool, words)
+
+
+def _told(field: m.Field) -> Callable[[ToolWords], m.Amount | None]:
+    return lambda _: field
+
+
+def _always(clause: c.Clause) -> Change:
+    return lambda _: clause
 
 
 def _fixed(value: Json) -> Callable[[ToolWords], m.Amount | None]:
@@ -329,10 +468,10 @@ def _assign(field: m.Field, value: Callable[[ToolWords], m.Amount | None], said:
     return change
 
 
-def _step(field: m.Field, amount: Callable[[ToolWords], m.Amount | None], sign: str, said: Said) -> Change:
+def _step(field: m.Field, amount: Callable[[ToolWords], m.Amount | None], sign: m.Sign, said: Said) -> Change:
     def change(tool: ToolWords) -> c.Clause | None:
         by = amount(tool)
-        return None if by is None else c.Step(field, by, sign, _when(said))  # type: ignore[arg-type]
+        return None if by is None else c.Step(field, by, sign, _when(said))
 
     return change
 
@@ -341,8 +480,15 @@ def _kept(field: m.Field, words: Sequence[str], said: Said) -> Change:
     return _assign(field, lambda tool: _argument(tool, words), said)
 
 
+def _keeps(name: str, under: str | None = None) -> Change:
+    kept = c.StoredArgument(m.Field(name), m.Field(under) if under is not None else None)
+    return lambda tool: kept if name in tool.arguments else None
+
+
 def _from_state(so: m.Condition) -> Change | None:
     match so:
+        case m.Is(word, kind, False):
+            return lambda _: c.Become(kind, word)
         case m.OneOf(field, (value,)):
             return lambda _: c.Assign(field, m.Literal_(value))
         case m.Compare(m.Field() as field, "==", m.Literal_() as switch):

@@ -24,7 +24,7 @@ CHANGES = ("set", "unset", "append", "add", "remove", "flag", "unflag")
 _TAKEN = word_set("args now today null true false")
 
 
-class CannotWeave(Exception):
+class NoPlaceInPlan(Exception):
     """This plan has no place for the rule; it is reported, not dropped."""
 
 
@@ -40,7 +40,7 @@ class Bound:
 
 
 @dataclass(kw_only=True, slots=True)
-class Loom:
+class PlanEditor:
     """The plan being woven. Steps to insert are kept by place until `finish`, so that places stay what
     they were.
     """
@@ -52,7 +52,7 @@ class Loom:
     fresh: set[str]
 
     @classmethod
-    def of(cls, body: Sequence[Json], tool: ToolWords, lexicon: Lexicon) -> "Loom":
+    def of(cls, body: Sequence[Json], tool: ToolWords, lexicon: Lexicon) -> "PlanEditor":
         steps: list[Any] = copy.deepcopy(list(body))
         return cls(steps=steps, tool=tool, lexicon=lexicon, before={}, fresh=set(_names_in(steps)))
 
@@ -89,7 +89,7 @@ class Loom:
         return len(self.steps) - 1 if self.steps and "return" in self.steps[-1] else len(self.steps)
 
     def names(self, roots: set[str], until: int) -> dict[str, str]:
-        """How the plan at a place calls what a rule speaks of, or CannotWeave."""
+        """How the plan at a place calls what a rule speaks of, or NoPlaceInPlan."""
         return {root: self.name_of(root, until) for root in roots}
 
     def name_of(self, kind: str, until: int) -> str:
@@ -106,7 +106,7 @@ class Loom:
         if known is not None and known.only_id is not None:
             return f"entity({literal(kind)}, {literal(known.only_id)})"
         if known is not None and known.is_inside:
-            raise CannotWeave(f"the plan has no {kind}")
+            raise NoPlaceInPlan(f"the plan has no {kind}")
         return f"entity({literal(kind)}, {self.id_of(kind, until)})"
 
     def id_of(self, kind: str, until: int) -> str:
@@ -120,7 +120,7 @@ class Loom:
             )
             if link is not None:
                 return dotted(bound.name, (link,))
-        raise CannotWeave(f"the plan has no {kind}")
+        raise NoPlaceInPlan(f"the plan has no {kind}")
 
     def place_after(self, roots: set[str], at_most: int) -> int:
         """The earliest place where all of these are bound, past the finds that stand together there."""

@@ -40,9 +40,10 @@ TOOLS = parse_tools_schema(
         tool("book_dive", "Put a diver on a boat trip", "diver_id", "boat_id", "starts_at"),
         tool("cancel_dive", "Call off a dive", "dive_id", "reason?"),
         tool("list_dives", "List dives", "diver_id?", "status?"),
+        tool("rent_dive_lamp", "Hand out a lamp", "diver_id"),
     ]
 )
-BOOK, CANCEL = "book_dive", "cancel_dive"
+BOOK, CANCEL, LAMP = "book_dive", "cancel_dive", "rent_dive_lamp"
 AT = {"starts_at": "2026-06-01T08:00:00Z"}
 ONE, YOUNG, BANNED = ({"diver_id": id, "boat_id": "b1", **AT} for id in ("d1", "d2", "d3"))
 REPAIR = {"diver_id": "d1", "boat_id": "b2", **AT}
@@ -74,7 +75,24 @@ READ: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "Cancellation is possible until 48 hours before the start.": (CANCEL, SOON, LATER),
     "Dives on boats in repair can't be cancelled.": (CANCEL, LATER, SOON),
     "Dives of divers under 18 can't be called off.": (CANCEL, LATER, SOON),
-}
+    # records that hold a thing's id
+    "A diver with two or more dives cannot book another dive.": (BOOK, YOUNG, ONE),
+    "Divers who have no planned dives may not book dives.": (BOOK, BANNED, ONE),
+    # what only tools are named after
+    "Dive lamps cannot be rented by banned divers.": (LAMP, BANNED, ONE),
+    "Banned divers are denied rent_dive_lamp.": (LAMP, BANNED, ONE),
+    # two deeds under one denial
+    "Banned divers may neither book dives nor rent dive lamps.": (LAMP, BANNED, ONE),
+    # windows
+    "Cancellation ends 48 hours before the start.": (CANCEL, SOON, LATER),
+    # an answer that only repeats what was broken
+    "Dives can be cancelled until 48 hours before they start; cancelling one after that gives 409 late.": (
+        CANCEL, SOON, LATER,
+    ),
+    "cancel_dive needs a reason; leaving it out gives 400 no_reason.": (
+        CANCEL, SOON, {**SOON, "reason": "ill"},
+    ),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("sentence", READ)
@@ -94,6 +112,9 @@ def test_phrases_compose(sentence: str) -> None:
         "Divers with more than 20 logged descents may book any boat.",
         "Banned divers cannot hire wetsuits.",
         "Dives can be cancelled up to 48 hours before the briefing.",
+        "A diver with two or more whistles cannot book another dive.",
+        "Night lamps cannot be rented by banned divers.",
+        "Dives can be cancelled until 48 hours before they start; sleepy ones give 409 late.",
     ],
 )
 def test_a_word_that_stands_for_nothing_here_leaves_the_sentence_unread(sentence: str) -> None:

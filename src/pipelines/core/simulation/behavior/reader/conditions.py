@@ -1,0 +1,279 @@
+"""Conditions: what is said of a thing, of a field, or of an argument, and how such statements are joined."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from pipelines.core.english.words import word_set
+from pipelines.core.simulation.behavior import meaning as m
+from pipelines.core.simulation.behavior.reader import times
+from pipelines.core.simulation.behavior.reader.cursor import Cursor
+from pipelines.core.simulation.behavior.reader.phrases import Phrases, Thing, without_state
+from pipelines.core.simulation.behavior.reader.vocabulary import ANYBODY, key_of
+from pipelines.core.simulation.behavior.things import ToolWords
+from pipelines.core.simulation.behavior.tokens import Kind as TokenKind
+from pipelines.core.simulation.behavior.words import OWNERS
+
+_DET = word_set("a an the any some its their every each")
+_IT = word_set("it they he she them this")
+_PARTICIPLES = (
+    "given passed set specified provided supplied stated named present chosen requested sent included"
+)
+GIVEN = tuple(f"{be} {word}" for be in ("is", "was", "are") for word in _PARTICIPLES.split())
+MISSING = tuple(
+    f"{be} {word}"
+    for be in ("is", "are")
+    for word in ("missing", "omitted", "absent", "empty", "blank", "left out", "left blank", "left empty")
+) + tuple(f"{be} not {word}" for be in ("is", "was", "are") for word in _PARTICIPLES.split())
+_CALLER = word_set("caller requester requestor customer user buyer client member them")
+_SAME = ("matches", "match", "equals", "equal", "must match", "is the same as", "is equal to")
+
+
+@dataclass(kw_only=True)
+class Conditions:
+    phrases: Phrases
+    #: Tools that the sentence is about, once known: their arguments are meant first.
+    tools: list[ToolWords] = field(default_factory=list)
+
+    @property
+    def cursor(self) -> Cursor:
+        return self.phrases.cursor
+
+    def read(self, at: int, kinds: Sequence[str]) -> Iterator[tuple[m.Condition, Thing | None, int]]:
+        """Statements joined by and, or; each with the thing it is about, where it names one."""
+        for so, thing, end in self._one(at, kinds):
+            for word, joined in (("and", m.All), ("or", m.Any_)):
+                start = self.cursor.after(end, f", {word}", word)
+                if start is None:
+                    continue
+                near = [*([thing.kind] if thing else []), *kinds]
+                for other, _, last in self.read(start, near):
+                    yield joined((so, other)), thing, last
+            yield so, thing, end
+
+    def _one(self, at: int, kinds: Sequence[str]) -> Iterator[tuple[m.Condition, Thing | None, int]]:
+        cursor = self.cursor
+        yield from ((so, None, end) for so, end in self._matching(at))
+        if cursor.low(at) in _IT or cursor.low(at) in ANYBODY:
+            for kind in kinds:
+                for so, end in self.phrases.predicate(kind, at + 1):
+                    yield so, None, end
+        for kind in kinds:  # `while active`, `if not yet delivered`
+            for so, end in self.phrases.states(kind, at):
+                yield so, None, end
+        for thing, end in self.phrases.thing(at):
+            for so, last in self._of_thing(thing, end):
+                whole = m.both(*thing.so, so)
+                if whole is not None and not thing.bounds:
+                    yield (m.negated(whole) if thing.is_none else whole), without_state(thing), last
+        yield from ((so, None, end) for so, end in self.of_argument(at))
+        yield from ((so, None, end) for so, end in self._of_field(at, kinds))
+        yield from ((so, None, end) for so, end in self._given(at))
+        yield from ((so, None, end) for so, end in self._set_phrases(at, kinds))
+
+    def _of_thing(self, thing: Thing, at: int) -> Iterator[tuple[m.Condition, int]]:
+        if not thing.kind:
+            return
+        yield from self.phrases.predicate(thing.kind, at)
+        cursor = self.cursor
+        if cursor.after(at, "exists") is not None:
+            yield m.Exists(thing.kind), at + 1
+        if (
+            end := cursor.after(at, "does not exist", "do not exist", "is unknown", "is not found")
+        ) is not None:
+            yield m.Not(m.Exists(thing.kind)), end
+        for said, is_not in ((("belongs to", "belong to"), False), (("does not belong to",), True)):
+            start = cursor.after(at, *said)
+            begin = cursor.past(start, _DET) if start is not None else at
+            if start is not None and cursor.low(begin) in _CALLER:
+                owned = m.Owns(thing.kind)
+                yield (m.negated(owned) if is_not else owned), begin + 1
+            for name, end in self.arguments(begin) if start is not None and self.tools else ():
+                last = cursor.after(end, "given in the call", "in the call", "given", "passed") or end
+                owned = m.Owns(thing.kind, name)
+                yield (m.negated(owned) if is_not else owned), last
+
+    def _of_field(self, at: int, kinds: Sequence[str]) -> Iterator[tuple[m.Condition, int]]:
+        for name, end in self.phrases.amount_field(at, kinds[0] if kinds else None):
+            path = self.phrases.words.field_of(name.owner, [name.name]) if name.owner else None
+            if name.owner and path is not None:
+                yield from self.phrases.valued(name.owner, path, end)
+                if (after := self.cursor.after(end, *MISSING)) is not None:
+                    yield m.Not(m.Present(name)), after
+                if (after := self.cursor.after(end, *GIVEN)) is not None:
+                    yield m.Present(name), after
+
+    def _set_phrases(self, at: int, kinds: Sequence[str]) -> Iterator[tuple[m.Condition, int]]:
+        """`there is not enough stock`, `more than 90 days have passed since shipped_at`."""
+        cursor = self.cursor
+        token = self.phrases.token(at)
+        known = kinds[0] if kinds else ""
+        if token is not None and known and "_" in token.text and token.text not in self._all_arguments():
+            field = m.Field(token.text, known)  # that no record has it is found when the rule is tried
+            if (after := cursor.after(at + 1, *MISSING)) is not None:
+                yield m.Not(m.Present(field)), after
+            if (after := cursor.after(at + 1, *GIVEN)) is not None:
+                yield m.Present(field), after
+        short = cursor.after(at, "there is not enough", "there are not enough", "there is insufficient")
+        if short is not None:
+            for name, end in self.phrases.amount_field(short, None):
+                yield m.Compare(name, "<", m.Field("quantity", None, True)), end
+        for bounds, end in cursor.bounds(at):
+            (op, span), *rest = bounds
+            passed = cursor.after(end, "have passed since", "has passed since", "have elapsed since")
+            if not rest and span.duration is not None and passed is not None:
+                for moment, last in times.event(self.phrases, passed, kinds):
+                    yield m.Age(moment, op, span.duration), last
+
+    def _all_arguments(self) -> set[str]:
+        return {name for tool in self.phrases.words.lexicon.tools.values() for name in tool.arguments}
+
+    def _matching(self, at: int) -> Iterator[tuple[m.Condition, int]]:
+        """`user_id matches order.user_id`: what the caller says of himself against what the record says."""
+        left, right = self.phrases.token(at), None
+        start = self.cursor.after(at + 1, *_SAME)
+        right = self.phrases.token(start) if start is not None else None
+        if start is None or left is None or right is None or "." not in right.text or "." in left.text:
+            return
+        owner, _, name = right.text.rpartition(".")
+        if self.phrases.words.lexicon.kind_of(owner) is None:
+            return
+        if name in OWNERS:
+            yield m.Owns(None, left.text, right.text), start + 1
+        else:
+            yield m.Compare(m.Field(left.text, None, True), "==", m.Field(right.text)), start + 1
+
+    # -- arguments
+
+    def arguments(self, at: int) -> Iterator[tuple[str, int]]:
+        """An argument of the tools spoken of, else of some tool that changes something, by its name."""
+        start = self.cursor.past(at, _DET | {"requested", "given"})
+        start = self.cursor.after(start, "number of") or start
+        lexicon = self.phrases.words.lexicon
+        tools = self.tools or [tool for tool in lexicon.tools.values() if not tool.reads]
+        for length in (3, 2, 1):
+            said = self.cursor.words(start, start + length)
+            if len(said) != length:
+                continue
+            for tool in tools:
+                name = self.phrases.words.argument_of(tool, said)
+                if name is not None:
+                    yield name, start + length
+                    return
+
+    def given(self, at: int) -> Iterator[tuple[m.Condition, int]]:
+        """An argument that has to be there: `a reason`, `approved_by`."""
+        for name, end in self.arguments(at):
+            yield m.Present(m.Field(name, None, True)), end
+
+    def _given(self, at: int) -> Iterator[tuple[m.Condition, int]]:
+        """`no reason is given`, `approved_by is set`, `a reason is missing`."""
+        is_none = self.cursor.low(at) in ("no", "nobody")
+        for given, end in self.given(at + (self.cursor.low(at) == "no")):
+            if (after := self.cursor.after(end, *GIVEN)) is not None:
+                yield (m.negated(given) if is_none else given), after
+            if not is_none and (after := self.cursor.after(end, *MISSING)) is not None:
+                yield m.negated(given), after
+
+    def of_argument(self, at: int) -> Iterator[tuple[m.Condition, int]]:
+        """`quantity exceeds the product's stock`, `the amount is over 8`, `reason is one of …`."""
+        for name, end in self.arguments(at) if self.tools else ():
+            own = self.phrases.words.lexicon.kinds.get(self.tools[0].kind or "")
+            if own is not None and own.status is not None and own.status[-1] == name:
+                continue  # the record's own status is meant
+            start = self.cursor.past(end, word_set("is are"))
+            is_not = self.cursor.low(start) == "not"
+            for so, last in self.asked_of(m.Field(name, None, True), start + is_not, self.tools):
+                yield (m.negated(so) if is_not else so), last
+
+    def asked_of(
+        self, name: m.Field, at: int, tools: Sequence[ToolWords]
+    ) -> Iterator[tuple[m.Condition, int]]:
+        """What an argument is: at least 1, positive, in the future, after another one, one of these."""
+        cursor = self.cursor
+        start = cursor.past(at, word_set("be come lie fall set kept stay remain"))
+        for bounds, end in cursor.bounds(start):
+            if bounds[0][1].duration is None:
+                parts = tuple(m.Compare(name, op, self.phrases.literal(one)) for op, one in bounds)
+                is_text = bounds[0][1].unit == "character"
+                if not is_text:
+                    yield (parts[0] if len(parts) == 1 else m.All(parts)), end
+            span = bounds[0][1].duration
+            ahead = cursor.after(end, "from today", "from now", "from the run date", "in the future", "ahead",
+                                 "in advance", "away")  # fmt: skip
+            if span is not None and ahead is not None and len(bounds) == 1:
+                yield m.Age(name, bounds[0][0], span, None, True), ahead
+        for word, op in _SIGNS:
+            signed = cursor.after(start, word)
+            if signed is not None:
+                yield m.Compare(name, op, m.Literal_(0)), signed
+        when = cursor.after(
+            start, "in the future", "in the past", "a date in the future", "a date in the past"
+        )
+        if when is not None:
+            yield m.Compare(name, ">" if cursor.low(when - 1) == "future" else "<", m.Now()), when
+        yield from self._against(name, start, tools)
+        for values, end in self.values(start, tools, name.name):
+            yield m.OneOf(name, values), end
+
+    def values(
+        self, at: int, tools: Sequence[ToolWords], name: str
+    ) -> Iterator[tuple[tuple[m.Value, ...], int]]:
+        """`one of 'a', 'b' or c`: quoted, or such as the argument takes."""
+        start = self.cursor.after(at, "one of :", "one of", "any of", "either") or at
+        known = {key_of([value]): value for tool in tools for value in tool.choices(name)}
+        found: list[m.Value] = []
+        while True:
+            token = self.phrases.token(start)
+            if token is None:
+                break
+            spelled = known.get(key_of([token.low]))
+            if token.kind is TokenKind.TEXT:
+                found.append(token.text)
+            elif spelled is not None:
+                found.append(spelled)
+            else:
+                break
+            start += 1
+            joined = self.cursor.after(start, ", or", ", and", "or", "and", ",")
+            following = self.phrases.token(joined) if joined is not None else None
+            if joined is None or following is None:
+                break
+            if following.kind is not TokenKind.TEXT and key_of([following.low]) not in known:
+                break
+            start = joined
+        if found:
+            yield tuple(found), start
+
+    def _against(
+        self, name: m.Field, at: int, tools: Sequence[ToolWords]
+    ) -> Iterator[tuple[m.Condition, int]]:
+        cursor = self.cursor
+        ways = [*_WAYS, *((" ".join(cursor.lows[at:start]), op) for op, start in cursor.comparison(at))]
+        for said, op in ways:
+            start = cursor.after(at, said)
+            if start is None:
+                continue
+            quantity = cursor.quantity(start) if said in ("exceed", "exceeds") else None
+            if quantity is not None:
+                yield m.Compare(name, ">", self.phrases.literal(quantity[0])), quantity[1]
+            for other, end in self._other(start, tools, name):
+                yield m.Compare(name, op, other), end
+
+    def _other(self, at: int, tools: Sequence[ToolWords], name: m.Field) -> Iterator[tuple[m.Field, int]]:
+        cursor = self.cursor
+        start = cursor.past(at, _DET)
+        for length in (2, 1):
+            said = cursor.words(start, start + length)
+            for other in tools[0].arguments if tools and len(said) == length else ():
+                if key_of([other]) == key_of(said) and other != name.name:
+                    yield m.Field(other, None, True), start + length
+        yield from self.phrases.amount_field(at, tools[0].kind if tools else None)
+
+
+_SIGNS: tuple[tuple[str, m.Op], ...] = (
+    ("positive", ">"), ("negative", "<"), ("zero", "=="), ("above zero", ">"), ("below zero", "<"),
+)  # fmt: skip
+_WAYS: tuple[tuple[str, m.Op], ...] = (
+    ("after", ">"), ("later than", ">"), ("before", "<"), ("earlier than", "<"), ("exceed", ">"),
+    ("exceeds", ">"),
+)  # fmt: skip

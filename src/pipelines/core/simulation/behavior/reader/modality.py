@@ -1,0 +1,49 @@
+"""May, must, cannot: what a verb phrase says of whether something is done."""
+
+from dataclasses import dataclass, replace
+
+from pipelines.core.english.words import word_set
+from pipelines.core.simulation.behavior.reader.cursor import Cursor
+
+BE = word_set("is are was were be being been get gets")
+_AUXILIARIES = word_set(
+    "can may must shall could will would should might do does did cannot has have need needs"
+)
+_DUTIES = word_set("must shall should")
+_ABLE = word_set("allowed permitted able eligible authorised authorized entitled possible required")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Modal:
+    is_not: bool = False
+    must: bool = False
+    only: bool = False
+    always: bool = False
+    end: int = 0
+
+
+def modal(cursor: Cursor, at: int) -> Modal | None:
+    """May, must, cannot, is not allowed to, has to, only, never; None where no such word stands."""
+    found = Modal(end=at)
+    start = at
+    while True:
+        low, following = cursor.low(start), cursor.low(start + 1)
+        if low in ("not", "never", "neither") or (low == "no" and following == "longer"):
+            found = replace(found, is_not=True)
+            start += 1 + (low == "no")
+        elif low in _DUTIES or (low in ("has", "have", "need", "needs", "required") and following == "to"):
+            found = replace(found, must=True)
+            start += 1 + (low not in _DUTIES)
+        elif low in _ABLE and following == "to":
+            start += 2
+        elif low == "only":
+            found = replace(found, only=True)
+            start += 1 + (following == "ever")
+        elif low == "always":
+            found = replace(found, always=True)
+            start += 1
+        elif low in _AUXILIARIES or low in BE or low in ("ever", "still", "then", "both"):
+            start += 1
+        else:
+            break
+    return replace(found, end=start) if start > at else None
