@@ -112,7 +112,8 @@ class Amounts:
             return Bound(Reading.SO, "", tuple(bound))
         is_exact = _is_exact(one, said)
         is_named = self._names_another(near, scope, is_exact)
-        if self._facts.is_refusal and wanted & self._rules_of(near) and not is_named:
+        quotable = self._rules_of(near) if not is_named else self._facts.refusal_numbers
+        if self._facts.is_refusal and wanted & quotable:
             return _SO
         if is_named or self._is_of_another_role(near, scope, is_exact) or wanted == {Decimal()}:
             is_shown = len(self._others(one, said)) > 1 and wanted & _results(self._others(one, said))
@@ -233,7 +234,8 @@ class Amounts:
             # `2 tickets`, of an order with `quantity: 2`: such a field counts whatever the thing is of.
             if said.sentence[one.start : one.end].lower() in ORDINALS:
                 return [cell for cell in holding if cell.words & _PLACES or near.names(cell)]
-            counts = [cell for cell in holding if cell.words & _COUNTS and content_stems(near.unit)]
+            is_counted = content_stems(near.unit) or near.following.lstrip().startswith("×")
+            counts = [cell for cell in holding if cell.words & _COUNTS and is_counted]
             return counts or [
                 cell for cell in holding if scope.has_changed(cell) and not content_stems(near.unit)
             ]
@@ -241,12 +243,15 @@ class Amounts:
             of_rows = {(cell.field, cell.row) for row in done for cell in self._cells.of_row(row.sequence)}
             holding = [cell for cell in holding if (cell.field, cell.row) in of_rows]
         holding = [cell for cell in holding if not is_marked(cell.words) or scope.has_changed(cell)]
+        is_given = any(cell.row in written and cell.when is When.GIVEN and cell.is_amount for cell in numeric)
+        if is_given and _DEED.search(said.text):
+            return [cell for cell in holding if cell.row in written or scope.has_changed(cell)]
         return [cell for cell in holding if scope.is_own(cell) or cell.row in written]
 
     def _names_another(self, near: Beside, scope: Scope, is_exact: bool) -> bool:
         """Whether the words name a field outright, which then holds another number: nothing else can make
         this one true but a sum that the sentence shows."""
-        if _APART.search(near.lead):
+        if _APART.search(near.lead) or _TOGETHER.search(near.clause):
             return False
         return _THAT_COST.search(near.lead) is not None or bool(best(_told(scope, is_exact), near))
 
@@ -519,9 +524,8 @@ _EACH = re.compile(r"^\W*(?:each|apiece|per)\b")
 _WHOLE = frozenset(map(stem, ("amount", "value")))
 _THAT_COST = re.compile(r"\b(?:that|this|it)(?:'s|\s+has)?\s+costs?\s*(?:you\s*)?$")
 _TOLD_ROLES = frozenset({"back", "kept", "off"})
-_APART = re.compile(
-    r"\b(?:of|out\s+of|from|than|by|instead\s+of)\s+(?:your|the|his|her|their|my|those|these)?\s*$"
-)
+_WHOSE = r"(?:your|the|his|her|their|my|those|these)"
+_APART = re.compile(rf"\b(?:of\s+{_WHOSE}|(?:out\s+of|from|than|by|instead\s+of)(?:\s+{_WHOSE})?)\s*$")
 _NIGHTS = frozenset(map(stem, ("days", "nights", "weeks", "duration", "period")))
 
 

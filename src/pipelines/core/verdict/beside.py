@@ -84,6 +84,9 @@ def beside(said: Said, one: Mention) -> Beside:
     at = starts.index(one.start) if one.start in starts else 0
     pieces = said.text.split(MARK)
     lead, following = pieces[at], pieces[at + 1] if at + 1 < len(pieces) else ""
+    before = next((other for other in said.numbers if at and other.start == starts[at - 1]), None)
+    if before is not None and before.unit:
+        lead = lead.lstrip().removeprefix(before.unit)  # it belongs to the number before
     unit = unit_of(one, following) if isinstance(one, Quantity) else ""
     if not content_stems(_ID.sub(" ", lead)) and not content_stems(unit) and at:
         lead = f"{pieces[0]} {lead}"  # `new balances: A-1 20.00 and A-2 30.00`

@@ -25,6 +25,7 @@ from pipelines.core.verdict.sums import Sums, numbers_in, wrong_sums
 from pipelines.core.verdict.values import (
     Strange,
     misnamed,
+    other_refusals,
     repeated_references,
     strange_partners,
     strange_references,
@@ -121,6 +122,7 @@ class _Reader:
         strange += [_left(one, said.sentence) for one in strange_values(said, scope, self._cells)]
         strange += [_left(one, said.sentence) for one in strange_partners(said, self._cells)]
         strange += [_left(one, said.sentence) for one in misnamed(said, self._cells)]
+        strange += [_left(one, said.sentence) for one in other_refusals(said, self._cells)]
         yield from dict.fromkeys(strange)
         # Why a refusal was made is judged with the refusal.
         is_passed_over = is_excused(said.text) or (self._facts.is_refusal and explains(said, self._facts))

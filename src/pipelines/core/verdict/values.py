@@ -15,6 +15,7 @@ from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import related
 from pipelines.core.simulation.reading.words import singular, tokens
 from pipelines.core.verdict.amounts import Reading
+from pipelines.core.verdict.borne_out import ENTERED
 from pipelines.core.verdict.cells import STATE, Cell, Cells, Scope, Thing, When, said_words
 from pipelines.core.verdict.facts import Facts, bare
 from pipelines.core.verdict.known import is_nothing
@@ -134,8 +135,12 @@ def _read(
     near = {
         str(cell.value).lower()
         for cell in scope.cells
-        if cell.when is When.IS and isinstance(cell.value, str) and str(cell.value).lower() not in held
+        if ((cell.when is When.IS and scope.is_own(cell)) or cell.when is When.TOLD)
+        and isinstance(cell.value, str)
+        and str(cell.value).lower() not in held
     }
+    if is_state and not own and not cells.facts.refused.stems.isdisjoint(map(stem, value.split("_"))):
+        return None  # so the backend said as it refused
     if is_state and _means_the_same(value, near, cells.deeds(scope.ids)):
         return None
     in_place = not is_state or says_is(clause, value) or _stands_for_field(clause, value, fields)
@@ -165,6 +170,7 @@ def _undone(clause: str, scope: Scope, cells: Cells) -> Iterator[Strange]:
     ):
         return
     near = {word for cell in scope.cells for word in _text_stems(cell.value)} | cells.deeds(scope.ids)
+    near |= ENTERED if cells.evidence.writes else frozenset()
     for tool in writing_tools(cells.evidence.tools):
         for form in tool.past:
             word = stem(form)
@@ -179,6 +185,23 @@ def _undone(clause: str, scope: Scope, cells: Cells) -> Iterator[Strange]:
 
 #: Of what is `fully booked` or `closed today` nobody has booked or closed it in the run.
 _LIKE_STATES = frozenset(map(stem, ("booked", "closed", "reserved", "opened", "scheduled", "listed")))
+
+
+def other_refusals(said: Said, cells: Cells) -> Iterator[Strange]:
+    """`can't be cancelled`, where it was asked, and refused, to renew it."""
+    facts = cells.facts
+    if not facts.is_refusal or not facts.refused_verbs:
+        return
+    for found in _CANNOT_BE.finditer(said.text):
+        does = [tool for tool in writing_tools(cells.evidence.tools) if found["verb"] in tool.past]
+        word = stem(found["verb"])
+        if does and word not in facts.refused_verbs and word not in facts.asked.stems:
+            yield Strange(found[0], Reading.OPEN)
+
+
+_CANNOT_BE = re.compile(
+    r"\b(?:can't|cannot|can\s+not|couldn't|could\s+not|must\s+not|won't|no\s+\w+\s+could)\s+be\s+(?P<verb>[a-z]+)\b"
+)
 
 
 def _text_stems(value: object) -> frozenset[str]:
