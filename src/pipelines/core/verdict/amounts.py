@@ -391,8 +391,9 @@ class Amounts:
         return False
 
     def _is_share(self, wanted: frozenset[Decimal], scope: Scope) -> bool:
-        named = {"percent", "pct", stem("rate"), stem("discount"), stem("interest"), stem("share")}
-        return any(cell.numbers & wanted for cell in scope.cells if named & {*map(stem, tokens(cell.field))})
+        return any(
+            cell.numbers & wanted for cell in scope.cells if _SHARES & {*map(stem, tokens(cell.field))}
+        )
 
     def _is_span(self, wanted: frozenset[Decimal], near: Beside, scope: Scope) -> bool:
         """`a week later`, `18 days overdue`: between two days of what is spoken of, or from the run's day."""
@@ -463,7 +464,7 @@ class Amounts:
             for n in c.numbers
         }
         is_plain = len(scope.own) == 1 and not _CHANGED.search(near.both)
-        is_other = bool(wanted & elsewhere) or not wanted & self._could_be(said)
+        is_other = bool(wanted & elsewhere) or not wanted & self._may_come_of(scope, said)
         if is_of_unit:
             is_other = not wanted & (_steps(scope) | _within(scope))
         if named and is_plain and is_other:
@@ -472,7 +473,7 @@ class Amounts:
         if other is not None and is_plain and not _PAST.search(said.text):
             return Bound(Reading.FALSE, other)
         is_telling = one.currency is not None or any(value % 1 or value > LARGEST_COUNT for value in wanted)
-        if is_telling and self._known and not wanted & self._could_be(said):
+        if is_telling and self._known and not wanted & self._could_be(one, said):
             return Bound(Reading.FALSE, "another amount" if one.currency else "another number")
         return _OPEN
 
@@ -489,12 +490,17 @@ class Amounts:
                     return mine[0].told()
         return None
 
-    def _could_be(self, said: Said) -> frozenset[Decimal]:
+    def _may_come_of(self, scope: Scope, said: Said) -> set[Decimal]:
+        """What is reckoned of a thing in the ways that are known here."""
+        others = frozenset(abs(v).normalize() for n in mentions(said.sentence).numbers[:12] for v in n.values)
+        everything = self._cells.scope(frozenset())
+        found = {*_steps(scope), *_within(scope), *_parts(scope, others), *_between(everything)}
+        return found | self._totals(scope, others) | self._totals(everything, others)
+
+    def _could_be(self, one: Quantity, said: Said) -> frozenset[Decimal]:
         """All that simple sums make of two or three numbers of the run, the rules, the user, the answer."""
-        said_here = frozenset(
-            abs(v).normalize() for n in mentions(said.sentence).numbers[:12] for v in n.values
-        )
-        return self._conceivable | _results(said_here)
+        others = [other for other in mentions(said.sentence).numbers[:12] if other.start != one.start]
+        return self._conceivable | _results(frozenset(abs(v).normalize() for n in others for v in n.values))
 
     @cached_property
     def _conceivable(self) -> frozenset[Decimal]:
@@ -505,7 +511,10 @@ class Amounts:
         found |= {a + b for a, b in combinations(few, 2)} | {abs(a - b) for a, b in combinations(few, 2)}
         found |= {a * b for a, b in product(few, [*small, *_FACTORS])}
         found |= {round(a / b, 2) for a, b in product(few, [*small, *_FACTORS, Decimal(2)])}
-        found |= {part for a, b in product(few, few) for part in (a * b / 100, a - a * b / 100)}
+        shares = {n for saying in self._facts.sayings for n in saying.percents} | {
+            n for cell in self._cells.scope(frozenset()).cells if cell.words & _SHARES for n in cell.numbers
+        }
+        found |= {part for a, b in product(few, _few(shares)) for part in (a * b / 100, a - a * b / 100)}
         found |= {a + b + c for a, b, c in combinations(few[-12:], 3)}
         return frozenset(value.normalize() for value in found)
 
@@ -523,6 +532,7 @@ _TOGETHER = re.compile(r"\b(?:together|altogether|combined)\b")
 _EACH = re.compile(r"^\W*(?:each|apiece|per)\b")
 _WHOLE = frozenset(map(stem, ("amount", "value")))
 _THAT_COST = re.compile(r"\b(?:that|this|it)(?:'s|\s+has)?\s+costs?\s*(?:you\s*)?$")
+_SHARES = frozenset(map(stem, ("percent", "pct", "rate", "discount", "interest", "share", "percentage")))
 _TOLD_ROLES = frozenset({"back", "kept", "off"})
 _WHOSE = r"(?:your|the|his|her|their|my|those|these)"
 _APART = re.compile(rf"\b(?:of\s+{_WHOSE}|(?:out\s+of|from|than|by|instead\s+of)(?:\s+{_WHOSE})?)\s*$")
@@ -575,7 +585,7 @@ def _apart(numbers: Iterable[Decimal]) -> frozenset[Decimal]:
 
 def _results(numbers: frozenset[Decimal]) -> frozenset[Decimal]:
     """What two numbers of a sentence come to."""
-    found: set[Decimal] = {sum(numbers, Decimal())}
+    found: set[Decimal] = {sum(numbers, Decimal())} if len(numbers) > 1 else set()
     for a, b in combinations(numbers, 2):
         found |= {a + b, abs(a - b), a * b, a * b / 100, b - a * b / 100, a - a * b / 100}
         found |= {round(big / part, 2) for big, part in ((a, b), (b, a)) if part}

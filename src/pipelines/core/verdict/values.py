@@ -377,9 +377,11 @@ def strange_references(sentence: str, scope: Scope, cells: Cells) -> Iterator[St
         if "@" in token or not name:
             continue
         if not _is_known(name, facts):
-            is_meant = _shape(token) in facts.shapes or _is_called_id(token, low, cells)
+            held = _in_its_place(token, low, scope)
+            is_meant = _shape(token) in facts.shapes or _is_called_id(token, low, cells) or bool(held)
             is_false = is_meant and is_stated(low)
-            yield Strange(token, Reading.FALSE if is_false else Reading.OPEN, "other ids" if is_false else "")
+            reading = Reading.FALSE if is_false else Reading.OPEN
+            yield Strange(token, reading, held or "other ids" if is_false else "")
         elif is_plain and scope.own and name not in own and not cells.named({token.lower()}):
             held = _in_its_place(token, low, scope)
             if held:
