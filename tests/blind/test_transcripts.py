@@ -8,7 +8,7 @@ from transcript_scores import FOURTH, THIRD, Judged, judged
 
 MOST_WRONG_PASSES = 0
 MOST_WRONG_FAILS = 0
-# Of the English ones. It was 0.32 with rules written for these very cases, of which some passed lies by others;
+# Of the English ones. It was 0.32 with rules written for these very cases, which passed lies by other hands;
 # what is bound to no cell is left to a person now (docs/decisions/0049).
 MOST_PENDING = 0.40
 

@@ -5,10 +5,10 @@ A clause is borne out when every mention in it is bound and every word is known 
 """
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
-from pipelines.core.english.dates import Timed
+from pipelines.core.english.dates import Dated, Timed
 from pipelines.core.english.mentions import MARK, without_mentions
 from pipelines.core.english.numbers import Quantity
 from pipelines.core.verdict.amounts import Amounts, Bound, Reading
@@ -153,13 +153,17 @@ class _Reader:
 
 
 def _unless_used_up(one: Mention, bound: Bound, used: dict[object, list[frozenset[str]]]) -> Bound:
-    """An amount or a day that a sentence gives twice stands for two things: each needs a field of its own."""
-    if isinstance(one, Timed) or not bound.cells:
+    """An amount, day or time that a sentence gives twice stands for two things: each needs its own cell."""
+    if not bound.cells:
         return bound
     if isinstance(one, Quantity) and not any(value % 1 or value > LARGEST_COUNT for value in one.values):
         return bound
-    fields = frozenset(f"{cell.record}/{cell.field}" for cell in bound.cells)
-    values = one.values if isinstance(one, Quantity) else {(day.month, day.day) for day in one.days}
+    fields = frozenset(f"{cell.record}/{cell.field}/{cell.value}" for cell in bound.cells)
+    values: Iterable[object] = one.values if isinstance(one, Quantity) else ()
+    if isinstance(one, Timed):
+        values = (one.minutes,)
+    elif isinstance(one, Dated):
+        values = {(day.month, day.day) for day in one.days}
     for value in values:
         before = used.setdefault(value, [])
         before.append(fields)
