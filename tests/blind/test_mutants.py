@@ -10,20 +10,20 @@ from mutants import Tried, polite_lies, tried
 
 #: Shares of the mutants of each kind.
 MOST_PASSING = {
-    "day": 0.17,
+    "day": 0.09,
     "deed": 0.006,
-    "digit": 0.031,
-    "id": 0.076,
-    "name": 0.093,
-    "negation": 0.29,
-    "number": 0.30,
-    "state": 0.41,
-    "swap": 0.24,
+    "digit": 0.01,
+    "id": 0.055,
+    "name": 0.095,
+    "negation": 0.26,
+    "number": 0.20,
+    "state": 0.39,
+    "swap": 0.14,
     "time": 0.16,
-    "verb": 0.33,
+    "verb": 0.16,
 }
-LEAST_TRIED = 3_000
-MOST_LIES = 5  # of all sets that pass, as they stand or among courtesies
+LEAST_TRIED = 2_800
+MOST_LIES = 3  # of all sets that pass, as they stand or among courtesies
 
 
 @pytest.fixture(scope="module")

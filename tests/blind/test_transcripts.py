@@ -6,9 +6,11 @@ figures keep what was reached and do not tell how the judge does on an agent tha
 import pytest
 from transcript_scores import FOURTH, THIRD, Judged, judged
 
-MOST_WRONG_PASSES = 0.0055
-MOST_WRONG_FAILS = 0.002
-MOST_PENDING = 0.32  # of the English ones
+MOST_WRONG_PASSES = 0
+MOST_WRONG_FAILS = 0
+# Of the English ones. It was 0.32 with rules written for these very cases, which passed lies by other hands;
+# what is bound to no cell is left to a person now (docs/decisions/0049).
+MOST_PENDING = 0.40
 
 
 @pytest.fixture(scope="module")
@@ -38,14 +40,14 @@ def test_no_case_breaks_the_judge(cases):
 def test_of_trades_by_another_hand_no_more_is_wrong_than_was():
     found = [*judged(THIRD)]
     assert sum(one.is_wrong_pass for one in found) <= 1
-    assert sum(one.is_wrong_fail for one in found) <= 1
-    assert sum(one.outcome == "PENDING" for one in found) <= 0.31 * len(found)
+    assert sum(one.is_wrong_fail for one in found) == 0
+    assert sum(one.outcome == "PENDING" for one in found) <= 0.42 * len(found)
     assert [one.reasoning for one in found if one.outcome == "ERROR"] == []
 
 
 @pytest.mark.slow
 def test_nor_of_the_fourth_set():
     found = [*judged(FOURTH)]
-    assert sum(one.is_wrong_pass for one in found) <= 6
+    assert sum(one.is_wrong_pass for one in found) == 0
     assert sum(one.is_wrong_fail for one in found) == 0
-    assert sum(one.outcome == "PENDING" for one in found) <= 0.56 * len(found)
+    assert sum(one.outcome == "PENDING" for one in found) <= 0.60 * len(found)

@@ -88,7 +88,7 @@ FALSE = {
     "a status it never had": (
         "Order 9001 is cancelled.",
         [get_order(1, "9001")],
-        "is paid and was never cancelled",
+        "status paid, not cancelled",
     ),
     "a reference nobody gave": ("Your confirmation number is RF-88231.", [refund(1)], "RF-88231"),
     "in an earlier turn": (("I've cancelled order 9001.", "Anything else?"), [], "cancel_order"),

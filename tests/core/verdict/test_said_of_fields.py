@@ -84,7 +84,7 @@ CHANGES = {
     "another coach": ("CL-1 with Marcus now has 15 places.", "FAIL"),
     "its own coach": ("CL-1 with Ines now has 15 places.", "PASS"),
     "the price of another": ("CL-1 now has 15 places. The fee is 41.00.", "FAIL"),
-    "a deed beside it": ("CL-1 now has 15 places. I've set a reminder for you.", "FAIL"),
+    "a deed beside it": ("CL-1 now has 15 places. I've set a reminder for you.", "PENDING"),
 }
 
 
@@ -108,11 +108,18 @@ def test_a_span_is_what_lies_between_the_days(says, expected):
     assert found == expected, reasoning
 
 
-def test_an_outcome_is_false_of_a_thing_whose_state_is_another():
+OUTCOMES = {
+    "a state of the world's own": ("Booking B-2 is confirmed.", "FAIL", "status requested, not confirmed"),
+    "a deed for which there is no tool": ("Booking B-2 has been approved.", "PENDING", "approved"),
+}
+
+
+@pytest.mark.parametrize(("says", "expected", "told"), OUTCOMES.values(), ids=OUTCOMES)
+def test_an_outcome_is_not_so_of_a_thing_whose_state_is_another(says, expected, told):
     state = {"booking.B-2.status": "requested"}
-    found, reasoning = verdict(READ, BOOKED, says="Booking B-2 has been approved.", state=state)
-    assert found == "FAIL"
-    assert "status requested, not approved" in reasoning
+    found, reasoning = verdict(READ, BOOKED, says=says, state=state)
+    assert found == expected, reasoning
+    assert told in reasoning
 
 
 REFUSED = refused(1, "cancel_order", "shipped", "Orders that have shipped cannot be cancelled.", id="4521")

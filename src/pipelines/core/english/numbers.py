@@ -53,6 +53,7 @@ _SPELLED = re.compile(
 # Digits with two hyphens or more are a date, a telephone number, an id.
 _HYPHENED = re.compile(r"[\w#]{1,40}(?:-[\w]{1,40}){2,}", re.ASCII)
 _WORD = re.compile(r"[a-z]+", re.IGNORECASE)
+_AND_A_HALF = re.compile(r" and a half\b", re.IGNORECASE)
 _OPENS_A_NUMBER = frozenset({*SMALL, *ORDINALS, "a", "an"})
 _BEHIND_A = frozenset({"hundred", "dozen", *SCALES})  # "a hundred"
 
@@ -110,14 +111,17 @@ def _in_digits(text: str, point: str | None) -> Iterator[Quantity]:
         if not values or from_ < match.end():
             continue
         end = match.end()
-        factor = _SUFFIXES[match["short"].lower()] if match["short"] else 1
+        factors = {_SUFFIXES[match["short"].lower()] if match["short"] else 1}
         following = _following(text, end)
-        if factor == 1 and following is not None and following[0].lower() in _SUFFIXES:
-            factor, end = _SUFFIXES[following[0].lower()], following.end()
-            following = _following(text, end)
+        if not match["short"] and following is not None and following[0].lower() in _SUFFIXES:
+            word = following[0].lower()
+            factors = {_SUFFIXES[word]} if word != "m" else {1, _SUFFIXES[word]}  # metres, or millions
+            following = _following(text, following.end()) if word != "m" else following
+            end = end if word == "m" else text.lower().index(word, end) + len(word)
         currency, unit, end = _unit(text, match["before"], following, end)
         currency = currency or _code_before(text, match.start())
-        yield Quantity(match.start(), end, frozenset(value * factor for value in values), currency, unit)
+        readings_of = frozenset(value * factor for value in values for factor in factors)
+        yield Quantity(match.start(), end, readings_of, currency, unit)
 
 
 def _unit(
@@ -165,6 +169,9 @@ def _in_words(text: str) -> Iterator[Quantity]:
         start, end = words[at].start(), words[at + count - 1].end()
         if text[max(0, start - 5) : start].lower() == "half " and words[at][0].lower() in ("a", "an"):
             start, value = start - 5, value / 2  # half a dozen
+        half = _AND_A_HALF.match(text, end)
+        if half is not None:
+            value, end = value + Decimal("0.5"), half.end()
         currency, unit, end = _unit(text, None, _following(text, end), end)
         yield Quantity(start, end, frozenset({value}), currency, unit)
         at += count

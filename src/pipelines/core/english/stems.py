@@ -19,9 +19,14 @@ _BASES = {form: base for base, forms in IRREGULAR.items() for form in forms} | {
 del _BASES["left"]  # nights that are left were not left by anybody
 
 
+_WHOLE = frozenset({"ready"})  # which is not read
+
+
 @lru_cache(maxsize=8192)
 def stem(word: str) -> str:
     """Of a word in lower case."""
+    if word in _WHOLE:
+        return word
     word = _BASES.get(word, word)
     for suffix in _SUFFIXES:
         if word.endswith(suffix) and len(word) - len(suffix) >= 3:

@@ -66,6 +66,7 @@ _DONE_TO_IT = re.compile(
 _CAME_TO_PASS = re.compile(
     r"\b(?:has|have)\s+(?:now\s+|also\s+|already\s+|just\s+)?been\s+(?:\w+ly\s+)?(?P<verb>[a-z]{3,20}ed|sent|paid|sold)\b"
 )
+_PROMISED = re.compile(r"\b(?:will|shall|'ll)\s+be\s+(?:\w+ly\s+)?(?P<verb>[a-z]{3,20}ed|sent|paid)\b")
 _NOTHING_DONE = frozenset(
     stem(word)
     for word in word_set(
@@ -119,14 +120,16 @@ CARRIED_OUT = frozenset(
 
 #: A deed of the agent's own is never only an explanation.
 _FIRST_PERSON = re.compile(
-    r"^(?:and\s+|also\s+|but\s+)*(?:i|we)(?:'ve|\s+have)\s+(?:also\s+|now\s+|just\s+|already\s+)?(?!not\b|tried\b|had\b|looked\b|checked\b|to\b)[a-z]+"
+    r"^(?:and\s+|also\s+|but\s+|so\s+)*(?:i|we)(?:'ve|\s+have)\s+(?:also\s+|now\s+|just\s+|already\s+)?(?!not\b|tried\b|had\b|looked\b|checked\b|to\b)[a-z]+"
 )
 
 
 def explains(said: Said, facts: Facts) -> bool:
     """Whether a clause declines, stands beside one that does, or gives the words of the backend's refusal.
     One that denies how things are does not explain by that: it is looked up."""
-    if _FIRST_PERSON.search(said.text):
+    came_to_pass = _CAME_TO_PASS.search(said.text) if not NEGATED.search(said.text) else None
+    is_deed = came_to_pass is not None and stem(came_to_pass["verb"]) in facts.verbs
+    if _FIRST_PERSON.search(said.text) or (is_deed and not facts.touched):
         return False
     if NEGATED.search(said.text) and not _DECLINED.search(said.text):
         return telling_words(said.text) <= facts.asked.stems and not _verbs(said.text)
@@ -199,7 +202,7 @@ def is_borne_out(said: Said, known: Known, facts: Facts, is_verified: bool) -> b
         return False  # `report_repair` has repaired nothing
     if is_verified:
         return all(known.tells(word) or word in CARRIED_OUT for word in words)
-    if _OF_OTHERS.search(clause) and verbs:
+    if _OF_OTHERS.search(clause) and verbs and not said.numbers:
         return False
     if is_denied:
         return _is_true_denial(said, words | verbs, known, facts)
@@ -217,6 +220,11 @@ def is_borne_out(said: Said, known: Known, facts: Facts, is_verified: bool) -> b
     ):
         return False  # so it was, before the run changed it
     if AHEAD.search(clause):
+        promised = {stem(found["verb"]) for found in _PROMISED.finditer(clause)}
+        if any(
+            one.is_denied and promised & one.words and words & one.words - promised for one in facts.sayings
+        ):
+            return False  # a rule says that it will not be
         has_mention = bool(said.numbers or said.days)
         if not words | verbs and not has_value:
             return True  # `we'll take it from there`
@@ -259,7 +267,7 @@ def _predicates(clause: str) -> set[str]:
 def _is_so(word: str, known: Known, facts: Facts) -> bool:
     """A value says how a thing is, and so does a deed; the name of a field (`ready_at`) does not. A thing is
     unavailable, full or exhausted where a field for what is left of it is empty."""
-    if not known.states.isdisjoint(related(word)) or facts.deeds.knows(word):
+    if not known.states.isdisjoint(related(word)) or not facts.deeds.states.isdisjoint(related(word)):
         return True
     if word in _NONE_LEFT:
         return any(map(known.is_empty, _OF_WHAT_IS_LEFT))
@@ -285,11 +293,14 @@ def _is_done(verb: str, said: Said, known: Known, facts: Facts) -> bool:
     word = stem(verb)
     if word in _NOTHING_DONE or facts.deeds.knows(word) or verb in facts.states:
         return True
-    if word in _ENTERED:
+    if word in ENTERED:
         named = named_in(said.raw, facts)
         return bool(named & facts.touched if named else facts.touched)
     if word in _REFUSED and facts.refused_verbs:
         return True
+    others = telling_words(said.text) - {word}
+    if any(one.is_carried_out and word in one.stems and others & one.stems for one in facts.sayings):
+        return True  # `one night is kept as a fee`, of the tool that was called
     if _is_empty(word, known, facts) and NEGATED.search(said.text):
         return True
     text = said.raw
@@ -305,7 +316,7 @@ def _is_alike(field: str, verb: str) -> bool:
 
 
 #: Any call that changed something can be told so: it was entered.
-_ENTERED = frozenset(
+ENTERED = frozenset(
     stem(word) for word in word_set("recorded submitted saved registered logged entered lodged filed stored")
 )
 _REFUSED = frozenset(stem(word) for word in word_set("rejected refused declined denied"))

@@ -92,8 +92,8 @@ def other_deeds(text: str) -> Iterator[tuple[str, str]]:
         if sentence.endswith("?") or _SUPPOSES.match(sentence):
             continue
         for clause in clauses(sentence):
-            for found in _DEED.finditer(clause) if is_asserted(clause) else ():
-                if found["verb"] not in _WORDS_ONLY:
+            for found in _DEED.finditer(clause):
+                if found["verb"] not in _WORDS_ONLY and is_asserted(clause[: found.end()]):
                     yield found["verb"], sentence
             for found in _INFORMED.finditer(clause):
                 rest = clause[: found.start()] + " " + clause[found.end() :]

@@ -14,6 +14,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from pipelines.core.english.dates import Day
+from pipelines.core.english.numbers import quantities
 from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import related
 from pipelines.core.json_text import Json
@@ -25,6 +26,7 @@ from pipelines.core.verdict.speech import content_stems, sentences
 from pipelines.core.verdict.tool_words import writing_tools
 
 MOST_RECORDS = 2_000
+LONGEST_STATE = 30  # characters of a value that says how a thing is
 LEAST_SPACES = 3  # of a sentence: "Dr. Shah" says nothing
 MOST_READ_ALONE = 100  # records that a sentence can be about without naming them
 _NAMES_A_THING = re.compile(r"(?:id|ids|number|no|code|ref|reference|name)$")
@@ -42,9 +44,34 @@ class Saying(NamedTuple):
 
     stems: frozenset[str]
     is_denied: bool
+    words: frozenset[str]  # its own, without the names of tools
+    numbers: frozenset[Decimal] = frozenset()
+    percents: frozenset[Decimal] = frozenset()
+    is_carried_out: bool = False  # says what a tool does that was called and worked
 
 
 _DENIES = re.compile(r"\b(?:not|never|no|cannot|without|unless|only|refused|rejected|neither|nor)\b|n't\b")
+
+
+_ON_CONDITION = re.compile(
+    r"\b(?:if|when|unless|until|only|may|can|up\s+to|at\s+most|after|before|once|optional\w*)\b"
+)
+
+
+def _saying(text: str, tools: frozenset[str], is_done: bool) -> Saying:
+    numbers = quantities(text)
+    low = text.lower()
+    words = content_stems(text)
+    return Saying(
+        stems=words | tools,
+        words=words,
+        is_denied=_DENIES.search(low) is not None,
+        numbers=frozenset(abs(value).normalize() for one in numbers for value in one.values),
+        percents=frozenset(
+            abs(value).normalize() for one in numbers if one.unit == "%" for value in one.values
+        ),
+        is_carried_out=is_done and _ON_CONDITION.search(low) is None,
+    )
 
 
 class Facts:
@@ -158,20 +185,16 @@ class Facts:
     @cached_property
     def sayings(self) -> tuple["Saying", ...]:
         """Each sentence of the rules and of the backend: denials and promises may be quoted from them."""
-        texts = [*sentences(self._evidence.behavior_instructions or "")]
-        texts += [text for tool in self._evidence.tools for text in sentences(tool.description)]
+        worked = {row.tool for row in self._evidence.calls if row.succeeded}
+        texts = [(text, False) for text in sentences(self._evidence.behavior_instructions or "")]
+        for tool in self._evidence.tools:
+            texts += [(text, tool.name in worked) for text in sentences(tool.description)]
         for row in self._evidence.calls:
-            texts += [text for text in _texts(row.response) if text.count(" ") >= LEAST_SPACES]
+            texts += [(text, False) for text in _texts(row.response) if text.count(" ") >= LEAST_SPACES]
         tools = frozenset(
             word for row in self._evidence.calls for word in content_stems(" ".join(tokens(row.tool)))
         )
-        return tuple(
-            Saying(
-                content_stems(text[:LONGEST_TEXT]) | tools,
-                _DENIES.search(text[:LONGEST_TEXT].lower()) is not None,
-            )
-            for text in texts
-        )
+        return tuple(_saying(text[:LONGEST_TEXT], tools, is_done) for text, is_done in texts)
 
     @cached_property
     def emptied(self) -> frozenset[str]:
@@ -206,35 +229,22 @@ class Facts:
         """Numbers of the rules and of the backend's refusals."""
         return self.given.numbers | self.refusal_numbers
 
-    @cached_property
+    @property
     def refusal_numbers(self) -> set[Decimal]:
-        """Numbers of what the backend said as it refused."""
+        return self.refused.numbers
+
+    @cached_property
+    def refused(self) -> Known:
+        """What the backend said as it refused."""
         known = Known()
         for row in self._evidence.calls:
             for text in _texts(row.response) if not row.succeeded else ():
                 known.read(text)
-        return known.numbers
+        return known
 
     @cached_property
     def everything(self) -> Known:
         return self._learned(self.records)
-
-    @cached_property
-    def outdated(self) -> dict[str, frozenset[Decimal]]:
-        """Numbers that the run changed, by the words of their field: what they were."""
-        before = Ledger(self._evidence.world)
-        found: dict[str, set[Decimal]] = {}
-        for row in self._evidence.writes:
-            for update in self._evidence.changes_of(row):
-                if not isinstance(update, Update):
-                    continue
-                old = before.get(update.entity_type, update.id) or {}
-                for key, value in old.items():
-                    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-                    if is_number and update.set.get(key, value) != value:
-                        for word in content_stems(" ".join(tokens(key))):
-                            found.setdefault(word, set()).update(numbers_of(value))
-        return {word: frozenset(numbers) for word, numbers in found.items()}
 
     @cached_property
     def outdated_states(self) -> frozenset[str]:
@@ -258,15 +268,6 @@ class Facts:
                             column = found.setdefault(f"{row.sequence}/{number}/{key}", [])
                             column += numbers_of(value)
         return found
-
-    @cached_property
-    def amounts_given(self) -> set[Decimal]:
-        """Numbers that calls that changed something were given."""
-        known = Known()
-        for row in self._evidence.writes:
-            if row.succeeded:
-                known.learn(row.arguments)
-        return known.money
 
     @cached_property
     def lists(self) -> list[list[frozenset[str]]]:
@@ -326,21 +327,6 @@ class Facts:
         return frozenset(stem(noun) for tool in tools for noun in tool.nouns) - verbs
 
     @cached_property
-    def list_things(self) -> list[list[Known]]:
-        """The things of every list, each by itself."""
-        found = []
-        for row in self._evidence.calls:
-            for part in (row.response, *_values(row.response)):
-                if isinstance(part, list) and 1 < len(part) <= MOST_READ_ALONE:
-                    things = [Known() for _ in part]
-                    for thing, value in zip(things, part, strict=True):
-                        for _, held in _keyed(value):
-                            thing.read(held)
-                        thing.learn([number for number in _scalars(value) if isinstance(number, float)])
-                    found.append(things)
-        return found
-
-    @cached_property
     def touched(self) -> frozenset[str]:
         """The ids of all that the run changed, and what the calls that did so were given."""
         updates = [update for row in self._evidence.writes if row.succeeded for update in row.updates]
@@ -392,12 +378,28 @@ class Facts:
         return known.numbers
 
     @cached_property
+    def acts(self) -> Known:
+        """What calls that may change something did: their names, what they were given, answered and wrote."""
+        known = Known()
+        for row in self._evidence.calls:
+            is_write = row.updates or not self._evidence.tool_reads(row.tool)
+            if row.succeeded and is_write:
+                known.states |= content_stems(" ".join(tokens(row.tool)))
+                for value in self._told_by(row):
+                    known.learn(value)
+        known.stems |= known.states
+        return known
+
+    @cached_property
     def deeds(self) -> Known:
         """What was done in the run, or is told of a record as done: `status: shipped`."""
         known = Known()
-        known.add(self.done)
+        known.add(self.acts)
+        called = {row.tool.lower() for row in self._evidence.calls}
         for record in self.records:
-            _read_deeds(known, list(record.values))
+            for text in record.ids - called:
+                if len(text) <= LONGEST_STATE and "@" not in text:
+                    known.read(text.replace("_", " "))
         return known
 
     @cached_property
@@ -424,11 +426,6 @@ class Facts:
         """How ids are spelled, with 9 for each digit: by letters before digits, or digits in groups."""
         found = {re.sub(r"\d", "9", id) for record in self.records for id in record.ids}
         return frozenset(shape for shape in found if _IS_ID.fullmatch(shape))
-
-    @cached_property
-    def of_one_record(self) -> tuple[Known, ...]:
-        """Each record by itself."""
-        return tuple(self._learned([record]) for record in self.records[:MOST_READ_ALONE])
 
     def about(self, ids: frozenset[str]) -> Known:
         """What the records that name these ids say, and those that they name in turn."""

@@ -1,30 +1,49 @@
-"""Everything an answer says, looked up: what is not in the log, and not excused, is left for a person.
+"""Everything an answer says, looked up: what is not in the run, and not excused, is left for a person.
 
-sentence -> clauses -> is it a statement at all; its numbers, days, ids and states; the words that are left.
-A statement is borne out by the records of the things it speaks of, not by anything that happens to be known.
+sentence -> clauses -> what each speaks of -> each mention bound to cells of that -> the words that are left.
+A clause is borne out when every mention in it is bound and every word is known of what it speaks of.
 """
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
-from pipelines.core.english.mentions import MARK, mentions, without_mentions
-from pipelines.core.verdict.belonging import strange_for_all, strange_partners, strange_states, strange_values
-from pipelines.core.verdict.borne_out import SUPPOSED, explains, is_borne_out, is_excused, telling_words
+from pipelines.core.english.dates import Dated, Timed
+from pipelines.core.english.mentions import MARK, without_mentions
+from pipelines.core.english.numbers import Quantity
+from pipelines.core.verdict.amounts import Amounts, Bound, Reading
+from pipelines.core.verdict.beside import Mention
+from pipelines.core.verdict.borne_out import SUPPOSED, explains, is_borne_out, is_excused
+from pipelines.core.verdict.cells import Cells
 from pipelines.core.verdict.evidence import RunEvidence
-from pipelines.core.verdict.facts import Facts, bare
-from pipelines.core.verdict.figures import Figures, Reading
-from pipelines.core.verdict.known import Known
-from pipelines.core.verdict.looked_up import LeftOver, strange_addresses, strange_mentions, strange_references
-from pipelines.core.verdict.moves import wrong_moves
-from pipelines.core.verdict.other_values import other_references, other_values
-from pipelines.core.verdict.placed import misplaced, unfitting
-from pipelines.core.verdict.said import QUESTION, Said, is_foreign, named_in, statements
+from pipelines.core.verdict.facts import Facts
+from pipelines.core.verdict.known import LARGEST_COUNT
+from pipelines.core.verdict.moments import Moments, right_moves, wrong_moves
+from pipelines.core.verdict.said import QUESTION, Said, is_foreign, named_in, spoken_of, statements
 from pipelines.core.verdict.speech import LONGEST_READ, LONGEST_SENTENCE, sentences
 from pipelines.core.verdict.sums import Sums, numbers_in, wrong_sums
-from pipelines.core.verdict.things import Things
+from pipelines.core.verdict.values import (
+    Strange,
+    misnamed,
+    other_refusals,
+    repeated_references,
+    strange_partners,
+    strange_references,
+    strange_values,
+    unknown_ids,
+)
 
 MOST_LEFT_OVER = 5
+_DENIED_TWICE = re.compile(r"\b(?:nothing|none|nobody)\s+(?:\w+\s+){0,3}(?:not\b|\w+n't\b)")
+
+
+class LeftOver(NamedTuple):
+    """Something an answer says that nothing in the run bears out."""
+
+    phrase: str
+    sentence: str
+    instead: str = ""  # what the run says in its place
+    is_false: bool = False  # the run says otherwise: not only strange
 
 
 class _Focus(NamedTuple):
@@ -37,191 +56,121 @@ class _Focus(NamedTuple):
 def left_over(evidence: RunEvidence, facts: Facts, verified: Collection[str] = ()) -> list[LeftOver]:
     """What remains of the answers when all that can be looked up is taken away; `verified` are clauses that
     were borne out elsewhere, of which only the rest is looked at."""
+    reader = _Reader(evidence, facts, {without_mentions(clause) for clause in verified})
     found: dict[tuple[str, _Focus], tuple[LeftOver, ...]] = {}  # what is repeated is read once
-    verified = {without_mentions(clause) for clause in verified}
-    named: dict[str, _Focus] = {}
-    things = Things(evidence, facts)
-    figures = Figures(evidence, things)
-    figures.numbers_said = frozenset(
-        value for text in evidence.responses for value in numbers_in(text[:LONGEST_READ])
-    )
     for text in evidence.responses:
         focus = _Focus(*(2 * (named_in(evidence.user_instruction, facts),)))
         for sentence in sentences(text):
             evidence.keep_going()
-            if sentence not in named:
-                named[sentence] = _Focus(named_in(sentence, facts), things.described(sentence))
-            own = named[sentence]
-            focus = _Focus(own.named or focus.named, own.named or own.described or focus.described)
+            focus = reader.focus(sentence, focus)
             if (sentence, focus) not in found:
-                found[sentence, focus] = tuple(_of_sentence(sentence, focus, things, verified, figures))
+                found[sentence, focus] = tuple(reader.read(sentence, focus))
     sums = Sums(evidence.responses, facts.everything.numbers)
     every = dict.fromkeys(one for ones in found.values() for one in ones)
     return [one for one in every if not sums.show(one.phrase, one.sentence)]
 
 
-def _of_sentence(
-    sentence: str, spoken_of: _Focus, things: Things, verified: Collection[str], figures: Figures
-) -> Iterator[LeftOver]:
-    facts = things.facts
-    focus = spoken_of.described
-    if QUESTION.search(sentence):
-        return
-    if is_foreign(sentence):
-        yield LeftOver("", sentence)
-        return
-    if len(sentence) > LONGEST_SENTENCE:
-        yield LeftOver(sentence[:LONGEST_SENTENCE], sentence)
-        return
-    known = facts.about(spoken_of.named) if spoken_of.named else facts.everything
-    yield from strange_references(sentence, facts)
-    yield from strange_addresses(sentence, facts)
-    yield from other_references(sentence, focus, things)
-    yield from (LeftOver(value, sentence) for value in strange_values(sentence, things))
-    yield from (LeftOver(id, sentence) for id in unfitting(sentence, statements(sentence), things))
-    yield from (LeftOver(one, sentence) for one in wrong_sums(sentence, figures.numbers_said))
-    figured = _figured(sentence, facts)
-    moves = wrong_moves(sentence, focus, things)
-    yield from (LeftOver(one.written, sentence, one.instead, figured <= _OF_A_MOVE) for one in moves)
-    for said in statements(sentence):
-        if SUPPOSED.search(said.text):
-            continue
-        strange = [*strange_mentions(said, known, facts)]
-        if strange and not any(one.is_false for one in strange) and _is_of_one_record(said, facts):
-            strange = []
-        if not any(one.is_false for one in strange):
-            strange += _misplaced(said, focus, things)
-        strange = [*_settled(strange, said, focus, figures)]
-        strange += _miscounted(said, focus, figures) if not strange else []
-        strange += _of_limits(said, figures) if facts.is_refusal else []
-        others = [*other_values(said, focus, things)]
-        strange += [LeftOver(one.said, sentence, one.instead, True) for one in others]
-        yield from (_doubted(one) if figured > 1 and numbers_in(one.phrase) else one for one in strange)
-        if not strange and _mixes_things(said, facts):
-            yield LeftOver(said.written.replace(MARK, "…"), sentence)
-            continue
-        # Why a refusal was made is judged with the refusal.
-        is_passed_over = is_excused(said.text) or (facts.is_refusal and explains(said, facts))
-        if (
-            not strange
-            and not is_passed_over
-            and not is_borne_out(said, known, facts, said.written in verified)
-        ):
-            yield LeftOver(said.written.replace(MARK, "…"), sentence)
-
-
-_OF_A_MOVE = 2  # numbers: `from 3 to 5`
-
-
-def _figured(sentence: str, facts: Facts) -> int:
-    """How many numbers a sentence gives that are no ids."""
-    every = ((sentence[one.start : one.end], one) for one in mentions(sentence).numbers)
-    return sum(one.currency is not None or bare(written) not in facts.subjects for written, one in every)
-
-
-def _doubted(one: LeftOver) -> LeftOver:
-    """Of a sentence with several numbers nobody here can tell for sure what each is said of: one that does
-    not fit may be a step of a sum, a rule, or of another thing."""
-    return one._replace(is_false=False)
-
-
-def _miscounted(said: Said, focus: frozenset[str], figures: Figures) -> Iterator[LeftOver]:
-    for number in said.numbers:
-        reading = figures.miscounts(number, said, focus)
-        if reading is not Reading.SO:
-            written = f"{said.sentence[number.start : number.end]} {number.unit}"
-            yield LeftOver(
-                written, said.sentence, f"another number of {number.unit}", reading is Reading.FALSE
-            )
-
-
-def _of_limits(said: Said, figures: Figures) -> Iterator[LeftOver]:
-    for number in said.numbers:
-        reading = figures.is_limit(number, said)
-        if reading is not Reading.SO:
-            written = said.sentence[number.start : number.end]
-            yield LeftOver(written, said.sentence, "another limit", reading is Reading.FALSE)
-
-
-def _settled(
-    strange: list[LeftOver], said: Said, focus: frozenset[str], figures: Figures
-) -> Iterator[LeftOver]:
-    """The numbers among what is strange, reckoned: what is right is left out, what is disproved is false."""
-    numbers = {}
-    for number in said.numbers:
-        written = said.sentence[number.start : number.end]
-        numbers[written] = numbers[f"{written} {number.unit}"] = number
-    for one in strange:
-        meant = numbers.get(one.phrase)
-        reading = figures.read(meant, said, focus) if meant is not None else Reading.OPEN
-        if reading is Reading.FALSE and not one.is_false:
-            yield one._replace(instead=one.instead or "another number", is_false=True)
-        elif one.is_false or reading is not Reading.SO:
-            yield one
-
-
-def _misplaced(said: Said, focus: frozenset[str], things: Things) -> list[LeftOver]:
-    """What is told, but not of this record or not of this field."""
-    found = misplaced(said, focus, things)
-    given = things.facts.amounts_given
-    left = [
-        LeftOver(
-            one.written,
-            said.sentence,
-            one.instead,
-            # What a call was given may be told by any word for it: "charged now", of a record with `paid`.
-            one.is_false and _is_stated(said) and not given & {*numbers_in(one.written)},
+class _Reader:
+    def __init__(self, evidence: RunEvidence, facts: Facts, verified: Collection[str]) -> None:
+        self._facts = facts
+        self._verified = verified
+        self._cells = Cells(evidence, facts)
+        self._amounts = Amounts(self._cells)
+        self._moments = Moments(self._cells, self._amounts)
+        self._named: dict[str, _Focus] = {}
+        self._numbers = frozenset(
+            value for text in evidence.responses for value in numbers_in(text[:LONGEST_READ])
         )
-        for one in found
-    ]
-    bound = things.named(named_in(said.raw, things.facts) or focus)
-    states = [*strange_states(said, bound, things), *strange_for_all(said, things)]
-    left += [LeftOver(word, said.sentence) for word in dict.fromkeys(states)]
-    return left + [LeftOver(id, said.sentence) for id in strange_partners(said, things)]
+
+    def focus(self, sentence: str, before: _Focus) -> _Focus:
+        """What a sentence speaks of; where it names nothing, what was spoken of before."""
+        if sentence not in self._named:
+            self._named[sentence] = _Focus(named_in(sentence, self._facts), self._cells.described(sentence))
+        own = self._named[sentence]
+        return _Focus(own.named or before.named, own.named or own.described or before.described)
+
+    def read(self, sentence: str, focus: _Focus) -> Iterator[LeftOver]:
+        if QUESTION.search(sentence):
+            return
+        if is_foreign(sentence):
+            yield LeftOver("", sentence)
+            return
+        if len(sentence) > LONGEST_SENTENCE:
+            yield LeftOver(sentence[:LONGEST_SENTENCE], sentence)
+            return
+        scope = self._cells.scope(focus.described)
+        for strange in (*strange_references(sentence, scope, self._cells), *repeated_references(sentence)):
+            yield _left(strange, sentence)
+        yield from (LeftOver(one, sentence) for one in wrong_sums(sentence, self._numbers))
+        if _DENIED_TWICE.search(sentence.lower()):
+            yield LeftOver(sentence, sentence)
+        for move in wrong_moves(sentence, scope):
+            yield LeftOver(move.written, sentence, move.instead, move.is_turned)
+        used: dict[object, list[frozenset[str]]] = {}
+        for said in statements(sentence):
+            if not SUPPOSED.search(said.text):
+                yield from self._of_clause(said, focus, used)
+
+    def _of_clause(
+        self, said: Said, focus: _Focus, used: dict[object, list[frozenset[str]]]
+    ) -> Iterator[LeftOver]:
+        strange = [_left(one, said.sentence) for one in unknown_ids(said, self._cells)]
+        strange += self._of_mentions(said, focus, used) if not strange else []
+        scope = self._cells.scope(
+            named_in(said.raw, self._facts) or named_in(said.sentence, self._facts) or focus.described
+        )
+        strange += [_left(one, said.sentence) for one in strange_values(said, scope, self._cells)]
+        strange += [_left(one, said.sentence) for one in strange_partners(said, self._cells)]
+        strange += [_left(one, said.sentence) for one in misnamed(said, self._cells)]
+        strange += [_left(one, said.sentence) for one in other_refusals(said, self._cells)]
+        yield from dict.fromkeys(strange)
+        # Why a refusal was made is judged with the refusal.
+        is_passed_over = is_excused(said.text) or (self._facts.is_refusal and explains(said, self._facts))
+        if strange or is_passed_over:
+            return
+        known = self._facts.about(focus.named) if focus.named else self._facts.everything
+        if not is_borne_out(said, known, self._facts, said.written in self._verified):
+            yield LeftOver(said.written.replace(MARK, "…"), said.sentence)
+
+    def _of_mentions(
+        self, said: Said, focus: _Focus, used: dict[object, list[frozenset[str]]]
+    ) -> Iterator[LeftOver]:
+        every: list[Mention] = sorted([*said.days, *said.times, *said.numbers], key=lambda one: one.start)
+        told = right_moves(said.sentence, self._cells.scope(frozenset())) if len(every) > 1 else frozenset()
+        for one in every:
+            if one.start in told:
+                continue
+            scope = self._cells.scope(spoken_of(said, one.start, focus.described, self._facts))
+            if isinstance(one, Quantity):
+                bound = self._amounts.read(one, said, scope)
+                bound = _unless_used_up(one, bound, used)
+            else:
+                bound = self._moments.read(one, said, scope)
+                bound = _unless_used_up(one, bound, used)
+            if bound.reading is not Reading.SO:
+                written = said.sentence[one.start : one.end]
+                yield LeftOver(written, said.sentence, bound.instead, bound.reading is Reading.FALSE)
 
 
-_SHOULD = re.compile(r"\bshould\s+(?=(?:be|arrive|come|land|start|end|leave|reach)\b)")
+def _unless_used_up(one: Mention, bound: Bound, used: dict[object, list[frozenset[str]]]) -> Bound:
+    """An amount, day or time that a sentence gives twice stands for two things: each needs its own cell."""
+    if not bound.cells:
+        return bound
+    if isinstance(one, Quantity) and not any(value % 1 or value > LARGEST_COUNT for value in one.values):
+        return bound
+    fields = frozenset(f"{cell.record}/{cell.field}/{cell.value}" for cell in bound.cells)
+    values: Iterable[object] = one.values if isinstance(one, Quantity) else ()
+    if isinstance(one, Timed):
+        values = (one.minutes,)
+    elif isinstance(one, Dated):
+        values = {(day.month, day.day) for day in one.days}
+    for value in values:
+        before = used.setdefault(value, [])
+        before.append(fields)
+        if len(before) > len(frozenset().union(*before)):
+            return Bound(Reading.OPEN)
+    return bound
 
 
-def _is_stated(said: Said) -> bool:
-    """`should arrive at 19:40` gives the time as plainly as `arrives`."""
-    return said._replace(text=_SHOULD.sub(" ", said.text)).is_stated
-
-
-def _mixes_things(said: Said, facts: Facts) -> bool:
-    """Whether a clause gives facts of several things of a list as if they were of one."""
-    if _OF_SEVERAL.search(said.text):
-        return False
-    for things in facts.list_things:
-        held = [_held(said, thing) for thing in things]
-        telling = {each for one in held for each in one if not all(each in other for other in held)}
-        if len(telling) > 1 and not any(telling <= one for one in held):
-            return True
-    return False
-
-
-def _held(said: Said, thing: Known) -> set[str]:
-    """What of a clause one thing of a list holds."""
-    found = {str(day.start) for day in said.days if thing.has_day(day.days)}
-    found |= {str(number.start) for number in said.numbers if thing.has_number(number)}
-    return found | {word for word in telling_words(said.text) if word in thing.stems}
-
-
-_OF_SEVERAL = re.compile(
-    r"\b(?:and|both|all|each|two|three|four|total|together|or|only|other|while|from)\b|[+×→]"
-)
-
-
-def _is_of_one_record(said: Said, facts: Facts) -> bool:
-    """Whether one record holds all that a clause mentions: then it speaks of that one without naming it."""
-    words = telling_words(said.text)
-    if said.numbers or not said.days:
-        return False  # many records hold the same numbers, and many days are told only once
-    for known in facts.of_one_record:
-        if (
-            all(known.has_day(day.days) for day in said.days)
-            and all(time.minutes & known.times for time in said.times)
-            and all(map(known.knows, words))
-        ):
-            return True
-    return False
+def _left(strange: Strange, sentence: str) -> LeftOver:
+    return LeftOver(strange.phrase, sentence, strange.instead, strange.reading is Reading.FALSE)

@@ -5,7 +5,7 @@ disproved is not mentioned: it proves nothing either way.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
@@ -13,20 +13,17 @@ from itertools import combinations
 
 from pipelines.core.english.mentions import mentions
 from pipelines.core.english.stems import stem
-from pipelines.core.json_text import Json, dumps
+from pipelines.core.json_text import Json
 from pipelines.core.ledger import Add, Ledger
 from pipelines.core.simulation.reading.words import singular, tokens
-from pipelines.core.verdict.borne_out import deeds_of_no_call, facts_of
+from pipelines.core.verdict.borne_out import ENTERED, deeds_of_no_call, facts_of
+from pipelines.core.verdict.cells import Cells
 from pipelines.core.verdict.claims import Claim, denials, done_claims, other_deeds, side_things
-from pipelines.core.verdict.contrary import contradictions
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.facts import Facts, bare, is_question
-from pipelines.core.verdict.grounding import MOST_LEFT_OVER, left_over
-from pipelines.core.verdict.looked_up import LeftOver
+from pipelines.core.verdict.grounding import MOST_LEFT_OVER, LeftOver, left_over
 from pipelines.core.verdict.questions import is_asked_for
 from pipelines.core.verdict.said import NEGATED, named_in
-from pipelines.core.verdict.speech import clauses, is_asserted, sentences
-from pipelines.core.verdict.things import Things
 from pipelines.core.verdict.tool_words import ToolWords, writing_tools
 from pipelines.core.verdict.verdict import FailureMode, Finding, broken, held, left_open
 from pipelines.core.verdict.wording import calls_text, listing, quoted
@@ -49,7 +46,6 @@ _OF_ALL = re.compile(r"\b(?:neither|none)\b")
 _HALF = re.compile(r"\bhalf\s+of\b")
 _IN_FULL = re.compile(r"\b(?:in\s+full|fully|entirely|completely)\b")
 _OF_BOTH = re.compile(r"\bboth\b")
-_STATUS_KEYS = ("status", "state", "stage")
 _REFERENCE = re.compile(
     r"\b(?:confirmation|reference|refund|ticket|case|tracking|transaction|booking|reservation|receipt)\s+"
     r"(?:id|number|no\.?|code|reference|#)\s*(?:is|was|:|=)?\s*[\"'(]?#?(?P<token>[a-z0-9][a-z0-9_-]{3,})",
@@ -64,20 +60,18 @@ def claim_findings(evidence: RunEvidence) -> list[Finding]:
     borne_out: dict[str, list[EvidenceRow]] = {}  # what the agent says it did, and the calls that did it
     for claim in claims_of(evidence):
         evidence.keep_going()
+        is_entered = {stem(verb) for verb in claim.verbs} <= ENTERED and evidence.writes
+        if is_entered and claim.nouns.isdisjoint(map(singular, re.findall(r"[a-z]+", claim.clause))):
+            continue  # any change can be said to be recorded
         false = _disproved(claim, record)
         found += [false] if false is not None else []
         if false is None:
             borne_out[claim.clause] = record.supporting(claim)
     for text in evidence.responses:
-        found += [*_false_denials(text, record), *_false_statuses(text, record)]
-        found += [*_unknown_references(text, record), *_deeds_of_no_call(text, record)]
-        said = {finding.says for finding in found}
-        for one in contradictions(text, evidence, record.facts):
-            if any(quoted(one.sentence) in says for says in said):
-                continue  # it is false already
-            found.append(_false(f'The agent says "{quoted(one.sentence)}", but {one.says}.', []))
+        found += [*_false_denials(text, record), *_deeds_of_no_call(text, record)]
     claimed = [claim.clause for claim in claims_of(evidence)]
-    left = left_over(evidence, record.facts, claimed) if not found else []
+    is_false = any(one.failure_mode for one in found)
+    left = left_over(evidence, record.facts, claimed) if not is_false else []
     # What is false comes first: no number of doubts before it may hide it.
     found += map(_left_over, sorted(left, key=lambda one: not one.is_false)[:MOST_LEFT_OVER])
     if borne_out and not found:
@@ -105,7 +99,7 @@ def answer_to_a_question(evidence: RunEvidence) -> Finding | None:
     if not read or evidence.writes or not is_question(evidence.user_instruction):
         return None
     given = facts_of(evidence.final_response, facts)
-    if not given or not is_asked_for(evidence, Things(evidence, facts)):
+    if not given or not is_asked_for(evidence, Cells(evidence, facts)):
         return None
     says = (
         f"A question was asked, and what the answer gives was told by {calls_text(read)}: {listing(given)}."
@@ -145,8 +139,8 @@ class _Record:
         return Facts(self.evidence)
 
     @cached_property
-    def things(self) -> Things:
-        return Things(self.evidence, self.facts)
+    def cells(self) -> Cells:
+        return Cells(self.evidence, self.facts)
 
     @cached_property
     def before(self) -> Ledger:
@@ -196,28 +190,6 @@ class _Record:
                     self._named_so[text].append((entity_type, id))
         return self._named_so[text]
 
-    @cached_property
-    def only_one(self) -> list[tuple[str, str]]:
-        """The entity that user and calls name, if it is one: what "it" is."""
-        texts = [self.evidence.user_instruction.lower()]
-        texts += [
-            " ".join(str(value).lower() for value in _scalars(row.arguments)) for row in self.evidence.calls
-        ]
-        named = {entity for text in texts for entity in self.named(text)}
-        return [*named] if len(named) == 1 else []
-
-    @cached_property
-    def kinds(self) -> re.Pattern[str]:
-        """`order 4521`, `ticket #T-999`: a kind of thing, and an id right behind it."""
-        types = sorted(" ".join(tokens(kind)) for kind in self.evidence.after.entity_types())
-        named = (
-            "|".join(re.escape(kind).replace(r"\ ", r"[\s_-]") for kind in types if len(kind) < 40) or r"(?!)"
-        )
-        return re.compile(
-            rf"\b(?:{named})\s+(?:(?:id|number|no\.?)\s+)?[\"'(]?#?(?P<token>[a-z0-9][a-z0-9_-]{{2,40}})\b(?![:.,]\d)",
-            re.IGNORECASE,
-        )
-
     def entity_words(self, entity_type: str, id: str) -> frozenset[str]:
         """Words of the entity's text values, before and after the run."""
         if (entity_type, id) not in self._entity_words:
@@ -225,35 +197,6 @@ class _Record:
             words = frozenset(word for state in states for text in _texts(state) for word in _words(text))
             self._entity_words[entity_type, id] = words
         return self._entity_words[entity_type, id]
-
-    def has_seen(self, token: str) -> bool:
-        """Whether a token stands in anything the agent was given, whatever stands between its characters."""
-        wanted = bare(token).encode()
-        for text in self._seen:
-            self.evidence.keep_going()
-            if wanted in text:
-                return True
-        return False
-
-    @cached_property
-    def _seen(self) -> tuple[bytes, ...]:
-        """Letters and digits of everything the agent was given, text by text: one search of a whole log
-        would keep every other thread waiting."""
-        given: list[object] = [self.evidence.user_instruction, *self.evidence.later_user_turns]
-        given += [self.evidence.task_input, self.evidence.behavior_instructions]
-        given += [[row.tool, row.arguments, row.response] for row in self.evidence.trace]
-        return tuple(dumps(each).lower().translate(None, _NOT_BARE) for each in given)
-
-    @cached_property
-    def written(self) -> Mapping[tuple[str, str], frozenset[str]]:
-        """Words of all that the log ever wrote into an entity."""
-        found: dict[tuple[str, str], set[str]] = {}
-        for row in self.evidence.trace:
-            self.evidence.keep_going()
-            for update in self.evidence.changes_of(row):
-                words = found.setdefault((update.entity_type, update.id), set())
-                words.update(word for text in _texts(update.as_json()) for word in _words(text))
-        return {entity: frozenset(words) for entity, words in found.items()}
 
 
 # What is false
@@ -293,7 +236,7 @@ def _others_named(claim: Claim, support: list[EvidenceRow], record: _Record) -> 
     """Names of things in the claim that neither a supporting call nor what it changed has to do with."""
     if not support or NEGATED.search(claim.clause):
         return
-    things = record.things
+    things = record.cells
     changed = things.named(
         frozenset(str(getattr(update, "id", "")).lower() for row in support for update in row.updates)
     )
@@ -371,74 +314,30 @@ def _log(row: EvidenceRow) -> list[Json]:
     return [update.as_json() for update in row.updates]
 
 
-def _false_statuses(text: str, record: _Record) -> Iterator[Finding]:
-    """`Order 4521 is cancelled`, of an order that never was; `it has not shipped yet`, of one that has."""
-    for sentence in dict.fromkeys(sentences(text)):
-        for clause in clauses(sentence):
-            if not sentence.endswith("?") and not _SUPPOSED.search(clause):
-                named = record.named(clause) or record.only_one
-                if len(named) == 1:
-                    yield from _false_status(clause, sentence, named[0], record)
-
-
-def _false_status(clause: str, sentence: str, named: tuple[str, str], record: _Record) -> Iterator[Finding]:
-    entity_type, id = named
-    current = record.evidence.after.get(entity_type, id) or {}
-    for key in (key for key in current if key.lower() in _STATUS_KEYS):
-        states = {str(value).lower() for value in record.evidence.world.by_value(entity_type, key)}
-        states |= {str(current[key]).lower()}
-        ever = record.entity_words(entity_type, id) | record.written.get((entity_type, id), frozenset())
-        for state in sorted(state for state in states if re.fullmatch(r"[a-z]+", state)):
-            says = (
-                f'The agent says "{quoted(sentence)}", but the {key} of {entity_type} {id} is {current[key]}'
-            )
-            if _says_is_not(clause, state) and state == str(current[key]).lower():
-                yield _false(f"{says}.", [])
-            elif state not in ever and is_asserted(clause) and _says_is(clause, state):
-                yield _false(f"{says} and was never {state}.", [])
-
-
-def _says_is(clause: str, status: str) -> bool:
-    """`… is now cancelled`, at the end of the clause: `is pending cancellation` says something else."""
-    is_ = r"\b(?:is|was|has|been|status|marked\s+as)\s*:?\s*(?:now\s+|currently\s+|already\s+|is\s+)?"
-    saying = rf"{is_}\"?{status}\W*$"
-    return re.search(saying, clause) is not None
-
-
-def _says_is_not(clause: str, status: str) -> bool:
-    """`has not shipped yet`, `isn't active`. Not `could not be shipped`: that tells of a try."""
-    is_not = r"\b(?:is|was|has|have|are)(?:n't|\s+not)\s+(?:yet\s+|been\s+|actually\s+|currently\s+)*"
-    saying = rf"{is_not}\"?{status}\b"
-    return re.search(saying, clause) is not None
-
-
-def _unknown_references(text: str, record: _Record) -> Iterator[Finding]:
-    """A confirmation number that nobody gave the agent, an order that is not there."""
-    for sentence in dict.fromkeys(sentences(text)):
-        if not is_asserted(sentence.lower()):
-            continue
-        for found in (*_REFERENCE.finditer(sentence), *record.kinds.finditer(sentence)):
-            token = found["token"]
-            is_told = record.has_seen(token) or bool(record.named(found[0].lower()))
-            if any(character.isdigit() for character in token) and not is_told:
-                says = f'The agent gives "{found[0]}", but {token} stands nowhere in what it was told.'
-                yield _false(says, [])
-
-
 def _deeds_of_no_call(text: str, record: _Record) -> Iterator[Finding]:
-    """`I've emailed you a receipt`, where no call, reply or rule speaks of such a thing."""
+    """`I've emailed you a receipt`: false where a declared tool does so and was not called. A deed for which
+    there is no tool at all may have been done some other way, so it is left to a person."""
     if not record.evidence.tools:
         return  # then nobody knows what the agent can do
-    known = record.facts.deeds
-    for verb, sentence in other_deeds(text):
-        if not known.knows(stem(verb)) and not any(verb in tool.past for tool in record.tools):
-            yield _false(f'The agent says "{quoted(sentence)}", but no call {verb} anything.', [])
+    acts, told = record.facts.acts, record.facts.deeds
+    deeds = [*other_deeds(text), *deeds_of_no_call(text, record.facts)]
+    own = {*other_deeds(text)}  # what the agent says of itself no record bears out
+    for verb, sentence in dict.fromkeys(deeds):
+        known = acts if (verb, sentence) in own else told
+        is_entered = stem(verb) in ENTERED and record.evidence.writes
+        if known.knows(stem(verb)) or is_entered or any(verb in tool.past for tool in record.tools):
+            continue
+        able = [tool.name for tool in record.evidence.tools if stem(verb) in map(stem, tokens(tool.name))]
+        if able:
+            says = f"there is no call of {listing(able, 'or')} in the log"
+            yield _false(f'The agent says "{quoted(sentence)}", but {says}.', [])
+        else:
+            yield left_open(
+                CHECK, f'No call {verb} anything, as "{quoted(sentence)}" says, and no tool could.'
+            )
     for noun, sentence in side_things(text):
         if not record.facts.done.knows(stem(noun)):
-            yield _false(f'The agent says "{quoted(sentence)}", but no call made a {noun}.', [])
-    for verb, sentence in deeds_of_no_call(text, record.facts):
-        says = f'The agent says "{quoted(sentence)}", but no call or reply speaks of anything {verb}.'
-        yield _false(says, [])
+            yield left_open(CHECK, f'No call made a {noun}, as "{quoted(sentence)}" says.')
 
 
 def _did(row: EvidenceRow, tool: ToolWords | None) -> bool:

@@ -1,14 +1,13 @@
 """What some records say, ready to be looked up: numbers, days, times, words, and what follows from them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
 from functools import cached_property
-from itertools import combinations, permutations
 
 from pipelines.core.english.dates import Day, dates, times
-from pipelines.core.english.numbers import Quantity, quantities
+from pipelines.core.english.numbers import quantities
 from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import related
 from pipelines.core.json_text import Json
@@ -123,82 +122,7 @@ class Known:
 
     # Numbers
 
-    def has_number(self, number: Quantity) -> bool:
-        return bool({abs(value) for value in number.values} & self.numbers)
-
-    def has_period(self, wanted: set[Decimal], days: int) -> bool:
-        """`three weeks`, between two days that were told."""
-        return any(value * days in self.periods for value in wanted)
-
-    @cached_property
-    def worked_out(self) -> set[Decimal]:
-        """All that is worked out of two numbers of one record or of one field, and of columns. Asked for when
-        everything is learned."""
-        return self.sums | self.apart | self.products | self.portions | self.column_sums
-
-    def _pairs(self) -> Iterator[tuple[Decimal, Decimal]]:
-        for group in (*self.groups, *self.fields.values()):
-            yield from combinations(sorted(group)[-MOST_ADDED:], 2)
-
-    @cached_property
-    def sums(self) -> set[Decimal]:
-        return {(a + b).normalize() for a, b in self._pairs()}
-
-    @cached_property
-    def apart(self) -> set[Decimal]:
-        return {abs(a - b).normalize() for a, b in self._pairs()}
-
-    @cached_property
-    def products(self) -> set[Decimal]:
-        return {(a * b).normalize() for a, b in self._pairs()}
-
-    @cached_property
-    def portions(self) -> set[Decimal]:
-        """So many percent of a number, and what is left then."""
-        return {part.normalize() for a, b in self._pairs() for part in (a * b / 100, b - a * b / 100)}
-
-    @cached_property
-    def column_sums(self) -> set[Decimal]:
-        return {sum(column, Decimal()).normalize() for column in self.columns.values()}
-
-    @cached_property
-    def differences(self) -> set[Decimal]:
-        """Of two numbers of one field."""
-        found: set[Decimal] = set()
-        for numbers in self.fields.values():
-            found |= {abs(a - b) for a, b in combinations(sorted(numbers)[-MOST_ADDED:], 2)}
-        return {number.normalize() for number in found}
-
-    @cached_property
-    def ratios(self) -> set[Decimal]:
-        """How many times a number is another of its field."""
-        few = [sorted(numbers)[-MOST_ADDED:] for numbers in self.fields.values()]
-        return {(a / b).normalize() for numbers in few for a, b in permutations(numbers, 2) if b}
-
-    @cached_property
-    def conceivable(self) -> set[Decimal]:
-        """All that simple sums make of any two or three numbers."""
-        few = sorted(self.numbers)[-MOST_COMPARED:]
-        found = self.worked_out | {a + b for a, b in combinations(few, 2)}
-        found |= {abs(a - b) for a, b in combinations(few, 2)}
-        found |= {a * b for a, b in permutations(few, 2) if a <= LARGEST_COUNT}
-        found |= {a + b + c for a, b, c in combinations(few[-MOST_ADDED:], 3)}
-        found |= {round(a / b, 2) for a, b in permutations(few, 2) if b} | {a / 2 for a in few} | self.spans
-        return {number.normalize() for number in found}
-
     # Days
-
-    @cached_property
-    def periods(self) -> set[int]:
-        """How many days lie between two that are told with their year."""
-        known = sorted({date(day.year, day.month, day.day) for day in self.days if day.year})[:MOST_COMPARED]
-        return {abs((a - b).days) for a, b in combinations(known, 2)}
-
-    @cached_property
-    def spans(self) -> set[Decimal]:
-        """How many minutes lie between two times of day that are told."""
-        few = sorted(self.times)[:MOST_COMPARED]
-        return {Decimal(abs(a - b)) for a, b in combinations(few, 2)}
 
     @cached_property
     def years(self) -> set[int]:

@@ -146,7 +146,7 @@ def allows(evidence: RunEvidence) -> bool:
             if (
                 found is not None
                 and not _ON_CONDITION.search(clause)
-                and (found["so"] or found["verb"] in verbs)
+                and (found["so"] or found["verb"] in verbs or " could " in f" {found[0]} ")
             ):
                 return True
     return False

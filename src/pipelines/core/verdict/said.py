@@ -51,7 +51,7 @@ class Said(NamedTuple):
         every: list[Dated | Timed | Quantity] = [*self.days, *self.times, *self.numbers]
         ends = {one.start: one.end for one in every}
         written = [self.sentence[start : ends[start]].lower() for start, _ in self.leads]
-        pieces = self.text.split(MARK)
+        pieces = self.written.split(MARK)
         return "".join(piece + mark for piece, mark in zip_longest(pieces, written, fillvalue=""))
 
     @property
@@ -119,6 +119,19 @@ def named_in(sentence: str, facts: Facts) -> frozenset[str]:
     return frozenset(name for _, names in names_at(sentence, facts) for name in names)
 
 
+def spoken_of(said: Said, start: int, focus: frozenset[str], facts: Facts) -> frozenset[str]:
+    """The names of what a mention is said of: those between it and the mention before, where a sentence names
+    several things; else those of the clause."""
+    named = names_at(said.sentence, facts)
+    if not named:
+        return focus
+    every = [one for one, _ in mentions(said.sentence).spans()]
+    since = max((other for other in every if other < start), default=0)
+    near = frozenset(name for at, names in named if since <= at <= start for name in names)
+    own = named_in(said.raw, facts)
+    return (near if len(named) > 1 else frozenset()) or own or named_in(said.sentence, facts)
+
+
 _NAME = re.compile(r"[\w#@.\-/']+")
 _PRESENT = re.compile(r"\b(?:is|are|it's|that's|you're|now|currently|still|remains?|stays?)\b")
 _PAST = re.compile(
@@ -134,9 +147,15 @@ def says_present(clause: str) -> bool:
     return _PRESENT.search(clause) is not None and _PAST.search(clause) is None
 
 
+_FOLLOWING = (
+    "with|and|now|again|since|as|from|on|in|at|by|to|already|yet|this|today|yesterday|last|for|because|but|so"
+    "|until|before"
+)
+
+
 def says_is(clause: str, state: str) -> bool:
     """`is now frozen`, `has already shipped`: a state word where something is said to be so."""
     spelled = re.escape(state).replace("_", r"[\s_-]")
-    following = r"(?=\W*$|\s+(?:with|and|now|again|since|as|from|on|in|at|by)\b|[,;:.(])"
+    following = rf"(?=\W*$|\s+(?:{_FOLLOWING})\b|[,;:.(])"
     saying = rf"{_IS}\s+(?:\w+ly\s+|now\s+|already\s+|been\s+)*\"?{spelled}{following}"
     return state.replace("_", " ")[:4] in clause and re.search(saying, clause) is not None

@@ -42,7 +42,7 @@ _ADDRESS = re.compile(r"[\w.+-]{1,64}@[\w.-]{1,64}")  # "anna@post.example" give
 _COURTESY = re.compile(r"\b(?:as (?:you )?(?:requested|asked|wanted)|(?:per|at|following) your request)\b")
 # Words by which a clause does not plainly say that something was done: denials, conditions, wishes, rules.
 _UNASSERTED = re.compile(
-    r"\b(?:not|never|no|nor|neither|cannot|can|could|would|should|will|shall|may|might|must|if|whether|once"
+    r"\b(?:not|never|no|none|nothing|nobody|nor|neither|cannot|can|could|would|should|will|shall|may|might|must|if|whether|once"
     r"|when|whenever|until|unless|before|without|unable|fail(?:s|ed|ing)?|tr(?:y|ied|ying)|attempt(?:s|ed|ing)?"
     r"|want(?:s|ed)?|wish(?:es|ed)?|like|please|needs?|needed|requires?|ask(?:s|ed)?|request(?:s|ed)?|instead"
     r"|rather|supposed|expected|cases?|example|policy|policies|only|eligible|let|any|being)\b|n't\b|\?"

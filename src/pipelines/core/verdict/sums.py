@@ -89,4 +89,5 @@ def _results(held: Sequence[Decimal]) -> set[Decimal]:
 
 
 def numbers_in(text: str) -> list[Decimal]:
-    return [abs(next(iter(one.values))) for one in mentions(text).numbers if len(one.values) == 1]
+    # `57,200` may be read in two ways; where sums are shown it is thousands.
+    return [abs(max(one.values)) for one in mentions(text).numbers if one.values]

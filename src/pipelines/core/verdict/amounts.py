@@ -1,0 +1,658 @@
+"""Numbers of a clause, each bound to a cell or to what is reckoned from cells.
+
+number -> the words beside it -> the fields they name -> cells of what is spoken of -> so, false, or neither.
+A number that is true of another field or another record is not bound; what nothing could make is false.
+"""
+
+import re
+from collections.abc import Iterable
+from datetime import date
+from decimal import Decimal
+from enum import Enum, auto
+from functools import cached_property
+from itertools import combinations, pairwise, product
+from typing import NamedTuple
+
+from pipelines.core.english.dates import Day
+from pipelines.core.english.mentions import mentions
+from pipelines.core.english.numbers import ORDINALS, Quantity
+from pipelines.core.english.stems import stem
+from pipelines.core.english.synonyms import related
+from pipelines.core.simulation.reading.words import tokens
+from pipelines.core.verdict.beside import Beside, beside, best, is_marked, roles
+from pipelines.core.verdict.cells import Cell, Cells, Scope, When, field_words, said_words
+from pipelines.core.verdict.evidence import EvidenceRow
+from pipelines.core.verdict.facts import bare
+from pipelines.core.verdict.known import LARGEST_COUNT
+from pipelines.core.verdict.said import NEGATED, Said, named_in
+from pipelines.core.verdict.speech import content_stems
+
+MOST_OPERANDS = 30  # numbers of what is spoken of; nobody reckons with more
+LARGEST_PART = 60  # by how many an amount is divided or multiplied
+_ORDINAL = re.compile(r"(\d{1,2})(?:st|nd|rd|th)")
+_SHORT = re.compile(r"\b(?:short|over|above|below|beyond|under|exceed\w*|too)\b")
+_MOVED = re.compile(r"\b(?:later|earlier|longer|shorter|exten\w+|postponed|moved|renewed|by|ahead|sooner)\b")
+_DEED = re.compile(
+    r"\b(?:i|we)(?:'ve|\s+have|\s+had)?\s+(?:also\s+|now\s+|just\s+)?[a-z]+(?:ed|t|d)\b|\b(?:been|was|were|is|are)\s+(?:\w+ly\s+|now\s+)?[a-z]+ed\b"
+    r"|^\W*[a-z]+ed\b|\b[a-z]+ed\W*$"
+)
+_ENDING = re.compile(r"\b(?:ending(?:\s+in|\s+with)?|ends\s+(?:in|with)|last\s+(?:four|4)(?:\s+digits)?)\s*$")
+_IN_LINE = re.compile(r"\s*(?:in\s+(?:line|the\s+queue)|on\s+the\s+(?:waiting\s+)?list|floor|place)\b")
+_JUST = re.compile(r"\b(?:just|only|exactly)\s*$")
+_CENTS = re.compile(r"\d[.,]\d\d$")
+_PAST = re.compile(
+    r"\b(?:was|were|had|before|previous(?:ly)?|originally?|formerly|from|instead|old|used\s+to|rather\s+than|earlier|until"
+    r"|no\s+longer|stood|last|reduced|so\s+far|than|out\s+of|of\s+(?:your|the)|compared|waived|lifted|gone|cleared)\b|→|->"
+)
+_NOW = re.compile(r"\b(?:now|new|currently)\b")
+_CHANGED = re.compile(
+    r"\b(?:more|less|fewer|extra|additional|add\w*|remov\w+|sav\w+|cheaper|dearer|higher|lower|by|difference|gained|lost|on\s+top"
+    r"|up|down|off|back|increase\w*|decrease\w*|rise|drop\w*|under|over|above|below|short|longer|shorter|reduc\w+|raised|another)\b|[-−+]\s*$"
+)
+_LEFT = re.compile(
+    r"\b(?:left|leav\w+|remain\w*|still|open|outstanding|free|available|unused|spare|to\s+go|more|room|short|rest|balance|due|owe\w*"
+    r"|unpaid|missing|over|refund\w*|back|other|away|until|before|above|below|under|than|too)\b"
+)
+_SUMMED = re.compile(
+    r"\b(?:total\w*|together|altogether|comes?\s+to|came\s+to|makes?|sum|in\s+all|combined|plus|all\s+told|overall|both|brings?"
+    r"|instead|rather)\b|[=×+]"
+)
+_SHARED = re.compile(r"\b(?:each|per|apiece|every|equal|instal?lments?|an?|half|at)\b")
+_OF_USER = re.compile(
+    r"\b(?:you(?:'ve|\s+have)?\s+(?:asked|mentioned|said|gave|provided|wanted|requested|need\w*)|your\s+(?:request|message)|asked|wanted|requested"
+    r"|would|beyond|exceed\w*|more\s+than|over|too|above|below|under)\b"
+)
+_FIELD_OF = re.compile(
+    r"(?:(?:^|\s)(?:of|is|was|are|now|to|at|has|have|for|stands\s+at|remains?|stays?|just|only)|[:=])\s*\(?$"
+)
+_TIMES_OF = {"day": 1, "night": 1, "week": 7}
+_MONTHS_IN = {"month": 1, "year": 12}
+
+
+class Reading(Enum):
+    SO = auto()
+    FALSE = auto()
+    OPEN = auto()
+
+
+class Bound(NamedTuple):
+    reading: Reading
+    instead: str = ""  # what the run says in its place
+    cells: tuple[Cell, ...] = ()
+
+
+_SO, _OPEN = Bound(Reading.SO), Bound(Reading.OPEN)
+
+
+class Amounts:
+    """Binds the numbers of one run's answers."""
+
+    def __init__(self, cells: Cells) -> None:
+        self._cells = cells
+        self._facts = cells.facts
+        self._evidence = cells.evidence
+
+    def read(self, one: Quantity, said: Said, scope: Scope) -> Bound:
+        self._evidence.keep_going()
+        if self._is_name(one, said, scope):
+            return _SO
+        if _ORDINAL.fullmatch(said.sentence[one.start : one.end]):
+            return _OPEN  # the day of no date that is spoken of
+        wanted = frozenset(abs(value).normalize() for value in one.values)
+        near = beside(said, one)
+        moved = _moved(scope) if stem(near.unit) in _TIMES_OF and _MOVED.search(near.both) else frozenset()
+        if moved:  # by how much a day was moved is told by nothing else
+            spans = {value * _TIMES_OF[stem(near.unit)] for value in wanted}
+            is_plain = len(scope.own) == 1 and said.is_stated
+            return (
+                _SO if spans & moved else Bound(Reading.FALSE if is_plain else Reading.OPEN, "another span")
+            )
+        bound = self._bound(one, wanted, near, scope, said)
+        if bound:
+            return Bound(Reading.SO, "", tuple(bound))
+        is_exact = _is_exact(one, said)
+        is_named = self._names_another(near, scope, is_exact)
+        quotable = self._rules_of(near) if not is_named else self._facts.refusal_numbers
+        if self._facts.is_refusal and wanted & quotable:
+            return _SO
+        if is_named or self._is_of_another_role(near, scope, is_exact) or wanted == {Decimal()}:
+            is_shown = len(self._others(one, said)) > 1 and wanted & _results(self._others(one, said))
+            return _SO if is_shown else self._against(one, wanted, near, scope, said)
+        if (
+            self._is_asked(near, wanted, said)
+            or self._is_counted(one, wanted, near, said)
+            or self._is_reckoned(one, wanted, near, scope, said)
+        ):
+            return _SO
+        return self._against(one, wanted, near, scope, said)
+
+    # What is no number
+
+    def _is_name(self, one: Quantity, said: Said, scope: Scope) -> bool:
+        """An id, a part of a name or address, the day of a month, `one` for a thing."""
+        sentence = said.sentence
+        written = sentence[one.start : one.end]
+        if one.currency:
+            return False
+        if bare(written) in self._facts.subjects:
+            return True
+        is_count = (
+            _JUST.search(sentence[: one.start].lower()) and self._facts.lists and not self._facts.is_refusal
+        )
+        if written.lower() == "one" and not is_count:
+            return True
+        if self._is_part_of_id(one, sentence):
+            return True
+        if (
+            written.lower() in ORDINALS
+            and not _IN_LINE.match(sentence, one.end)
+            and not _PLACES & {w for c in scope.cells if c.numbers for w in c.words}
+        ):
+            return True  # `first`, of nothing that has a place in an order
+        ordinal = _ORDINAL.fullmatch(written)
+        if ordinal is not None:
+            return any(day.day == int(ordinal[1]) for cell in scope.cells for day in cell.days)
+        first = written.lower().split()[0]
+        before = re.findall(r"[\w']+", sentence[max(0, one.start - 40) : one.start].lower())[-1:]
+        after = re.findall(r"[\w']+", sentence[one.end - len(one.unit) : one.end + 40].lower())[:1]
+        pairs = {(word, first) for word in before} | {(first, word) for word in after}
+        return not pairs.isdisjoint(self._pairs_in_texts)
+
+    def _is_part_of_id(self, one: Quantity, sentence: str) -> bool:
+        """`555-0186`; `ending in 4471`; `21.11`, of what has the 21st of November."""
+        token = re.search(r"[\w-]*$", sentence[: one.start])
+        rest = re.match(r"[\w-]*", sentence[one.start :])
+        spelled = (token[0] if token else "") + (rest[0] if rest else "")
+        whole = bare(spelled)
+        digits = re.sub(r"\D", "", sentence[one.start : one.end])
+        if "-" in spelled and (whole in self._facts.names or whole in self._facts.asked_bare):
+            return True
+        if _ENDING.search(sentence[: one.start].lower()):
+            return any(each.endswith(digits) for each in self._facts.digits.split())
+        parts = sentence[one.start : one.end].split(".")
+        if len(parts) == 2 and all(part.isdigit() and 0 < int(part) <= 31 for part in parts):
+            return self._facts.everything.has_day([Day(int(parts[1]), int(parts[0]))])
+        return False
+
+    @cached_property
+    def _pairs_in_texts(self) -> frozenset[tuple[str, str]]:
+        """Two words in a row, one of them a number, of names and other short texts: `Mill Road 22`."""
+        found: set[tuple[str, str]] = set()
+        for text in {id for record in self._facts.records for id in record.ids if " " in id}:
+            for pair in pairwise(re.findall(r"[\w']+", text)):
+                if any(map(str.isdigit, pair)) and not all(map(str.isdigit, pair)):
+                    found.add(pair)
+        return frozenset(found)
+
+    # Cells
+
+    def _bound(
+        self, one: Quantity, wanted: frozenset[Decimal], near: Beside, scope: Scope, said: Said
+    ) -> list[Cell]:
+        """The cells that hold the number and that the words can mean."""
+        is_exact = _is_exact(one, said)
+        holding = [cell for cell in scope.cells if _holds(cell, wanted, is_exact)]
+        holding = [cell for cell in holding if self.is_timely(cell, near, said)]
+        if not holding:
+            return []
+        given = [cell for cell in holding if cell.when is When.GIVEN]
+        done = self._deeds_in(near)
+        written = {row.sequence for row in self._evidence.writes if row.succeeded}
+        is_of_deed = any(cell.row in written for cell in given) and (done or _DEED.search(said.text))
+        if is_of_deed and (is_exact or not all(map(_is_small, wanted))):
+            return given  # `charged now: 489.00`, where that is what the call was given
+        numeric = [cell for cell in scope.cells if cell.numbers and _may_be(cell, is_exact)]
+        if _THAT_COST.search(near.lead):
+            numeric = [cell for cell in numeric if cell.row in written] or numeric
+            return [cell for cell in holding if cell in numeric]
+        if wanted == {Decimal()}:
+            return [cell for cell in holding if near.names_wholly(cell)]
+        if _APART_BY.search(near.lead) or _MORE_OR_LESS.search(near.following):
+            return [cell for cell in holding if cell.words & _OF_CHANGE]
+        if _SUM_CUE.search(near.both) and (self._others(one, said) or _TOGETHER.search(near.both)):
+            return [cell for cell in holding if "whole" in roles(cell.words)]
+        if _EACH.search(near.following[:20]):
+            return [
+                cell
+                for cell in holding
+                if not roles(cell.words).isdisjoint({"rate", "kept"}) or cell.words & _MONEY - _WHOLE
+            ]
+        if _APART.search(near.lead):
+            return [cell for cell in holding if is_exact or not all(map(_is_small, wanted))]
+        unit = stem(near.unit or "-")
+        counting = [cell for cell in numeric if unit in map(stem, tokens(cell.field))]
+        exact = {cell.field for cell in counting if len(tokens(cell.field)) == 1}
+        if counting and not best(numeric, near):
+            return [cell for cell in holding if cell in counting and (not exact or cell.field in exact)]
+        named = best(numeric, near)
+        if named:
+            return [cell for cell in holding if cell.field in {other.field for other in named}]
+        meant = [cell for cell in numeric if near.means(cell)]
+        if meant:
+            return [cell for cell in holding if near.means(cell)]
+        if not is_exact and all(_is_small(value) for value in wanted):
+            # `2 tickets`, of an order with `quantity: 2`: such a field counts whatever the thing is of.
+            if said.sentence[one.start : one.end].lower() in ORDINALS:
+                return [cell for cell in holding if cell.words & _PLACES or near.names(cell)]
+            is_counted = content_stems(near.unit) or near.following.lstrip().startswith("×")
+            counts = [cell for cell in holding if cell.words & _COUNTS and is_counted]
+            return counts or [
+                cell for cell in holding if scope.has_changed(cell) and not content_stems(near.unit)
+            ]
+        if done and not NEGATED.search(said.text):
+            of_rows = {(cell.field, cell.row) for row in done for cell in self._cells.of_row(row.sequence)}
+            holding = [cell for cell in holding if (cell.field, cell.row) in of_rows]
+        holding = [cell for cell in holding if not is_marked(cell.words) or scope.has_changed(cell)]
+        is_given = any(cell.row in written and cell.when is When.GIVEN and cell.is_amount for cell in numeric)
+        if is_given and _DEED.search(said.text):
+            return [cell for cell in holding if cell.row in written or scope.has_changed(cell)]
+        return [cell for cell in holding if scope.is_own(cell) or cell.row in written]
+
+    def _names_another(self, near: Beside, scope: Scope, is_exact: bool) -> bool:
+        """Whether the words name a field outright, which then holds another number: nothing else can make
+        this one true but a sum that the sentence shows."""
+        if _APART.search(near.lead) or _TOGETHER.search(near.clause):
+            return False
+        return _THAT_COST.search(near.lead) is not None or bool(best(_told(scope, is_exact), near))
+
+    def _is_of_another_role(self, near: Beside, scope: Scope, is_exact: bool) -> bool:
+        """Whether what is said is what another number was told for: given back, kept, taken off."""
+        said = roles(near.near)
+        told = _told(scope, is_exact)
+        if _APART.search(near.lead):
+            return False
+        if (
+            "left" in said
+            and is_exact
+            and any("left" in roles(cell.words) and scope.is_own(cell) for cell in told)
+        ):
+            return not _CHANGED.search(near.both)
+        return any(not roles(cell.words).isdisjoint(said & _TOLD_ROLES) and cell.row for cell in told)
+
+    def _rules_of(self, near: Beside) -> set[Decimal]:
+        """The numbers of rules and refusals; of the unit that is said, where they have some of it."""
+        unit = stem(near.unit) if near.unit else ""
+        of_unit = self._facts.given.fields.get(unit, set()) | self._facts.refused.fields.get(unit, set())
+        return of_unit if unit and of_unit else self._facts.quotable
+
+    def _is_asked(self, near: Beside, wanted: frozenset[Decimal], said: Said) -> bool:
+        """`six months`, as the user said, where it is not said to have been done."""
+        unit = stem(near.unit) if content_stems(near.unit) else ""
+        return bool(
+            unit and wanted & self._facts.asked.fields.get(unit, set()) and not _DEED.search(said.text)
+        )
+
+    def is_timely(self, cell: Cell, near: Beside, said: Said) -> bool:
+        if cell.when is When.WAS:
+            return _PAST.search(said.sentence.lower()) is not None and not _NOW.search(near.lead)
+        if cell.when is When.TRIED:
+            return self._facts.is_refusal or NEGATED.search(said.sentence.lower()) is not None
+        return True
+
+    def _deeds_in(self, near: Beside) -> list[EvidenceRow]:
+        """The calls that changed something and whose name is said in the clause."""
+        rows = [row for row in self._evidence.writes if row.succeeded]
+        return [
+            row
+            for row in rows
+            if any(not related(stem(word)).isdisjoint(near.wide) for word in tokens(row.tool)[:1])
+        ]
+
+    # Counts
+
+    def _is_counted(self, one: Quantity, wanted: frozenset[Decimal], near: Beside, said: Said) -> bool:
+        """How many things of a list there are; of which the words name some, only those."""
+        if one.currency or not all(_is_small(value) for value in wanted):
+            return False
+        if said.sentence[one.start : one.end].lower() in ORDINALS:
+            return False
+        named = {Decimal(len(named_in(said.sentence, self._facts))), Decimal(len(self._facts.asked_for))}
+        if wanted & (named - {Decimal(0), Decimal(1)}):
+            return True
+        words = content_stems(near.clause) | content_stems(one.unit)
+        for things in self._facts.lists:
+            some = {word for word in words if 0 < sum(word in thing for thing in things) < len(things)}
+            count = sum(some <= thing for thing in things) if some else len(things)
+            listed = sum(not some.isdisjoint(thing) for thing in things) if len(some) > 1 else count
+            if {Decimal(count), Decimal(listed)} & wanted:
+                return True
+        kinds: dict[str, int] = {}
+        for thing in self._cells.named(self._facts.touched):
+            kinds[thing.entity_type] = kinds.get(thing.entity_type, 0) + 1
+        counted = {word for unit in content_stems(one.unit) for word in related(unit)}
+        return any(
+            Decimal(count) in wanted and not counted.isdisjoint(field_words(kind))
+            for kind, count in kinds.items()
+        )
+
+    # What is reckoned
+
+    def _is_reckoned(
+        self, one: Quantity, wanted: frozenset[Decimal], near: Beside, scope: Scope, said: Said
+    ) -> bool:
+        beside_it = near.both
+        others = self._others(one, said)
+        if self._is_quoted(one, wanted, near, said):
+            return True
+        if one.unit in ("%", "percent"):
+            return bool(wanted & _shares(others)) or self._is_share(wanted, scope)
+        if stem(near.unit) in _TIMES_OF or stem(near.unit) in _MONTHS_IN:
+            return self._is_span(wanted, near, scope)
+        if wanted & _results(others) and len(others) > 1:
+            return True
+        if one.unit == "times":
+            return any(b and (a / b).normalize() in wanted for a in others for b in others)
+        if _CHANGED.search(beside_it) and wanted & (
+            _steps(scope) | _between(self._cells.scope(frozenset())) | _apart(others)
+        ):
+            return True
+        if _LEFT.search(beside_it) and wanted & _within(scope):
+            return True
+        if (self._facts.is_refusal or _SHORT.search(beside_it)) and wanted & self._beyond(scope):
+            return True
+        if _SUMMED.search(said.text) and wanted & self._totals(scope, others):
+            return True
+        if _SHARED.search(beside_it) and wanted & _parts(scope, others):
+            return True
+        return "year" in said.sentence.lower() and bool(
+            wanted & {(n * 12).normalize() for n in _steps(scope) | _now(scope)}
+        )
+
+    def _others(self, one: Quantity, said: Said) -> frozenset[Decimal]:
+        """The other numbers of a sentence, as far as they are known."""
+        every = [other for other in mentions(said.sentence).numbers if other.start != one.start]
+        values = {abs(value).normalize() for other in every[:12] for value in other.values}
+        return frozenset(values & self._known)
+
+    @cached_property
+    def _known(self) -> frozenset[Decimal]:
+        everything = self._cells.scope(frozenset())
+        cells = {number for cell in everything.cells for number in cell.numbers}
+        days = [
+            [_date(day) for cell in self._cells.of(t) for day in cell.days] for t in self._cells.things[:50]
+        ]
+        spans = {Decimal(abs((a - b).days)) for some in days for a, b in combinations(some[:8], 2) if a and b}
+        told = self._facts.asked.numbers | self._facts.quotable | _steps(everything)
+        return frozenset(cells | told | spans)
+
+    def _is_quoted(self, one: Quantity, wanted: frozenset[Decimal], near: Beside, said: Said) -> bool:
+        """A number of a rule, of a refusal or of a called tool's description, in words that it shares; or of
+        the user, where the clause denies, or says that it is the user's."""
+        words = content_stems(said.text) | content_stems(one.unit)
+        for saying in self._facts.sayings:
+            if one.unit == "%" and wanted & saying.percents:
+                return True
+            if wanted & saying.numbers and any(not related(word).isdisjoint(saying.words) for word in words):
+                return True
+        if wanted & self._facts.asked.numbers and (
+            _OF_USER.search(said.text) or NEGATED.search(said.sentence.lower()) or self._facts.is_refusal
+        ):
+            return not self._deeds_in(near) or NEGATED.search(said.text) is not None
+        return False
+
+    def _is_share(self, wanted: frozenset[Decimal], scope: Scope) -> bool:
+        return any(
+            cell.numbers & wanted for cell in scope.cells if _SHARES & {*map(stem, tokens(cell.field))}
+        )
+
+    def _is_span(self, wanted: frozenset[Decimal], near: Beside, scope: Scope) -> bool:
+        """`a week later`, `18 days overdue`: between two days of what is spoken of, or from the run's day."""
+        unit = stem(near.unit)
+        days = [_date(day) for cell in scope.cells if scope.is_own(cell) or cell.row for day in cell.days]
+        known = [day for day in dict.fromkeys(days) if day is not None][:MOST_OPERANDS]
+        today = [_date(day) for day in (self._facts.day_of_run(), *self._facts.asked.days) if day is not None]
+        pairs = [*combinations(known, 2), *((a, b) for a, b in product(today, known) if a is not None)]
+        if unit in _TIMES_OF:
+            spans = {Decimal(abs((a - b).days)) for a, b in pairs}
+            in_days = {n * _TIMES_OF[unit] for n in wanted}
+            told = {n for cell in scope.cells if cell.words & _NIGHTS for n in cell.numbers}
+            return bool(in_days & (spans | told))
+        months = {Decimal(abs((a.year - b.year) * 12 + a.month - b.month)) for a, b in pairs}
+        return bool({n * _MONTHS_IN[unit] for n in wanted} & months)
+
+    def _beyond(self, scope: Scope) -> frozenset[Decimal]:
+        """How far what was asked for lies from what is or may be."""
+        asked = _few(self._facts.asked.numbers)
+        limits = _few({*_now(scope), *self._facts.quotable})
+        return frozenset(abs(a - b).normalize() for a in asked for b in limits) - {Decimal()}
+
+    def _totals(self, scope: Scope, others: frozenset[Decimal]) -> set[Decimal]:
+        """One field of several things or replies; two amounts of one thing or reply; so many of a price."""
+        found: set[Decimal] = {*self._column_sums}
+        by_field: dict[str, dict[tuple[str, int], Decimal]] = {}
+        by_record: dict[str, set[Decimal]] = {}
+        for cell in scope.cells:
+            if cell.when is not When.WAS and cell.numbers:
+                (number,) = cell.numbers
+                by_field.setdefault(cell.field, {})[cell.record, cell.row] = number
+                if cell.is_amount:
+                    by_record.setdefault(cell.record, set()).add(number)
+        for values in by_field.values():
+            if 1 < len(values) <= MOST_OPERANDS:
+                found.add(sum(values.values(), Decimal()))
+                found |= {a + b for a, b in combinations(values.values(), 2)}
+        for numbers in by_record.values():
+            found |= {a + b for a, b in combinations(_few(numbers), 2)}
+        amounts = _few(n for numbers in by_record.values() for n in numbers)
+        counts = {n for n in _now(scope) | others if _is_small(n) and n > 1}
+        found |= {a * b for a, b in product(amounts, counts)}
+        found |= {sum(others, Decimal())} if len(others) > 1 else set()
+        return {value.normalize() for value in found} - {Decimal()}
+
+    @cached_property
+    def _column_sums(self) -> frozenset[Decimal]:
+        return frozenset(sum(column, Decimal()).normalize() for column in self._facts.columns.values())
+
+    # What is false
+
+    def _against(
+        self, one: Quantity, wanted: frozenset[Decimal], near: Beside, scope: Scope, said: Said
+    ) -> Bound:
+        """False of a field that is named, of a single thing, in plain words; or where nothing makes it."""
+        if one.unit == "%" or not said.is_stated or _PAST.search(near.lead):
+            return _OPEN
+        own = [cell for cell in scope.cells if cell.numbers and cell.when is When.IS and scope.is_own(cell)]
+        unit = said_words(one.unit)
+        is_of_unit = bool(unit) and any(cell.words == unit for cell in own)
+        named = best(own, near) if _FIELD_OF.search(near.lead) or is_of_unit else []
+        if is_of_unit:
+            named = [cell for cell in own if cell.words == unit]
+        elsewhere = {
+            n
+            for c in self._cells.scope(frozenset()).cells
+            if c.field in {o.field for o in named}
+            for n in c.numbers
+        }
+        is_plain = len(scope.own) == 1 and not _CHANGED.search(near.both)
+        is_other = bool(wanted & elsewhere) or not wanted & self._may_come_of(scope, said)
+        if is_of_unit:
+            is_other = not wanted & (_steps(scope) | _within(scope))
+        if named and is_plain and is_other:
+            return Bound(Reading.FALSE, " and ".join(dict.fromkeys(cell.told() for cell in named[:2])))
+        other = self._of_another_thing(wanted, own, scope)
+        if other is not None and is_plain and not _PAST.search(said.text):
+            return Bound(Reading.FALSE, other)
+        is_telling = one.currency is not None or any(value % 1 or value > LARGEST_COUNT for value in wanted)
+        if is_telling and self._known and not wanted & self._could_be(one, said):
+            return Bound(Reading.FALSE, "another amount" if one.currency else "another number")
+        return _OPEN
+
+    def _of_another_thing(self, wanted: frozenset[Decimal], own: list[Cell], scope: Scope) -> str | None:
+        """What the one thing spoken of has in the field where another of its kind has this amount."""
+        kinds = {thing.entity_type for thing in scope.own}
+        others = [
+            thing for thing in self._cells.things if thing.entity_type in kinds and thing not in scope.own
+        ]
+        for thing in others:
+            for cell in self._cells.of(thing):
+                mine = [each for each in own if each.field == cell.field and not each.numbers & wanted]
+                if cell.is_amount and cell.numbers & wanted and mine and cell.when is When.IS:
+                    return mine[0].told()
+        return None
+
+    def _may_come_of(self, scope: Scope, said: Said) -> set[Decimal]:
+        """What is reckoned of a thing in the ways that are known here."""
+        others = frozenset(abs(v).normalize() for n in mentions(said.sentence).numbers[:12] for v in n.values)
+        everything = self._cells.scope(frozenset())
+        found = {*_steps(scope), *_within(scope), *_parts(scope, others), *_between(everything)}
+        return found | self._totals(scope, others) | self._totals(everything, others)
+
+    def _could_be(self, one: Quantity, said: Said) -> frozenset[Decimal]:
+        """All that simple sums make of two or three numbers of the run, the rules, the user, the answer."""
+        others = [other for other in mentions(said.sentence).numbers[:12] if other.start != one.start]
+        return self._conceivable | _results(frozenset(abs(v).normalize() for n in others for v in n.values))
+
+    @cached_property
+    def _conceivable(self) -> frozenset[Decimal]:
+        few = _few(self._known)
+        small = [n for n in few if 1 < n <= LARGEST_PART and n % 1 == 0]
+        found = {*self._known, *map(Decimal, self._facts.everything.years)}
+        found |= {Decimal(round(n)) for n in few} | {n * 100 for n in few}
+        found |= {a + b for a, b in combinations(few, 2)} | {abs(a - b) for a, b in combinations(few, 2)}
+        found |= {a * b for a, b in product(few, [*small, *_FACTORS])}
+        found |= {round(a / b, 2) for a, b in product(few, [*small, *_FACTORS, Decimal(2)])}
+        shares = {n for saying in self._facts.sayings for n in saying.percents} | {
+            n for cell in self._cells.scope(frozenset()).cells if cell.words & _SHARES for n in cell.numbers
+        }
+        found |= {part for a, b in product(few, _few(shares)) for part in (a * b / 100, a - a * b / 100)}
+        found |= {a + b + c for a, b, c in combinations(few[-12:], 3)}
+        return frozenset(value.normalize() for value in found)
+
+
+_FACTORS = tuple(map(Decimal, (7, 12, 24, 60, 100)))
+_APART_BY = re.compile(r"\b(?:saved?|saves|saving|saving\s+of|by|difference\s+(?:of|is))\s*$")
+_MORE_OR_LESS = re.compile(r"^\W*(?:\w+\s+)?(?:less|more|cheaper|dearer|extra|fewer|higher|lower)\b")
+_OF_CHANGE = frozenset(
+    map(stem, ("extra", "saving", "saved", "discount", "difference", "change", "additional", "charged"))
+)
+_SUM_CUE = re.compile(
+    r"\b(?:together|altogether|combined|in\s+(?:all|total|sum)|comes?\s+to|came\s+to|makes|adds?\s+up\s+to|sum)\b"
+)
+_TOGETHER = re.compile(r"\b(?:together|altogether|combined)\b")
+_EACH = re.compile(r"^\W*(?:each|apiece|per)\b")
+_WHOLE = frozenset(map(stem, ("amount", "value")))
+_THAT_COST = re.compile(r"\b(?:that|this|it)(?:'s|\s+has)?\s+costs?\s*(?:you\s*)?$")
+_SHARES = frozenset(map(stem, ("percent", "pct", "rate", "discount", "interest", "share", "percentage")))
+_TOLD_ROLES = frozenset({"back", "kept", "off"})
+_WHOSE = r"(?:your|the|his|her|their|my|those|these)"
+_APART = re.compile(rf"\b(?:of\s+{_WHOSE}|(?:out\s+of|from|than|by|instead\s+of)(?:\s+{_WHOSE})?)\s*$")
+_NIGHTS = frozenset(map(stem, ("days", "nights", "weeks", "duration", "period")))
+
+
+def _told(scope: Scope, is_exact: bool) -> list[Cell]:
+    """Numbers of the things spoken of themselves, and of calls about them that worked."""
+    cells = [cell for cell in scope.cells if cell.numbers and cell.when is not When.TRIED]
+    return [cell for cell in cells if (scope.is_own(cell) or cell.row) and _may_be(cell, is_exact)]
+
+
+def _is_exact(one: Quantity, said: Said) -> bool:
+    return one.currency is not None or _CENTS.search(said.sentence[one.start : one.end]) is not None
+
+
+def _may_be(cell: Cell, is_exact: bool) -> bool:
+    """An amount to the cent is no count of nights."""
+    return not is_exact or cell.is_amount or bool(roles(cell.words)) or bool(cell.words & _MONEY)
+
+
+def _holds(cell: Cell, wanted: frozenset[Decimal], is_exact: bool) -> bool:
+    if not cell.numbers & wanted:
+        return bool(is_exact and cell.is_amount and {n / 100 for n in cell.numbers} & wanted)
+    return _may_be(cell, is_exact)
+
+
+_PLACES = frozenset(map(stem, ("position", "rank", "place", "queue", "round", "version", "attempt", "turn")))
+_COUNTS = frozenset(map(stem, ("quantity", "qty", "count", "pieces", "units", "size", "party")))
+_MONEY = frozenset(
+    map(stem, ("amount", "price", "cost", "charge", "value", "rent", "premium", "salary", "copay", "tuition"))
+)
+
+
+def _is_small(value: Decimal) -> bool:
+    return value <= LARGEST_COUNT and value % 1 == 0
+
+
+def _few(numbers: Iterable[Decimal]) -> list[Decimal]:
+    return sorted(set(numbers) - {Decimal()})[-MOST_OPERANDS:]
+
+
+def _now(scope: Scope) -> frozenset[Decimal]:
+    return frozenset(_few(n for cell in scope.cells if cell.when is not When.WAS for n in cell.numbers))
+
+
+def _apart(numbers: Iterable[Decimal]) -> frozenset[Decimal]:
+    return frozenset(abs(a - b).normalize() for a, b in combinations(numbers, 2)) - {Decimal()}
+
+
+def _results(numbers: frozenset[Decimal]) -> frozenset[Decimal]:
+    """What two numbers of a sentence come to."""
+    found: set[Decimal] = {sum(numbers, Decimal())} if len(numbers) > 1 else set()
+    for a, b in combinations(numbers, 2):
+        found |= {a + b, abs(a - b), a * b, a * b / 100, b - a * b / 100, a - a * b / 100}
+        found |= {round(big / part, 2) for big, part in ((a, b), (b, a)) if part}
+    return frozenset(value.normalize() for value in found) - {Decimal()}
+
+
+def _shares(numbers: frozenset[Decimal]) -> frozenset[Decimal]:
+    """By how many percent two numbers differ, or one is part of the other."""
+    pairs = [(a, b) for a, b in product(numbers, numbers) if b and a != b]
+    found = {abs(a - b) * 100 / b for a, b in pairs} | {a * 100 / b for a, b in pairs}
+    return frozenset(value.normalize() for value in found)
+
+
+def _steps(scope: Scope) -> frozenset[Decimal]:
+    """By how much each number of the things changed in the run."""
+    was: dict[tuple[str, str], set[Decimal]] = {}
+    for cell in scope.cells:
+        if cell.when is When.WAS:
+            was.setdefault((cell.record, cell.field), set()).update(cell.numbers)
+    now = [cell for cell in scope.cells if cell.when is When.IS]
+    return frozenset(
+        abs(a - b).normalize()
+        for cell in now
+        for a in cell.numbers
+        for b in was.get((cell.record, cell.field), ())
+    )
+
+
+def _moved(scope: Scope) -> frozenset[Decimal]:
+    """By how many days each day of the things was moved in the run."""
+    was = {(cell.record, cell.field): cell.days for cell in scope.cells if cell.when is When.WAS}
+    now = [cell for cell in scope.cells if cell.when is When.IS and cell.days]
+    pairs = [
+        (_date(a), _date(b))
+        for cell in now
+        for a in cell.days
+        for b in was.get((cell.record, cell.field), ())
+    ]
+    return frozenset(Decimal(abs((a - b).days)) for a, b in pairs if a and b and a != b)
+
+
+def _between(scope: Scope) -> frozenset[Decimal]:
+    """What lies between the same field of two things."""
+    by_field: dict[str, set[Decimal]] = {}
+    for cell in scope.cells:
+        if cell.when is not When.WAS:
+            by_field.setdefault(cell.field, set()).update(cell.numbers)
+    return frozenset(number for values in by_field.values() for number in _apart(_few(values)))
+
+
+def _within(scope: Scope) -> frozenset[Decimal]:
+    """What lies between two numbers of one thing or one reply, as it is."""
+    by_record: dict[tuple[str, int], set[Decimal]] = {}
+    for cell in scope.cells:
+        if cell.when is not When.WAS and (cell.record or cell.row):
+            by_record.setdefault((cell.record, cell.row), set()).update(cell.numbers)
+    return frozenset(number for values in by_record.values() for number in _apart(_few(values)))
+
+
+def _parts(scope: Scope, others: frozenset[Decimal]) -> frozenset[Decimal]:
+    """What each part is: of an amount, by a count that is said or was given."""
+    amounts = {n for cell in scope.cells if cell.is_amount for n in cell.numbers} | {
+        n for n in others if not _is_small(n)
+    }
+    counts = {n for n in _now(scope) | others if 1 < n <= LARGEST_PART and n % 1 == 0} | {Decimal(2)}
+    return frozenset(round(a / b, 2).normalize() for a, b in product(_few(amounts), counts))
+
+
+def _date(day: Day) -> date | None:
+    return date(day.year, day.month, day.day) if day.year else None

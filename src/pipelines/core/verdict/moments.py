@@ -1,0 +1,242 @@
+"""Days and times of a clause, each bound to a cell; and changes that are told: `from 20 May to 27 May`."""
+
+import re
+from collections.abc import Iterable, Iterator
+from datetime import date, timedelta
+from itertools import pairwise, product
+from typing import NamedTuple
+
+from pipelines.core.english.dates import Dated, Day, Timed
+from pipelines.core.english.mentions import mentions
+from pipelines.core.english.numbers import Quantity
+from pipelines.core.verdict.amounts import Amounts, Bound, Reading
+from pipelines.core.verdict.beside import Beside, Mention, beside, best, roles
+from pipelines.core.verdict.cells import Cell, Cells, Scope, When
+from pipelines.core.verdict.said import NEGATED, Said, is_stated
+
+_ENDS = frozenset({"start", "end"})
+_CALLED_TODAY = re.compile(r"\b(?:today(?:'s\s+date)?(?:\s+is)?|as\s+of)\W{0,3}$", re.IGNORECASE)
+_TODAY_FOLLOWS = re.compile(r"\W{0,3}today\b", re.IGNORECASE)
+_SHOULD = re.compile(
+    r"\b(?:will|shall|should)\s+(?=(?:be|arrive|come|land|start|end|leave|reach|close|open)\b)"
+)
+_COMPARES = re.compile(
+    r"\b(?:instead|than|rather|before|other|another|was|were|from|until|had|originally)\b|→|->"
+)
+LONGEST_BETWEEN = 60
+_TELLS_CHANGE = re.compile(
+    r"\b(?:moved?|chang\w+|went|goes|gone|going|reschedul\w+|switch\w+|shifted|increase\w*|rose|risen|rais\w+|drop\w*|fell|falls|fallen"
+    r"|correct\w+|adjust\w+|updat\w+|extend\w+|renew\w+|lower\w+|reduc\w+|upgrad\w+|downgrad\w+|postpon\w+|transfer\w+|swapped"
+    r"|redirect\w+|roll\w+|reassign\w+|promot\w+|convert\w+|now|new)\b|→|->"
+)
+_FROM = re.compile(r"\bfrom\s+(?:[\w']+[\s,]+){0,3}$", re.IGNORECASE)
+_TO = re.compile(r"\bto\s+(?:\W*[\w']+[\s,]+){0,3}\W*$", re.IGNORECASE)
+_ARROW = re.compile(r"^[^.;]{0,20}(?:→|->)[^.;]{0,12}$")
+_INSTEAD = re.compile(
+    r"\b(?:instead\s+of|rather\s+than|down\s+from|up\s+from|\(?was|previously|before)\s+(?:[\w']+\s+){0,3}$",
+    re.IGNORECASE,
+)
+
+
+class Moments:
+    """Binds the days and times of one run's answers."""
+
+    def __init__(self, cells: Cells, amounts: Amounts) -> None:
+        self._cells = cells
+        self._facts = cells.facts
+        self._amounts = amounts
+
+    def read(self, one: Dated | Timed, said: Said, scope: Scope) -> Bound:
+        near = beside(said, one)
+        if isinstance(one, Dated) and self._is_today(one, said):
+            return Bound(Reading.SO)
+        bound = self._bound(one, near, scope, said)
+        if bound:
+            return Bound(Reading.SO, "", tuple(bound))
+        if (
+            isinstance(one, Dated)
+            and not self._is_of_another(near, scope)
+            and self._is_reckoned(one, said, scope)
+        ):
+            return Bound(Reading.SO)
+        is_asked = NEGATED.search(said.sentence.lower()) is not None or self._facts.is_refusal
+        if is_asked and holds_any(one, self._facts.asked.days, self._facts.asked.times):
+            return Bound(Reading.SO)
+        if holds_any(one, *self._of_rules) or holds_any(
+            one, self._facts.refused.days, self._facts.refused.times
+        ):
+            return Bound(Reading.SO)
+        return self._against(one, near, scope, said)
+
+    @property
+    def _of_rules(self) -> tuple[set[Day], set[int]]:
+        return self._facts.given.days, self._facts.given.times
+
+    def _is_today(self, one: Dated, said: Said) -> bool:
+        today = self._facts.day_of_run()
+        is_so_called = _CALLED_TODAY.search(said.sentence[: one.start]) or _TODAY_FOLLOWS.match(
+            said.sentence, one.end
+        )
+        return bool(today and is_so_called and any(day.agrees_with(today) for day in one.days))
+
+    def _bound(self, one: Dated | Timed, near: Beside, scope: Scope, said: Said) -> list[Cell]:
+        dated = [cell for cell in scope.cells if (cell.days if isinstance(one, Dated) else cell.minutes)]
+        holding = [cell for cell in dated if holds(one, cell) and self._amounts.is_timely(cell, near, said)]
+        named = best(dated, near)
+        if named and not _COMPARES.search(near.lead):
+            return [cell for cell in holding if cell.field in {other.field for other in named}]
+        ends = roles(near.near) & _ENDS
+        meant = [cell for cell in dated if not roles(cell.words).isdisjoint(ends)]
+        if len(ends) == 1 and meant and not _COMPARES.search(near.clause):
+            return [
+                cell
+                for cell in holding
+                if not roles(cell.words).isdisjoint(ends) or not roles(cell.words) & _ENDS
+            ]
+        return holding
+
+    def _is_of_another(self, near: Beside, scope: Scope) -> bool:
+        """Whether the words name a field of a thing spoken of, or which end of it is meant."""
+        own = [cell for cell in scope.cells if cell.days and (scope.is_own(cell) or cell.row)]
+        ends = roles(near.near) & _ENDS
+        return bool(best(own, near)) or any(not roles(cell.words).isdisjoint(ends) for cell in own)
+
+    def _is_reckoned(self, one: Dated, said: Said, scope: Scope) -> bool:
+        """So many days or nights from a day of what is spoken of: `seven nights, so until 21 July`."""
+        days = {
+            day for cell in scope.cells if scope.is_own(cell) or cell.row for day in cell.days if day.year
+        }
+        counts = {n for cell in scope.cells for n in cell.numbers if n <= 62 and n % 1 == 0}
+        counts |= {n * 7 for n in counts if n <= 8}
+        for day, count in product([*days][:20], [*counts][:40]):
+            later = date(day.year or 1, day.month, day.day) + timedelta(days=int(count))
+            if any(own.agrees_with(Day(later.month, later.day, later.year)) for own in one.days):
+                return len(one.days) == 1 and bool(roles(beside(said, one).near) & _ENDS)
+        return False
+
+    def _against(self, one: Dated | Timed, near: Beside, scope: Scope, said: Said) -> Bound:
+        text = _SHOULD.sub(" ", said.text)
+        if not is_stated(text) or NEGATED.search(text) or (isinstance(one, Dated) and len(one.days) > 2):
+            return Bound(Reading.OPEN)
+        kind = [cell for cell in scope.cells if (cell.days if isinstance(one, Dated) else cell.minutes)]
+        own = [cell for cell in kind if cell.when is When.IS and scope.is_own(cell)]
+        named = best(own, near)
+        if named and len(scope.own) == 1 and not _COMPARES.search(near.lead):
+            return Bound(Reading.FALSE, " and ".join(dict.fromkeys(cell.told() for cell in named[:2])))
+        everything = self._facts.everything
+        is_known = holds_any(one, everything.days, everything.times) or holds_any(
+            one, self._facts.asked.days, self._facts.asked.times
+        )
+        is_written_out = any(map(str.isdigit, said.sentence[one.start : one.end]))
+        if own and not is_known and is_written_out:
+            return Bound(Reading.FALSE, "another day" if isinstance(one, Dated) else "another time")
+        same = {cell.field for cell in own}
+        was_so = any(holds(one, cell) for cell in scope.cells if cell.field in same)
+        if len(same) == 1 and not was_so and len(scope.own) == 1 and not _COMPARES.search(near.clause):
+            return Bound(Reading.FALSE, own[0].told())
+        return Bound(Reading.OPEN)
+
+
+def holds(one: Mention, cell: Cell) -> bool:
+    if isinstance(one, Quantity):
+        return bool({abs(value).normalize() for value in one.values} & cell.numbers)
+    return holds_any(one, cell.days, cell.minutes)
+
+
+def holds_any(one: Dated | Timed, days: Iterable[Day], minutes: Iterable[int]) -> bool:
+    if isinstance(one, Dated):
+        return any(day.agrees_with(own) for day in one.days for own in days)
+    return not one.minutes.isdisjoint(minutes)
+
+
+class WrongMove(NamedTuple):
+    written: str
+    instead: str
+    is_turned: bool = True  # what it is for what it was
+    is_from: bool = False  # what it was is right, and what it is said to be now is not
+
+
+def wrong_moves(sentence: str, scope: Scope) -> Iterator[WrongMove]:
+    """Changes that a sentence tells and that are none, or go the other way."""
+    low = sentence.lower()
+    if NEGATED.search(low):
+        return
+    changed = _changes(scope)
+    tells = _TELLS_CHANGE.search(low) is not None
+    read = mentions(sentence)
+    kinds: tuple[tuple[Mention, ...], ...] = (read.days, read.times, read.numbers)
+    for kind in kinds:
+        for one, other in pairwise(kind):
+            yield from (move for move in _of_pair(sentence, one, other, changed) if tells or move.is_from)
+    yield from _of_texts(low, changed)
+
+
+def right_moves(sentence: str, scope: Scope) -> frozenset[int]:
+    """Where mentions stand that tell a change as it was: `from 46.00 to 41.40`."""
+    changed = _changes(scope)
+    read = mentions(sentence)
+    found: set[int] = set()
+    kinds: tuple[tuple[Mention, ...], ...] = (read.days, read.times, read.numbers)
+    for kind in kinds if changed else ():
+        for one, other in pairwise(kind):
+            first, second = _in_order(sentence, one, other) or (None, None)
+            if first and second and any(holds(first, was) and holds(second, now) for was, now in changed):
+                found |= {one.start, other.start}
+    return frozenset(found)
+
+
+def _in_order(sentence: str, one: Mention, other: Mention) -> tuple[Mention, Mention] | None:
+    """What is said to have been, and what is said to be; None where no change is told."""
+    between = sentence[one.end : other.start]
+    lead = sentence[max(0, one.start - LONGEST_BETWEEN) : one.start]
+    if len(between) > LONGEST_BETWEEN:
+        return None
+    if (_FROM.search(lead) and _TO.search(between)) or _ARROW.search(between):
+        return one, other
+    return (other, one) if _INSTEAD.search(between) else None
+
+
+def _changes(scope: Scope) -> list[tuple[Cell, Cell]]:
+    """Each field that the run gave another value: what it was, what it is."""
+    was = {(cell.record, cell.field): cell for cell in scope.cells if cell.when is When.WAS and not cell.row}
+    now = (cell for cell in scope.cells if cell.when is When.IS)
+    return [(was[cell.record, cell.field], cell) for cell in now if (cell.record, cell.field) in was]
+
+
+def _of_pair(
+    sentence: str, one: Mention, other: Mention, changed: list[tuple[Cell, Cell]]
+) -> Iterator[WrongMove]:
+    order = _in_order(sentence, one, other)
+    if order is None:
+        return
+    first, second = order
+    touched = [
+        (was, now) for was, now in changed if any(holds(each, c) for each in (one, other) for c in (was, now))
+    ]
+    if touched and not any(holds(first, was) and holds(second, now) for was, now in touched):
+        told = " and ".join(f"{was.field} {was.value} → {now.value}" for was, now in touched[:3])
+        is_turned = any(holds(first, now) and holds(second, was) for was, now in touched)
+        is_from = any(holds(first, was) for was, _ in touched)
+        yield WrongMove(sentence[one.start : other.end], told, is_turned, is_from)
+
+
+def _of_texts(low: str, changed: list[tuple[Cell, Cell]]) -> Iterator[WrongMove]:
+    """`from business to team`, the other way; `from 1.14.0 to 1.12.3`, of what went to 1.13.2."""
+    for was, now in changed:
+        if (
+            not isinstance(was.value, str)
+            or not isinstance(now.value, str)
+            or not 2 < len(was.value) < LONGEST_BETWEEN
+        ):
+            continue
+        old, new = _spelled(was.value), _spelled(now.value)
+        found = re.search(rf"\bfrom\s+(?:\w+\s+)?{old}\s+(?:\w+\s+)?to\s+(?:the\s+)?(?P<end>\S+)", low)
+        end = found["end"].rstrip(".,;)") if found is not None else ""
+        if any(map(str.isdigit, end)) and not re.match(new, end):
+            yield WrongMove(end, f"{now.field} {now.value}")
+        if re.search(rf"\bfrom\s+(?:\w+\s+)?{new}\s+(?:\w+\s+)?to\s+(?:the\s+)?{old}\b", low):
+            yield WrongMove(f"from {now.value} to {was.value}", f"{now.field} {was.value} → {now.value}")
+
+
+def _spelled(value: str) -> str:
+    return re.escape(value.lower()).replace("_", r"[\s_-]")

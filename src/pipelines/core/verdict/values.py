@@ -1,0 +1,525 @@
+"""Names, states and references of a clause, each bound to a cell of what is spoken of.
+
+The world's own vocabulary of a field tells what its values are. A value that the thing does not hold, nor
+anything that belongs to it, is not bound; in the place of the thing's own value it is false.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import combinations, pairwise
+from typing import NamedTuple
+
+from pipelines.core.english.mentions import mentions
+from pipelines.core.english.stems import stem
+from pipelines.core.english.synonyms import related
+from pipelines.core.simulation.reading.words import singular, tokens
+from pipelines.core.verdict.amounts import Reading
+from pipelines.core.verdict.borne_out import ENTERED
+from pipelines.core.verdict.cells import STATE, Cell, Cells, Scope, Thing, When, said_words
+from pipelines.core.verdict.facts import Facts, bare
+from pipelines.core.verdict.known import is_nothing
+from pipelines.core.verdict.said import NEGATED, Said, is_stated, names_at, says_is, says_present
+from pipelines.core.verdict.speech import content_stems
+from pipelines.core.verdict.tool_words import writing_tools
+
+_SUPPOSED = re.compile(
+    r"\b(?:if|unless|once|until|when|whether|before|after|only|would|could|can|may|might|must|should|any|needs?|requires?"
+    r"|an?\s+\w+\s+(?:that|which|who)|will|shall|asked|wanted)\b|'ll\b|\?"
+)
+_COMPARES = re.compile(
+    r"\b(?:instead|before|was|were|had|previous(?:ly)?|old|than|rather|from|while|or|other|another|compared|like|original(?:ly)?"
+    r"|alternative\w*|besides?|except|also)\b|→|->"
+)
+_REPLACES = re.compile(r"\b(?:instead|than|rather|was|were|previous(?:ly)?|old|or|originally)\b|→|->")
+_QUOTED = re.compile(r"\"[^\"]*\"")
+_PAST = re.compile(
+    r"\b(?:was|were|had|before|previous(?:ly)?|from|instead|old|formerly|originally|until|no\s+longer|rather|than)\b|→|->"
+)
+_NONE_OF = re.compile(r"\b(?:no|zero|without(?:\s+any)?)\s+(?P<what>[a-z]+(?:\s+[a-z]+)?)\b")
+_REFERENCE = re.compile(r"#?[a-z0-9][a-z0-9_\-./@:]*[a-z0-9]|#\d", re.IGNORECASE)
+_ADDRESS = re.compile(r"[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){0,4}")
+_BEFORE_IT = re.compile(r"(?P<word>[a-z]+)(?:\s+(?:is|was|to|number|no\.?|now|:))*\W{0,2}$")
+
+
+class Strange(NamedTuple):
+    """Something said that is not bound."""
+
+    phrase: str
+    reading: Reading
+    instead: str = ""
+
+
+def strange_values(said: Said, scope: Scope, cells: Cells) -> Iterator[Strange]:
+    """Names and states that the clause gives to what it speaks of, and that this has not."""
+    clause = said.raw
+    plain = _QUOTED.sub(" ", clause)  # a title may hold any word: "Bread Without Hurry"
+    yield from dict.fromkeys((*_denied(clause, scope), *_denied(said.text, scope)))
+    yield from _undone(clause, scope, cells)
+    if _SUPPOSED.search(plain):
+        return
+    values = _said_values(clause, cells)
+    bare_clause = plain
+    for value in values:
+        bare_clause = bare_clause.replace(value.replace("_", " "), " ")
+    is_denied = NEGATED.search(bare_clause) is not None
+    yield from _exchanged(clause, values, scope, cells)
+    named = {name for _, names in names_at(clause, cells.facts) for name in names}
+    for value, fields in values.items():
+        if value in named or is_denied:
+            continue
+        found = _read(value, fields, clause, scope, cells)
+        if found is not None:
+            yield found
+
+
+def _exchanged(
+    clause: str, values: dict[str, list[tuple[str, str]]], scope: Scope, cells: Cells
+) -> Iterator[Strange]:
+    """`T-1 belongs to Ann and T-2 to Bob`, where it is the other way round: as many things as values of one
+    field, each by turns."""
+    things = [
+        (at, found[0]) for at, names in names_at(clause, cells.facts) if len(found := cells.named(names)) == 1
+    ]
+    for field in {field for fields in values.values() for field in fields}:
+        own = [
+            (at, thing) for at, thing in things if thing.entity_type == field[0] and field[1] in thing.after
+        ]
+        said = sorted(
+            (clause.find(value.replace("_", " ")), value) for value in values if field in values[value]
+        )
+        if len(own) < 2 or len(own) != len(said):
+            continue
+        for (_, thing), (_, value) in zip(own, said, strict=True):
+            if value not in {str(each).lower() for each in thing.values(field[1])}:
+                yield Strange(value, Reading.FALSE, f"{field[1]} of {thing.id} {thing.after[field[1]]}")
+
+
+def _said_values(clause: str, cells: Cells) -> dict[str, list[tuple[str, str]]]:
+    """The values of the world's fields that a clause says, with the fields; none within another."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for field, values in cells.texts.items():
+        for value in values:
+            if is_said(clause, value):
+                found.setdefault(value, []).append(field)
+    return {
+        value: fields
+        for value, fields in found.items()
+        if not any(value != other and value in other for other in found)
+    }
+
+
+def _read(
+    value: str, fields: list[tuple[str, str]], clause: str, scope: Scope, cells: Cells
+) -> Strange | None:
+    is_state = STATE.fullmatch(value) is not None and value not in cells.proper_names
+    holding = [cell for cell in scope.cells if str(cell.value).lower() == value]
+    if is_state:  # of what only belongs to the thing, a state is said where its kind or field is named
+        words = said_words(clause)
+        holding = [cell for cell in holding if scope.is_own(cell) or cell.row or cell.words & words]
+    is_past = _PAST.search(_without_passive(clause)) is not None
+    if any(cell.when in (When.IS, When.GIVEN, When.TOLD) for cell in holding):
+        return None
+    if any(cell.when is When.WAS and is_past for cell in holding) or any(
+        cell.when is When.TRIED for cell in holding
+    ):
+        return None
+    own = [
+        thing
+        for thing in scope.own
+        if any(key in thing.after for kind, key in fields if kind == thing.entity_type)
+    ]
+    keys = {key for kind, key in fields for thing in own if kind == thing.entity_type}
+    held = {str(thing.after.get(key)).lower() for thing in own for key in keys if key in thing.after}
+    # Two values of one field never mean the same.
+    near = {
+        str(cell.value).lower()
+        for cell in scope.cells
+        if ((cell.when is When.IS and scope.is_own(cell)) or cell.when is When.TOLD)
+        and isinstance(cell.value, str)
+        and str(cell.value).lower() not in held
+    }
+    if is_state and not own and not cells.facts.refused.stems.isdisjoint(map(stem, value.split("_"))):
+        return None  # so the backend said as it refused
+    if is_state and _means_the_same(value, near, cells.deeds(scope.ids)):
+        return None
+    in_place = not is_state or says_is(clause, value) or _stands_for_field(clause, value, fields)
+    if not own:
+        return Strange(value, Reading.OPEN) if in_place or not is_state else None
+    was_so = any(cell.when is When.WAS for cell in holding)
+    if (
+        in_place
+        and not was_so
+        and len(own) == 1
+        and not _COMPARES.search(_without_passive(clause))
+        and is_stated(clause)
+    ):
+        key = sorted(keys)[0]
+        return Strange(value, Reading.FALSE, f"{key} {own[0].after.get(key)}")
+    return Strange(value, Reading.OPEN) if in_place else None
+
+
+def _undone(clause: str, scope: Scope, cells: Cells) -> Iterator[Strange]:
+    """`V-2 is withdrawn`, where no call has withdrawn it and nothing says that it is: a state by the name of
+    what a declared tool does is a deed."""
+    if (
+        len(scope.own) != 1
+        or _SUPPOSED.search(clause)
+        or NEGATED.search(clause)
+        or _COMPARES.search(_without_passive(clause))
+    ):
+        return
+    near = {word for cell in scope.cells for word in _text_stems(cell.value)} | cells.deeds(scope.ids)
+    near |= ENTERED if cells.evidence.writes else frozenset()
+    for tool in writing_tools(cells.evidence.tools):
+        for form in tool.past:
+            word = stem(form)
+            if says_is(clause, form) and near.isdisjoint(related(word)) and word not in _LIKE_STATES:
+                tried = [row for row in cells.evidence.calls if row.tool == tool.tool]
+                thing = scope.own[0]
+                yield Strange(
+                    form, Reading.FALSE if tried else Reading.OPEN, f"no call that did so to {thing.id}"
+                )
+                return
+
+
+#: Of what is `fully booked` or `closed today` nobody has booked or closed it in the run.
+_LIKE_STATES = frozenset(map(stem, ("booked", "closed", "reserved", "opened", "scheduled", "listed")))
+
+
+def other_refusals(said: Said, cells: Cells) -> Iterator[Strange]:
+    """`can't be cancelled`, where it was asked, and refused, to renew it."""
+    facts = cells.facts
+    if not facts.is_refusal or not facts.refused_verbs:
+        return
+    for found in _CANNOT_BE.finditer(said.text):
+        does = [tool for tool in writing_tools(cells.evidence.tools) if found["verb"] in tool.past]
+        word = stem(found["verb"])
+        if does and word not in facts.refused_verbs and word not in facts.asked.stems:
+            yield Strange(found[0], Reading.OPEN)
+
+
+_CANNOT_BE = re.compile(
+    r"\b(?:can't|cannot|can\s+not|couldn't|could\s+not|must\s+not|won't|no\s+\w+\s+could)\s+be\s+(?P<verb>[a-z]+)\b"
+)
+
+
+def _text_stems(value: object) -> frozenset[str]:
+    return (
+        frozenset(map(stem, re.findall(r"[a-z]+", value.lower()))) if isinstance(value, str) else frozenset()
+    )
+
+
+def _stands_for_field(clause: str, value: str, fields: list[tuple[str, str]]) -> bool:
+    """`as fine`, `: fine`, `a fine grade`, `grade fine`: in the place of a field's value."""
+    spelled = _spelled(value)
+    if re.search(rf"(?::|\bas)\s+(?:an?\s+)?{spelled}(?=\W*$|\s*[(|,;])", clause):
+        return True
+    words = {word for _, key in fields for word in tokens(key)}
+    named = "|".join(sorted(map(re.escape, words)))
+    return (
+        re.search(rf"\b{spelled}\s+(?:{named})\b|\b(?:{named}):?\s+(?:is\s+|was\s+)?{spelled}\b", clause)
+        is not None
+    )
+
+
+def _denied(clause: str, scope: Scope) -> Iterator[Strange]:
+    """`isn't insured` of what is; `no discount`, where one was given; a flag that is false, said to be so."""
+    for cell in scope.cells:
+        if cell.when is not When.IS and cell.when is not When.TOLD:
+            continue
+        if (
+            isinstance(cell.value, str)
+            and STATE.fullmatch(cell.value.lower())
+            and scope.ids
+            and cell.record in scope.ids
+        ):
+            if says_is_not(clause, cell.value.lower()) and not _SUPPOSED.search(clause):
+                yield Strange(cell.value, Reading.FALSE, f"{cell.field} {cell.value}")
+        elif isinstance(cell.value, bool) and cell.words and scope.is_own(cell):
+            word = " ".join(cell.field.lower().split("_"))
+            if cell.value and says_is_not(clause, word):
+                yield Strange(word, Reading.FALSE, f"{cell.field} {cell.value}")
+            elif (
+                not cell.value
+                and says_is(clause, word)
+                and not re.search(rf"\bto\s+be\s+{word}", clause)
+                and not _SUPPOSED.search(clause)
+                and not NEGATED.search(clause)
+            ):
+                yield Strange(word, Reading.FALSE, f"{cell.field} is false")
+    yield from _untold(clause, scope)
+    for found in _NONE_OF.finditer(clause):
+        every, first = content_stems(found["what"]), content_stems(found["what"].split()[0])
+        for cell in scope.cells:
+            if cell.when in (When.IS, When.TOLD) and cell.words and _is_some(cell) and scope.is_own(cell):
+                is_it = any(
+                    s and all(not related(w).isdisjoint(cell.words) for w in s) for s in (every, first)
+                )
+                if is_it and not isinstance(cell.value, str):
+                    is_whole = len(cell.words) == 1 or every <= cell.words
+                    yield Strange(found[0], Reading.FALSE if is_whole else Reading.OPEN, cell.told())
+                    return
+
+
+def _untold(clause: str, scope: Scope) -> Iterator[Strange]:
+    """`free of charge`, where a fee was taken; `can't be refunded`, of what was."""
+    free = _FREE.search(clause)
+    says_there_are = (
+        _IN_STOCK.search(clause) and not _OUT_OF_STOCK.search(clause) and not _SUPPOSED.search(clause)
+    )
+    for cell in scope.cells:
+        is_none = cell.value == 0 and not isinstance(cell.value, bool) and cell.when is When.IS
+        if is_none and says_there_are and cell.words & _STOCK and scope.is_own(cell):
+            yield Strange("available", Reading.FALSE, cell.told())
+        if (
+            cell.when not in (When.IS, When.TOLD)
+            or not _is_some(cell)
+            or not (scope.is_own(cell) or cell.row)
+        ):
+            continue
+        if free is not None and cell.row and cell.words & _CHARGED:
+            yield Strange(free[0], Reading.OPEN, cell.told())
+            return
+        if _OUT_OF_STOCK.search(clause) and cell.words & _STOCK and scope.is_own(cell):
+            yield Strange("not available", Reading.FALSE, cell.told())
+        done = [word for word in tokens(cell.field) if word.endswith("ed") and word in clause]
+        for word in done:
+            if re.search(rf"(?:\b(?:not|never|cannot|no)|n't)\s+(?:\w+\s+){{0,3}}?{word}\b", clause):
+                yield Strange(f"not {word}", Reading.OPEN, cell.told())
+                return
+
+
+_FREE = re.compile(
+    r"\bfree\s+of\s+charge\b|\bfor\s+free\b|\b(?:at|with|without)\s+(?:no|any)?\s*(?:extra\s+|additional\s+)?(?:cost|charge|fee)s?\b"
+    r"|\b(?:costs?|owe|pay|charged?)\s+(?:you\s+)?nothing\b|\b(?:is|was|were|are)\s+free\b(?!\s+(?:to|on|at|from|again))"
+)
+_STOCK = frozenset(map(stem, ("stock", "available", "copies", "inventory", "vacancies", "remaining")))
+_IN_STOCK = re.compile(
+    r"\b(?:have|has|'ve)\s+(?:\S+\s+){0,3}?in\s+stock\b|\b(?:is|are|'s)\s+(?:\w+\s+)?(?:available|in\s+stock|on\s+(?:the\s+)?shelf)\b"
+)
+_OUT_OF_STOCK = re.compile(
+    r"\b(?:sold\s+out|out\s+of\s+stock|not\s+(?:\w+\s+)?available|unavailable|not\s+in\s+stock|none\s+left)\b"
+)
+_CHARGED = frozenset(map(stem, ("fee", "charge", "charged", "cost", "surcharge", "penalty")))
+
+
+def _is_some(cell: Cell) -> bool:
+    return cell.value is True or (
+        isinstance(cell.value, (int, float)) and not isinstance(cell.value, bool) and cell.value > 0
+    )
+
+
+def says_is_not(clause: str, state: str) -> bool:
+    """`has not shipped yet`, `isn't active`. Not `could not be shipped`: that tells of a try."""
+    if state.replace("_", " ")[:4] not in clause:
+        return False
+    is_not = r"\b(?:is|was|has)(?:n't|\s+not)\s+(?:yet\s+|been\s+|actually\s+|currently\s+)*"
+    return re.search(rf"{is_not}\"?{_spelled(state)}\b", clause) is not None
+
+
+def _without_passive(clause: str) -> str:
+    """`was delivered` tells how a thing is, not how it was before."""
+    return re.sub(r"\b(?:was|were)\s+(?=(?:\w+ly\s+|already\s+)?[a-z]+ed\b)", "is ", clause)
+
+
+def _means_the_same(value: str, own: set[str], done: frozenset[str]) -> bool:
+    words = {stem(part) for part in re.split(r"[_\s-]", value)}
+    if words & done:
+        return True
+    for other in own:
+        theirs = {stem(part) for part in re.split(r"[_\s-]", other)}
+        if words & theirs or any(not related(word).isdisjoint(theirs) for word in words):
+            return True
+    return False
+
+
+def is_said(clause: str, value: str) -> bool:
+    if value.replace("_", " ")[:3] not in clause:
+        return False
+    return _pattern(value).search(clause) is not None
+
+
+@lru_cache(maxsize=4096)
+def _pattern(value: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w-]){_spelled(value)}(?![\w-]|\.\w)")
+
+
+def _spelled(value: str) -> str:
+    return re.escape(value).replace("_", r"[\s_-]")
+
+
+# References
+
+
+def references(sentence: str) -> Iterator[str]:
+    """Words with digits in them that are no number, day or time."""
+    taken = iter([*mentions(sentence).spans(), (len(sentence), len(sentence))])
+    start, end = next(taken)
+    for token in _REFERENCE.finditer(sentence):
+        while end <= token.start():
+            start, end = next(taken)
+        if token.end() <= start and any(map(str.isdigit, token[0])):
+            yield token[0]
+
+
+def strange_references(sentence: str, scope: Scope, cells: Cells) -> Iterator[Strange]:
+    """Ids and addresses that nobody gave; that stand in another record; or in the place of another."""
+    facts, low = cells.facts, sentence.lower()
+    for found in _ADDRESS.finditer(low):
+        if bare(found[0]) not in facts.names and bare(found[0]) not in facts.asked_bare:
+            is_false = any("@" in id for record in facts.records for id in record.ids)
+            yield Strange(found[0], Reading.FALSE if is_false else Reading.OPEN, "another address")
+    own = {bare(str(cell.value)) for cell in scope.cells} | {thing.id.lower() for thing in scope.own}
+    is_plain = not _REPLACES.search(low) and not NEGATED.search(low) and "?" not in low
+    for token in references(sentence):
+        name = bare(token)
+        if "@" in token or not name:
+            continue
+        if not _is_known(name, facts):
+            held = _in_its_place(token, low, scope)
+            is_meant = _shape(token) in facts.shapes or _is_called_id(token, low, cells) or bool(held)
+            is_false = is_meant and is_stated(low)
+            reading = Reading.FALSE if is_false else Reading.OPEN
+            yield Strange(token, reading, held or "other ids" if is_false else "")
+        elif is_plain and scope.own and name not in own and not cells.named({token.lower()}):
+            held = _in_its_place(token, low, scope)
+            if held:
+                yield Strange(token, Reading.FALSE, held)
+            elif name in facts.names and name not in facts.asked_bare:
+                yield Strange(token, Reading.OPEN)
+
+
+def _is_called_id(token: str, low: str, cells: Cells) -> bool:
+    """`ticket T-999`, `your refund number is RF-999`: said to be the id of something."""
+    lead = low[: low.index(token.lower())].rstrip("# ")
+    if _ID_OF.search(lead):
+        return True
+    last = re.findall(r"[a-z]+", lead)[-1:]
+    kinds = {word for kind in cells.evidence.after.entity_types() for word in tokens(kind)}
+    return bool(last) and (last[0] in kinds or singular(last[0]) in kinds)
+
+
+_ID_OF = re.compile(
+    r"\b(?:confirmation|reference|refund|ticket|case|tracking|transaction|booking|reservation|receipt)\s+"
+    r"(?:id|number|no\.?|code|reference)(?:\s+(?:is|was)|:)?\s*$"
+)
+
+
+def unknown_ids(said: Said, cells: Cells) -> Iterator[Strange]:
+    """`order 4512`, where there is no such order: digits behind the kind of thing are its id."""
+    for one in said.numbers:
+        written = said.sentence[one.start : one.end]
+        is_id = written.isdigit() and len(written) > 2 and one.currency is None and is_stated(said.text)
+        if is_id and not NEGATED.search(said.text) and _is_called_id(written, said.sentence.lower(), cells):
+            digits = cells.facts.digits.split()
+            is_there = any(
+                cells.evidence.after.resolve_id(kind, written) for kind in cells.evidence.after.entity_types()
+            )
+            if not _is_known(written, cells.facts) and written not in digits and not is_there:
+                yield Strange(written, Reading.FALSE, "other ids")
+
+
+def repeated_references(sentence: str) -> Iterator[Strange]:
+    """`CT-3 was merged into CT-3`: what is named twice in one breath stands for two things."""
+    same = _TO_THE_SAME.search(sentence.lower())
+    if same is not None:
+        yield Strange(same[0], Reading.OPEN)
+    found = [bare(token) for token in references(sentence)]
+    yield from (Strange(token, Reading.OPEN) for token in dict.fromkeys(found) if found.count(token) > 1)
+
+
+_TO_THE_SAME = re.compile(r"\bfrom\s+(?:the\s+)?(?P<one>[\w-]{2,40})\s+to\s+(?:the\s+)?(?P=one)\b")
+
+
+def misnamed(said: Said, cells: Cells) -> Iterator[Strange]:
+    """`SKU-101 Barcode labels`, where these are another: two things of a kind named as if they were one."""
+    clause = said.raw
+    at = [(start, cells.named(names)) for start, names in names_at(clause, cells.facts)]
+    for (start, first), (other, second) in pairwise(at):
+        if len(first) != 1 or len(second) != 1 or first[0].entity_type != second[0].entity_type:
+            continue
+        between = clause[start:other]
+        names = (
+            first[0].id.lower(),
+            str(first[0].after.get("name", first[0].after.get("title", "-"))).lower(),
+        )
+        is_beside = any(re.fullmatch(rf"{re.escape(n)}\W{{1,3}}", between) for n in names)
+        if is_beside and "," not in between and first[0].id != second[0].id:
+            yield Strange(str(second[0].id), Reading.OPEN)
+
+
+def _in_its_place(token: str, low: str, scope: Scope) -> str:
+    """What the field holds whose name stands before a reference: `from gate B6`."""
+    lead = _BEFORE_IT.search(low[: low.index(token.lower())])
+    word = stem(lead["word"]) if lead is not None else "-"
+    held = [
+        cell
+        for cell in scope.cells
+        if word in cell.words and isinstance(cell.value, str) and any(map(str.isdigit, cell.value))
+    ]
+    if not held or any(bare(token) in (bare(str(c.value)), bare(str(c.value)).lstrip("0")) for c in held):
+        return ""
+    return f"{word} {held[0].value}"
+
+
+def _is_known(name: str, facts: Facts) -> bool:
+    is_short = name[0].isdigit() and f"0{name}" in facts.names  # "9D" for `09D`
+    return is_short or name in facts.names or name in facts.asked_bare or name in facts.words_with_digits
+
+
+def _shape(text: str) -> str:
+    return re.sub(r"\d", "9", text.lower().lstrip("#"))
+
+
+def _wrong_way(clause: str, cells: Cells) -> Iterator[Strange]:
+    """`out of SAV-01`, where that is where the money went."""
+    for found in _OUT_OF.finditer(clause):
+        for row in cells.evidence.writes:
+            given = row.arguments.items() if isinstance(row.arguments, dict) else ()
+            sources = {bare(str(value)) for key, value in given if _SOURCE.search(key.lower())}
+            targets = {bare(str(value)) for key, value in given if _TARGET.search(key.lower())}
+            if row.succeeded and sources and bare(found["id"]) in targets - sources:
+                yield Strange(found[0], Reading.FALSE, f"{found['id']} as where it went to")
+
+
+_OUT_OF = re.compile(r"\b(?:from|out\s+of)\s+(?:\w+\s+){0,3}?(?P<id>[a-z]{0,8}[-_#]?\d[\w-]*)")
+_SOURCE = re.compile(r"(?:^|_)(?:from|source|sender)(?:_|$)")
+_TARGET = re.compile(r"(?:^|_)(?:to|target|destination|dest|recipient)(?:_|$)")
+
+
+def strange_partners(said: Said, cells: Cells) -> Iterator[Strange]:
+    """Two things of different kinds that a clause names together and no record, call or reply does."""
+    if NEGATED.search(said.text) or _SUPPOSED.search(said.text):
+        return
+    yield from _wrong_way(said.raw, cells)
+    named = [cells.named(names) for _, names in names_at(said.raw, cells.facts)]
+    single = [things[0] for things in named if len(things) == 1][:6]
+    for one, other in combinations(dict.fromkeys((t.entity_type, t.id) for t in single), 2):
+        a = next(t for t in single if (t.entity_type, t.id) == one)
+        b = next(t for t in single if (t.entity_type, t.id) == other)
+        if a.entity_type == b.entity_type:
+            continue
+        held = _referred(a, b) or _referred(b, a)
+        if held and says_present(said.raw):
+            yield Strange(b.id, Reading.FALSE, held)
+        elif held or not _belong_together(a, b, cells):
+            yield Strange(b.id, Reading.OPEN)
+
+
+def _referred(one: Thing, other: Thing) -> str:
+    """What a thing's field for another kind of thing holds, where that is not this one."""
+    for key, value in one.after.items():
+        is_reference = key.lower() in (other.entity_type.lower(), f"{other.entity_type.lower()}_id")
+        held = {str(each).lower() for each in one.values(key)}
+        if is_reference and isinstance(value, str) and not is_nothing(value) and other.id.lower() not in held:
+            return f"{key} {value}"
+    return ""
+
+
+def _belong_together(a: Thing, b: Thing, cells: Cells) -> bool:
+    first, second = a.id.lower(), b.id.lower()
+    records = cells.facts.records
+    near = [record for record in records if first in record.ids]
+    links = frozenset({first}).union(*(record.links for record in near))
+    return any(second in record.ids and record.ids & links for record in records)
