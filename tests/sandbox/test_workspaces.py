@@ -221,6 +221,39 @@ async def test_tests_replace_whatever_stands_in_their_way(folder: Path, boxes: B
     assert "folder" in seen.output
 
 
+@pytest.mark.skipif(not is_root(), reason="only root mounts a folder twice")
+async def test_a_workspace_may_have_the_name_of_a_folder_that_holds_the_interpreter(folder: Path) -> None:
+    """A task that works in /root, on a server whose Python lies below it."""
+    await made(folder)
+    pool = SandboxPool(warm=0)
+    await pool.start()
+    top = str(pool.python.prefix.parents[-2])  # the first folder of its path
+    if not pool.python.needs_mount:
+        await pool.close()
+        pytest.skip("the interpreter is the system's own")
+    layout = layout_of(
+        given=folder / "base",
+        dependencies=None,
+        workspace_bytes=MEBIBYTE,
+        source_dir=folder / "empty",
+        workdir=top,
+    )
+    try:
+        async with opened_box(pool, layout, place=Place(1)) as opened:
+            await opened.unpack()
+            python = pool.python.executable
+            ran = await sh(
+                opened, f"cat {top}/a.txt; echo new > {top}/new.txt; {python} -c 'print(5)'; cat new.txt"
+            )
+            assert ran.output == "one\ntwo\n5\nnew\n"
+            told = await opened.collect(most_bytes=MOST)
+            assert [file.path for file in parse_diff(told.raw, told.patch).files] == ["new.txt"]
+            full = await sh(opened, f"head -c 3000000 /dev/zero > {top}/large")
+            assert "No space left" in full.output
+    finally:
+        await pool.close()
+
+
 async def test_more_files_than_allowed_are_refused(folder: Path, boxes: Boxes) -> None:
     async with box(folder, "given") as making:
         await making.make_seed(archive=None, files={f"f{number}": "" for number in range(5)})
