@@ -26,10 +26,10 @@ FETCH_S, PROVE_S = 180.0, 1_800.0
 #: By their folder in the distribution.
 TAKEN = (
     "tests/examples/hello-world-task",
-    "tests/fixtures/skillsbench_slice/lake-warming-attribution",
     "tests/fixtures/skillsbench_slice/r2r-mpc-control",
 )
 REFUSED = {
+    "tests/fixtures/skillsbench_slice/lake-warming-attribution": "building from source is disabled",
     "src/benchflow/demo_task": "has no solution/solve.sh",
     "tests/conformance/acp_smoke": "environment/docker-compose.yaml needs containers",
     "tests/fixtures/skillsbench_slice/flood-risk-analysis": "With its reference it does not pass",

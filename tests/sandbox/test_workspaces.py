@@ -221,6 +221,31 @@ async def test_tests_replace_whatever_stands_in_their_way(folder: Path, boxes: B
     assert "folder" in seen.output
 
 
+async def test_a_seed_with_a_repository_of_its_own_starts_anew(folder: Path) -> None:
+    own = {
+        ".git/config": '[remote "origin"]\n\turl = https://example.com/x\n',
+        ".git/HEAD": "ref: refs/heads/theirs\n",
+        ".git/hooks/post-checkout": "#!/bin/sh\ntouch /tmp/evil\n",
+    }
+    async with box(folder, "given") as opened:
+        await opened.make_seed(archive=None, files=FILES | own)
+        await opened.make_baseline(most_files=10)
+        ran = await sh(opened, "git log --format=%s; git remote; git branch --show-current; ls .git/hooks")
+    assert "baseline\nmain\n" in ran.output
+    assert "origin" not in ran.output
+    assert "post-checkout" not in ran.output
+    assert "sample" not in ran.output
+
+
+async def test_a_history_that_was_fetched_is_told(folder: Path) -> None:
+    borrowed = "mkdir -p .git/objects/info && echo /tmp > .git/objects/info/alternates"
+    commands = f"git remote add origin https://example.com/x; touch .git/FETCH_HEAD; {borrowed}"
+    told = await changed(folder, commands)
+    assert len(told.signs) == 3
+    assert "remote" in told.signs[0]
+    assert (await changed(folder, "git log")).signs == ()
+
+
 @pytest.mark.skipif(not is_root(), reason="only root mounts a folder twice")
 async def test_a_workspace_may_have_the_name_of_a_folder_that_holds_the_interpreter(folder: Path) -> None:
     """A task that works in /root, on a server whose Python lies below it."""
