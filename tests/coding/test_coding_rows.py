@@ -52,6 +52,7 @@ def run(task_input, *, proxy_url, run_token):
     if wish == "flood":
         (top / "large.txt").write_text("".join(str(random.random()) for _ in range(20_000)))
     if wish == "call":
+        said[1]["tool_calls"] = [dict(id="c1", name="get_order", arguments=dict(order_id="4521"))]
         call(proxy_url, run_token, "get_order", order_id="4521")
     return dict(final_response="Done.", messages=said, metadata=dict(seen=seen))
 """
@@ -185,7 +186,7 @@ def test_packages_of_a_scenario_are_installed_once_and_nobody_can_change_them(
     assert run["verdict"] == "PASS", results(run)
     assert "import iniconfig" not in results(run)["eval"]["output"]
     assert run["metadata"]["seen"]["python"] == "/deps/bin/python"
-    made = [path for path in house.directory.rglob("site-packages/iniconfig")]
+    made = list(house.directory.rglob("site-packages/iniconfig"))
     assert len(made) == 1, made
 
 
