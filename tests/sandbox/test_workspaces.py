@@ -114,6 +114,7 @@ git config core.fsmonitor 'touch /tmp/evil;' && git config filter.evil.clean 'to
 git config diff.evil.textconv 'touch /tmp/evil; cat' && git config core.hooksPath /job/workspace/hooks
 git config diff.external 'touch /tmp/evil' && git config core.pager 'touch /tmp/evil'
 mkdir hooks && printf '#!/bin/sh\\ntouch /tmp/evil' > hooks/pre-commit && chmod +x hooks/pre-commit
+echo '* filter=evil diff=evil' > .git/info/attributes
 echo 'y = 2' >> src/b.py
 mkdir inner && cd inner && git init -q && echo hidden > file && git add file
 git -c user.name=a -c user.email=b commit -qm c
@@ -193,7 +194,8 @@ async def test_files_are_read_when_all_is_over_and_never_through_a_link(folder: 
     await made(folder)
     async with box(folder, grading=True) as opened:
         read = ["/logs/a/reward", "/logs/link", "/logs/none", "/logs/large"]
-        command = "echo 1 > /logs/a/reward; ln -s /etc/passwd /logs/link; head -c 100 /dev/zero > /logs/large"
+        command = "echo 1 > /logs/a/reward; echo 1 > /tmp/one; ln -s /tmp/one /logs/link; "
+        command += "head -c 100 /dev/zero > /logs/large"
         ran = await sh(opened, command, read=read, most_bytes=50)
     assert ran.files == {
         "/logs/a/reward": b"1\n",
