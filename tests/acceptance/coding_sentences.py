@@ -348,9 +348,15 @@ BUILT: dict[str, Said] = {
         "if reward > 0 else",
     ),
     "3 scorer: tests": Said(
+        (f"{SCORERS}::test_what_must_be_mended_and_what_must_not_break_both_count",),
+        "core/coding/junit.py",
+        'elif case.outcome != "passed":',
+        "elif False:",
+    ),
+    "3 a session that was cut off is not believed": Said(
         (f"{SCORERS}::test_a_test_session_is_believed_only_if_it_came_to_its_own_end",),
         "core/coding/ran_scorer.py",
-        'if "ended" not in session:',
+        'if not session.get("left"):',
         "if False:",
     ),
     "3 scorer: tests, JUnit is read": Said(
@@ -494,12 +500,13 @@ CONTRACT: dict[str, Said] = {
     ),
     "workspace_seed: archive, files, empty": Said(
         (
+            f"{SCENARIO}::test_what_is_read_is_written_and_read_again_the_same",
             f"{SCENARIO}::test_a_workspace_starts_from",
             f"{SCENARIO}::test_the_least_scenario_starts_from_nothing",
         ),
         "core/coding/workspace_seed.py",
-        "class EmptySeed:\n",
-        'class EmptySeed:\n    other: str = ""\n',
+        '    "files": FilesSeed,',
+        '    "files": EmptySeed,',
     ),
     "setup_instructions are for the agent": Said(
         (f"{ROWS}::test_an_agent_is_told_its_setup_instructions_and_has_its_variables",),
@@ -547,7 +554,7 @@ CONTRACT: dict[str, Said] = {
         "DEFAULT_TIMEOUT_S, LONGEST_TIMEOUT_S = 600, 3_600",
     ),
     "fail_to_pass and pass_to_pass must both pass": Said(
-        (f"{SCORERS}::test_junit_is_read_by_the_names_that_people_write",),
+        (f"{SCORERS}::test_what_must_be_mended_and_what_must_not_break_both_count",),
         "core/coding/scorers.py",
         "return (*self.fail_to_pass, *self.pass_to_pass)",
         "return self.fail_to_pass",

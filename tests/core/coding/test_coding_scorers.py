@@ -3,7 +3,7 @@
 import pytest
 
 from pipelines.core.coding.diff import BadDiff, ChangedFile, WorkspaceDiff, parse_diff
-from pipelines.core.coding.junit import BadReport, read_junit, score_tests
+from pipelines.core.coding.junit import BadReport, TestCase, read_junit, score_tests
 from pipelines.core.coding.paths import matches
 from pipelines.core.coding.ran_scorer import (
     JUNIT_FILE,
@@ -202,6 +202,20 @@ def test_junit_is_read_by_the_names_that_people_write() -> None:
     )
     assert (mixed.status, mixed.score) == ("FAIL", 0.25)
     assert "test_four" in mixed.reason
+
+
+@pytest.mark.parametrize("failing", ["a.py::new", "a.py::old"])
+def test_what_must_be_mended_and_what_must_not_break_both_count(failing: str) -> None:
+    scorer = TestsScorer(name="t", type="tests", fail_to_pass=("a.py::new",), pass_to_pass=("a.py::old",))
+    outcomes = dict.fromkeys(scorer.tests, "passed")
+    assert score_tests(scorer, cases(outcomes)).passed
+    told = score_tests(scorer, cases(outcomes | {failing: "failed"}))
+    assert (told.status, told.score) == ("FAIL", 0.5)
+    assert failing in told.reason
+
+
+def cases(outcomes: dict[str, str]) -> dict[str, TestCase]:
+    return {name: TestCase(outcome=outcome) for name, outcome in outcomes.items()}
 
 
 def test_a_test_that_is_there_twice_counts_as_the_worse() -> None:
