@@ -505,8 +505,8 @@ CONTRACT: dict[str, Said] = {
             f"{SCENARIO}::test_the_least_scenario_starts_from_nothing",
         ),
         "core/coding/workspace_seed.py",
-        '    "files": FilesSeed,',
-        '    "files": EmptySeed,',
+        "            return _read_archive(fields)",
+        "            return EmptySeed()",
     ),
     "setup_instructions are for the agent": Said(
         (f"{ROWS}::test_an_agent_is_told_its_setup_instructions_and_has_its_variables",),
