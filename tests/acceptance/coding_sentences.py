@@ -93,7 +93,7 @@ USERS: dict[str, Said] = {
         (AGAIN,),
         "engine/rescore.py",
         "wanted = await _scenario(platform, org_id, run, scenario, scorers)",
-        "left = left._replace(diff=WorkspaceDiff())\n"
+        "left = left._replace(diff=replace(left.diff, patch=''))\n"
         "    wanted = await _scenario(platform, org_id, run, scenario, scorers)",
     ),
     "import Harbor's folders, each proved: the reference passes": Said(
@@ -123,8 +123,8 @@ USERS: dict[str, Said] = {
     "the example agent mends two of three, with its CSV": Said(
         ("test_coding_agent.py::test_it_mends_two_of_three",),
         "engine/score_workspace.py",
-        "await box.unpack()\n        read = ",
-        "read = ",
+        "                files = self._scenario.test_files",
+        "                files: dict[str, str] = {}",
     ),
 }
 
