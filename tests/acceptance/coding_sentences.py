@@ -200,7 +200,7 @@ BUILT: dict[str, Said] = {
         "bool(",
     ),
     "2 the workspace is a git repository, its history cut to one commit": Said(
-        (SEES, f"{CHEATS}::test_a_cheat_does_not_pass_and_leaves_a_reason"),
+        (f"{BOXES}::test_a_seed_with_a_repository_of_its_own_starts_anew",),
         "sandbox/inside/repository.py",
         "        remove(self.git_dir)\n        forget",
         "        forget",
