@@ -71,5 +71,8 @@ def test_a_row_that_proves_nothing_is_refused(api: Api, repositories: tuple[Path
     told = api.post("/api/coding-scenarios/import", wrong | {"replace": True}, 200)
     assert told["id"] is None
     assert "cannot be applied" in told["refused"][0]
+    easy = body["scenario"] | {"scorers": [{"name": "any", "type": "max_diff_lines", "max": 1_000}]}
+    told = api.post("/api/coding-scenarios/import", body | {"scenario": easy, "replace": True}, 200)
+    assert (told["id"], told["refused"]) == (None, ["Without a change it passes."])
     told = api.post("/api/coding-scenarios/import", body | {"test_patch": "nonsense", "replace": True}, 200)
     assert told["refused"] == ["Its test patch changes no file."]

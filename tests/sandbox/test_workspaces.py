@@ -114,6 +114,7 @@ git config core.fsmonitor 'touch /tmp/evil;' && git config filter.evil.clean 'to
 git config diff.evil.textconv 'touch /tmp/evil; cat' && git config core.hooksPath /job/workspace/hooks
 git config diff.external 'touch /tmp/evil' && git config core.pager 'touch /tmp/evil'
 mkdir hooks && printf '#!/bin/sh\\ntouch /tmp/evil' > hooks/pre-commit && chmod +x hooks/pre-commit
+echo '* filter=evil diff=evil' > .git/info/attributes
 echo 'y = 2' >> src/b.py
 mkdir inner && cd inner && git init -q && echo hidden > file && git add file
 git -c user.name=a -c user.email=b commit -qm c
@@ -193,7 +194,8 @@ async def test_files_are_read_when_all_is_over_and_never_through_a_link(folder: 
     await made(folder)
     async with box(folder, grading=True) as opened:
         read = ["/logs/a/reward", "/logs/link", "/logs/none", "/logs/large"]
-        command = "echo 1 > /logs/a/reward; ln -s /etc/passwd /logs/link; head -c 100 /dev/zero > /logs/large"
+        command = "echo 1 > /logs/a/reward; echo 1 > /tmp/one; ln -s /tmp/one /logs/link; "
+        command += "head -c 100 /dev/zero > /logs/large"
         ran = await sh(opened, command, read=read, most_bytes=50)
     assert ran.files == {
         "/logs/a/reward": b"1\n",
@@ -219,6 +221,64 @@ async def test_tests_replace_whatever_stands_in_their_way(folder: Path, boxes: B
     assert seen.output.splitlines()[:3] == ["x = 1", "new", "ran"]
     assert "No such file" in seen.output
     assert "folder" in seen.output
+
+
+async def test_a_seed_with_a_repository_of_its_own_starts_anew(folder: Path) -> None:
+    own = {
+        ".git/config": '[remote "origin"]\n\turl = https://example.com/x\n',
+        ".git/HEAD": "ref: refs/heads/theirs\n",
+        ".git/hooks/post-checkout": "#!/bin/sh\ntouch /tmp/evil\n",
+    }
+    async with box(folder, "given") as opened:
+        await opened.make_seed(archive=None, files=FILES | own)
+        await opened.make_baseline(most_files=10)
+        ran = await sh(opened, "git log --format=%s; git remote; git branch --show-current; ls .git/hooks")
+    assert "baseline\nmain\n" in ran.output
+    assert "origin" not in ran.output
+    assert "post-checkout" not in ran.output
+    assert "sample" not in ran.output
+
+
+async def test_a_history_that_was_fetched_is_told(folder: Path) -> None:
+    borrowed = "mkdir -p .git/objects/info && echo /tmp > .git/objects/info/alternates"
+    commands = f"git remote add origin https://example.com/x; touch .git/FETCH_HEAD; {borrowed}"
+    told = await changed(folder, commands)
+    assert len(told.signs) == 3
+    assert "remote" in told.signs[0]
+    assert (await changed(folder, "git log")).signs == ()
+
+
+@pytest.mark.skipif(not is_root(), reason="only root mounts a folder twice")
+async def test_a_workspace_may_have_the_name_of_a_folder_that_holds_the_interpreter(folder: Path) -> None:
+    """A task that works in /root, on a server whose Python lies below it."""
+    await made(folder)
+    pool = SandboxPool(warm=0)
+    await pool.start()
+    top = str(pool.python.prefix.parents[-2])  # the first folder of its path
+    if not pool.python.needs_mount:
+        await pool.close()
+        pytest.skip("the interpreter is the system's own")
+    layout = layout_of(
+        given=folder / "base",
+        dependencies=None,
+        workspace_bytes=MEBIBYTE,
+        source_dir=folder / "empty",
+        workdir=top,
+    )
+    try:
+        async with opened_box(pool, layout, place=Place(1)) as opened:
+            await opened.unpack()
+            python = pool.python.executable
+            ran = await sh(
+                opened, f"cat {top}/a.txt; echo new > {top}/new.txt; {python} -c 'print(5)'; cat new.txt"
+            )
+            assert ran.output == "one\ntwo\n5\nnew\n"
+            told = await opened.collect(most_bytes=MOST)
+            assert [file.path for file in parse_diff(told.raw, told.patch).files] == ["new.txt"]
+            full = await sh(opened, f"head -c 3000000 /dev/zero > {top}/large")
+            assert "No space left" in full.output
+    finally:
+        await pool.close()
 
 
 async def test_more_files_than_allowed_are_refused(folder: Path, boxes: Boxes) -> None:

@@ -16,9 +16,12 @@ from pipelines.core.coding.ran_scorer import (
     JUNIT_FILE,
     RanScorer,
     changed_runner,
+    cut_off,
     left_behind,
+    rewritten_tests,
     score_ran,
     session_problem,
+    touched_tests,
 )
 from pipelines.core.coding.scenario import CodingScenario
 from pipelines.core.coding.scorers import (
@@ -198,8 +201,12 @@ class _Grader:
             left=ran.left,
             sessions=ran.sessions,
             files=ran.files,
+            rewritten=ran.rewritten,
+            touched=ran.touched,
         )
-        if (problem := session_problem(told) or left_behind(told) or changed_runner(told)) is not None:
+        looks = (session_problem, rewritten_tests, touched_tests, left_behind, changed_runner)
+        problems = [*(look(told) for look in looks), cut_off(scorer, told)]
+        if (problem := next(filter(None, problems), None)) is not None:
             self._signs.append(f"Scorer `{scorer.name}`: {problem}")
         return score_ran(scorer, told, reward)
 

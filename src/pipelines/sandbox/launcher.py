@@ -57,7 +57,7 @@ def _stage(request: dict[str, Any]) -> None:
     _mount("none", "/", "none", _MS_REC | _MS_PRIVATE)
     opened = {name: os.open(source, os.O_PATH) for name, source in request["stage"].items()}
     shared = request["layered"]
-    below = os.open(shared["below"], os.O_PATH) if shared else -1
+    below = os.open(shared["below"], os.O_PATH) if shared.get("below") else -1
     for folder in request["hidden"]:
         if os.path.isdir(folder):
             _mount("tmpfs", folder, "tmpfs", _MS_RDONLY, "mode=755,size=4k")
@@ -67,9 +67,11 @@ def _stage(request: dict[str, Any]) -> None:
         os.mkdir(target)
         _mount(f"/proc/self/fd/{handle}", target, "none", _MS_BIND | _MS_REC)
         os.close(handle)
-    if shared:
+    if below >= 0:
         layered.mount_layered(below, STAGE, uid=request["uid"], size=shared["bytes"])
         os.close(below)
+    elif shared:
+        layered.mount_memory(STAGE, uid=request["uid"], size=shared["bytes"])
 
 
 def _memory_file(content: bytes) -> int:

@@ -29,6 +29,7 @@ class Request:
     #: Folders to show under the launcher's STAGE; only as root. Empty: nothing is staged.
     stage: Mapping[str, str] = field(default_factory=dict)
     #: A folder that is seen as the sandbox's own under STAGE, what is written in it apart: `below`, `bytes`.
+    #: Without `below` it is empty at first.
     layered: Mapping[str, str | int] = field(default_factory=dict)
     uid: int | None = None  # drop to this user and group first
     hidden: Sequence[str] = ()  # folders to cover where folders are staged; bubblewrap does it elsewhere

@@ -46,6 +46,11 @@ def mount_layered(below: int, stage: str, *, uid: int, size: int) -> None:
     _mount("overlay", f"{stage}/workspace", "overlay", f"{layers},{_OPTIONS}")
 
 
+def mount_memory(stage: str, *, uid: int, size: int) -> None:
+    """`{stage}/workspace` is an empty folder of `uid` in memory, to be shown at more than one place."""
+    _mount("tmpfs", f"{stage}/workspace", "tmpfs", f"mode=755,size={size},uid={uid},gid={uid}")
+
+
 def _mount(kind: str, target: str, source: str, options: str) -> None:
     os.mkdir(target)
     given = (source.encode(), target.encode(), kind.encode(), _MS_NOSUID | _MS_NODEV, options.encode())

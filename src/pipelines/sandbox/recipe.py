@@ -144,15 +144,25 @@ def isolated(
         argv=[bwrap, "--args", str(ARGUMENTS), "--", *driver],
         arguments=arguments,
         stage=staged,
-        layered=_layered(room) if staged else {},
+        layered=_layered(room, python) if staged else {},
         uid=_uid(slot, room) if is_root() else None,
         hidden=[str(folder) for folder in covered] if staged else (),
         cgroups=[str(folder) for folder in group.folders] if group is not None else (),
     )
 
 
-def _layered(room: WorkspaceLayout | None) -> dict[str, str | int]:
-    return {"below": str(room.shared), "bytes": room.bytes} if room is not None and room.shared else {}
+def _layered(room: WorkspaceLayout | None, python: Interpreter) -> dict[str, str | int]:
+    if room is None or room.fills is not None:
+        return {}
+    if room.shared is not None:
+        return {"below": str(room.shared), "bytes": room.bytes}
+    return {"bytes": room.bytes} if _holds_python(room, python) else {}
+
+
+def _holds_python(room: WorkspaceLayout, python: Interpreter) -> bool:
+    """Whether a link in place of its folder would hide the interpreter: `/root`, with a Python of root's own.
+    Then the workspace is mounted there once more, which only root can; it has empty folders on the way."""
+    return is_root() and python.needs_mount and python.prefix.is_relative_to(room.workdir)
 
 
 def _uid(slot: int, room: WorkspaceLayout | None) -> int:
@@ -230,7 +240,7 @@ def _own_folders(
     found += ["--ro-bind", seen["sbx"], "/sbx"]
     found += [*size, JOB_FOLDER, "--ro-bind", seen["agent"], AGENT_FOLDER, "--dir", f"{JOB_FOLDER}/workspace"]
     if room is not None:
-        found += _workspace_folders(seen, room, size)
+        found += _workspace_folders(seen, room, size, is_mounted_twice=_holds_python(room, python))
     if "env" in seen:
         found += ["--ro-bind", seen["env"], ENVIRONMENT]
     if "python" in seen:
@@ -242,18 +252,19 @@ def _own_folders(
     return [*found, "--remount-ro", "/proc", "--remount-ro", "/"]
 
 
-def _workspace_folders(seen: dict[str, str], room: WorkspaceLayout, size: list[str]) -> list[str]:
+def _workspace_folders(
+    seen: dict[str, str], room: WorkspaceLayout, size: list[str], *, is_mounted_twice: bool
+) -> list[str]:
     """Task collections call it otherwise, such as `/app`; their tests and logs have folders of their own."""
     folder = f"{JOB_FOLDER}/workspace"
-    if room.fills is not None:
-        found = ["--bind", seen["fills"], folder]
-    elif room.shared is not None:
-        found = ["--bind", f"{STAGE}/workspace", folder]
+    source = seen["fills"] if room.fills is not None else f"{STAGE}/workspace"
+    if room.fills is not None or room.shared is not None or is_mounted_twice:
+        found = ["--bind", source, folder]
     else:
         found = ["--size", str(room.bytes), "--perms", "0755", "--tmpfs", folder]
     for parent in reversed(PurePosixPath(room.workdir).parents[:-1]):
         found += ["--dir", str(parent)]
-    found += ["--symlink", folder, room.workdir]
+    found += ["--bind", source, room.workdir] if is_mounted_twice else ["--symlink", folder, room.workdir]
     found += ["--ro-bind", seen["given"], GIVEN]
     found += ["--ro-bind", seen["deps"], DEPENDENCIES] if "deps" in seen else []
     for writable in (*room.folders, *(("/tests", "/logs") if room.is_grading else ())):

@@ -55,6 +55,8 @@ class Ran:
     left: tuple[str, ...]  # names of the processes that it left running
     sessions: tuple[JsonObject, ...]  # test sessions that were seen, and what each said of itself
     files: Mapping[str, bytes | None]  # that it was to leave; None where there is none
+    rewritten: tuple[str, ...] = ()  # of the scenario's files, those that it changed
+    touched: tuple[str, ...] = ()  # and those that it did something to, which are the same
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -212,6 +214,8 @@ class WorkspaceBox:
             left=tuple(found["left"]),
             sessions=tuple(found["sessions"]),
             files={path: _decoded(text) for path, text in found["files"].items()},
+            rewritten=tuple(found["rewritten"]),
+            touched=tuple(found["touched"]),
         )
 
     async def run_agent(

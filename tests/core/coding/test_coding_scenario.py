@@ -76,7 +76,9 @@ def test_the_least_scenario_starts_from_nothing() -> None:
     ],
 )
 def test_a_workspace_starts_from(written: object, seed: object) -> None:
-    assert read(LEAST | {"workspace_seed": written}).workspace_seed == seed  # type: ignore[dict-item]
+    scenario = read(LEAST | {"workspace_seed": written})  # type: ignore[dict-item]
+    assert scenario.workspace_seed == seed
+    assert CodingScenario.from_stored(scenario.as_json()).workspace_seed == seed
 
 
 @pytest.mark.parametrize(

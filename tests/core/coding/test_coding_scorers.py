@@ -3,9 +3,16 @@
 import pytest
 
 from pipelines.core.coding.diff import BadDiff, ChangedFile, WorkspaceDiff, parse_diff
-from pipelines.core.coding.junit import BadReport, read_junit, score_tests
+from pipelines.core.coding.junit import BadReport, TestCase, read_junit, score_tests
 from pipelines.core.coding.paths import matches
-from pipelines.core.coding.ran_scorer import JUNIT_FILE, RanScorer, changed_runner, score_ran
+from pipelines.core.coding.ran_scorer import (
+    JUNIT_FILE,
+    RanScorer,
+    changed_runner,
+    cut_off,
+    score_ran,
+    touched_tests,
+)
 from pipelines.core.coding.scenario import CodingScenario
 from pipelines.core.coding.scorers import (
     CommandScorer,
@@ -197,6 +204,20 @@ def test_junit_is_read_by_the_names_that_people_write() -> None:
     assert "test_four" in mixed.reason
 
 
+@pytest.mark.parametrize("failing", ["a.py::new", "a.py::old"])
+def test_what_must_be_mended_and_what_must_not_break_both_count(failing: str) -> None:
+    scorer = TestsScorer(name="t", type="tests", fail_to_pass=("a.py::new",), pass_to_pass=("a.py::old",))
+    outcomes = dict.fromkeys(scorer.tests, "passed")
+    assert score_tests(scorer, cases(outcomes)).passed
+    told = score_tests(scorer, cases(outcomes | {failing: "failed"}))
+    assert (told.status, told.score) == ("FAIL", 0.5)
+    assert failing in told.reason
+
+
+def cases(outcomes: dict[str, str]) -> dict[str, TestCase]:
+    return {name: TestCase(outcome=outcome) for name, outcome in outcomes.items()}
+
+
 def test_a_test_that_is_there_twice_counts_as_the_worse() -> None:
     twice = b"<s><testcase name='a'/><testcase name='a'><error/></testcase><testcase name='a'/></s>"
     assert read_junit(twice)["a"].outcome == "error"
@@ -291,6 +312,25 @@ def test_a_reward_is_a_number_from_0_to_1(data, status: str, score: float) -> No
     assert (found.status, found.score) == (status, score)
 
 
+@pytest.mark.parametrize("code", [-9, 137, 143])
+def test_a_reward_beside_a_command_that_was_killed_is_not_believed(code: int) -> None:
+    scorer = CommandScorer(name="r", type="command", command="x", reward_file="/logs/r")
+    told = score_ran(scorer, ran(code=code, files={"/logs/r": b"1"}), "/logs/r")
+    assert (told.status, told.score) == ("FAIL", 0.0)
+    assert "killed" in told.reason
+    assert cut_off(scorer, ran(code=1)) is None  # a script may end with the tests' own code
+
+
+def test_tests_that_were_rewritten_while_they_ran_are_not_believed() -> None:
+    scorer = CommandScorer(name="c", type="command", command="x")
+    told = score_ran(scorer, ran(rewritten=["/tests/test.sh"]))
+    assert told.status == "FAIL"
+    assert "/tests/test.sh" in told.reason
+    made_a_program = ran(touched=["/tests/run.sh"])
+    assert score_ran(scorer, made_a_program).passed
+    assert "/tests/run.sh" in str(touched_tests(made_a_program))
+
+
 def test_a_reward_that_a_process_left_behind_could_have_written_is_not_believed() -> None:
     found = score_ran(REWARD, ran(files={"/logs/r": b"1"}, left=["sleep"]), "/logs/r")
     assert "not believed" in found.reason
@@ -359,11 +399,16 @@ def test_files_that_decide_how_a_change_is_graded_are_put_back() -> None:
         *(file("checks/named.py"), file("tests/test_old.py", "modified"), file("__pycache__/a.pyc")),
         *(file("tests/test_mine.py"), file("src/a.py", "modified"), file("pyproject.toml", "modified")),
         *(file("tests/test_hidden.py"), file("src/pytest.py"), file("_pytest/python.py", "modified")),
+        *(file("pytest.toml"), file("x-1.0.dist-info/entry_points.txt"), file("src/x.egg-info/PKG-INFO")),
+        *(file("tests/__init__.py"), file("__init__.py"), file("src/__init__.py")),
+        *(file("tests/own/__init__.py"), file("tests/own/test_own.py")),
     )
     restored = to_restore(SCENARIO, diff)
     assert set(restored.paths) == {
         *("a/conftest.py", "x.pth", "sitecustomize.py", "pytest.py", "checks/named.py"),
         *("tests/test_old.py", "__pycache__/a.pyc", "reward.txt"),
+        *("pytest.toml", "x-1.0.dist-info/entry_points.txt", "src/x.egg-info/PKG-INFO"),
+        *("tests/__init__.py", "__init__.py"),  # run before the tests; not those of an agent's own
     }
     assert restored.settings == ("pyproject.toml",)
 

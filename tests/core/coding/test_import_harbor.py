@@ -164,6 +164,29 @@ def test_lines_that_build_an_image_are_reasons(line):
     assert built(f"FROM python:3.11\nWORKDIR /app\n{line}\n", "a.py").reasons
 
 
+def test_a_long_line_is_told_in_one_sentence_and_its_packages_in_another():
+    line = "RUN apt-get install -y git make golang-go && cd /opt && ./configure && make install\n"
+    assert built(f"FROM debian:12\nWORKDIR /app\n{line}").reasons == [
+        "Dockerfile line 3: needs the system packages `make`, `golang-go`",
+        "Dockerfile line 3: `RUN cd /opt` needs a container image (and 2 more of its commands)",
+    ]
+
+
+def test_a_line_that_decides_something_is_not_taken_apart():
+    line = 'RUN if [ "$(uname -m)" = x86_64 ]; then A=x64; else exit 1; fi && mkdir -p /app/data'
+    (reason,) = built(f"FROM debian:12\nWORKDIR /app\n{line}\n").reasons
+    assert reason.startswith('Dockerfile line 3: `RUN if [ "$(uname -m)"')
+
+
+def test_empty_folders_are_made_in_the_workspace_and_elsewhere_are_a_note():
+    text = "FROM debian:12\nRUN mkdir -p /app /app/data/in /logs/verifier /output && mkdir /data\n"
+    made = built(f"{text}WORKDIR /app\nRUN touch data/in/x && mkdir -p /app/out\n")
+    made.make_folders("/app")
+    assert made.reasons == []
+    assert made.setup == ["mkdir -p /app/data/in", "touch data/in/x", "mkdir -p /app/out"]
+    assert made.notes[-1] == "its image has the empty folders /output, /data; here only /app is kept"
+
+
 def test_packages_that_pip_would_install_become_requirements():
     run = "RUN pip install --no-cache-dir \\\n  pytest==8.4.1 \\\n  'attrs>=23'\n"
     made = built(f"FROM python:3.12-slim\nWORKDIR /app\n{run}")
@@ -253,6 +276,7 @@ def test_what_a_grader_would_install_is_there_before_and_its_script_is_unchanged
         ("uvx --from pytest==8.4.1 pytest -q", ("pytest==8.4.1",)),
         ("uv pip install --system pytest==8.4.1 requests", ("pytest==8.4.1", "requests")),
         ("pip install -q pytest", ("pytest",)),
+        ("cd /tests && python3 -m pip install --user 'attrs>=23' > /dev/null 2>&1 || true", ("attrs>=23",)),
         ("uvx --with ./wheel.whl --with git+https://example.com/x pytest", ("pytest",)),
         ("uv run pytest /tests", ()),
     ],
@@ -273,12 +297,15 @@ def test_programs_in_place_of_installers_go_on_and_run_only_what_was_asked(tmp_p
     places = tmp_path / "bin"
     places.mkdir()
     for path, text in tools.files.items():
-        program = places / path.rpartition("/")[2]
+        is_program = "/bin/" in path
+        program = places / path.rpartition("/")[2] if is_program else tmp_path / path.partition("/lib/")[2]
+        program.parent.mkdir(exist_ok=True)
         program.write_text(text)
         program.chmod(0o755 if text.startswith("#!") else 0o644)
-    env = {"PATH": f"{places}:/usr/bin:/bin"}
+    env = {"PATH": f"{places}:/usr/bin:/bin", "PYTHONPATH": str(tmp_path)}
     line = "set -e; apt-get update; curl -LsSf https://astral.sh/uv/install.sh | sh; . " + str(places / "env")
     line += "; uvx -p 3.13 -w x==1 --no-cache echo one -w two; uv run echo three; uv pip install x"
+    line += "; pip3 install -q x; python3 -m pip install x; ! pip list"
     done = subprocess.run(["sh", "-c", line], env=env, capture_output=True, text=True, check=True)
     assert done.stdout == "one -w two\nthree\n"
     assert "nothing is installed" in done.stderr

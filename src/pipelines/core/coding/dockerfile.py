@@ -23,6 +23,8 @@ _HOW_THINGS_ARE_PRINTED = frozenset(
     )
 )
 _OFFICIAL = ("docker.io/library/", "library/", "public.ecr.aws/docker/library/")
+#: Where the range itself puts tests, rewards and the solution.
+_OWN_FOLDERS = ("logs", "tests", "solution", "tmp")
 #: They say how a container is run, and nothing about what is in it.
 _WITHOUT_EFFECT = ("CMD", "ENTRYPOINT", "LABEL", "MAINTAINER", "EXPOSE", "STOPSIGNAL", "SHELL")
 
@@ -36,6 +38,7 @@ class Built:
     requirements: list[str] = field(default_factory=list)
     env_vars: dict[str, str] = field(default_factory=dict)
     setup: list[str] = field(default_factory=list)  # commands, to be run in the folder
+    folders: list[str] = field(default_factory=list)  # made empty, outside of where it worked then
     reasons: list[str] = field(default_factory=list)  # why it needs an image
     notes: list[str] = field(default_factory=list)
 
@@ -48,6 +51,20 @@ class Built:
             else:
                 self.reasons.append(f"copies `{path}` outside of {folder}, where the agent works")
         return inside
+
+    def make_folders(self, folder: str) -> None:
+        """Empty folders that were made before the image worked in this one: those in it are made first, the
+        range's own are there anyway. A task that needs another fails its proof."""
+        inside, others = [], []
+        for path in without_doubles([f"/{path.strip('/')}" for path in self.folders]):
+            if path.startswith(f"{folder.rstrip('/')}/"):
+                inside.append(path)
+            elif path != folder and path.split("/")[1] not in _OWN_FOLDERS:
+                others.append(path)
+        self.setup[:0] = [f"mkdir -p {' '.join(inside)}"] if inside else []
+        if others:
+            named = f"{'folders' if len(others) > 1 else 'folder'} {', '.join(others)}"
+            self.notes.append(f"its image has the empty {named}; here only {folder} is kept")
 
 
 def read_dockerfile(text: str, context: Tree) -> Built:
@@ -136,6 +153,7 @@ def _run(built: Built, rest: str, number: int, context: Tree) -> None:
     found = read_run(rest, built.workdir)
     built.requirements += found.requirements
     built.setup += found.setup
+    built.folders += found.folders
     built.reasons += [f"Dockerfile line {number}: {reason}" for reason in found.reasons]
     if found.tools:
         tools = ", ".join(found.tools)

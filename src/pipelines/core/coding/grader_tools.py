@@ -13,10 +13,13 @@ from pipelines.core.coding.run_lines import is_requirement, plain_packages
 from pipelines.core.coding.scorers import TESTS_FOLDER
 
 HOME = f"{TESTS_FOLDER}/.installed"
+_MODULES = f"{HOME}/lib"
 _INSTALLS = re.compile(r"\b(?:uvx|uv|apt-get|apt|pip3?)\s")
 _UVX = re.compile(r"\b(?:uvx|uv tool run)\s+(.*)")
 _UV_PIP = re.compile(r"\buv pip install\s+(.*)")
 _WITH = ("-w", "--with")
+_NEXT_COMMAND = re.compile(r"&&|\|\||[;|]")
+_REDIRECTED = re.compile(r"\s\d?>+(?:&\d|\s*\S+)")
 _VALUED = (*_WITH, "-p", "--python", "--from", "--index-url", "--default-index")
 
 _UVX_PROGRAM = """#!/bin/sh
@@ -30,6 +33,15 @@ while [ $# -gt 0 ]; do
   esac
 done
 exec "$@"
+"""
+_PIP_PROGRAM = """#!/bin/sh
+exec python3 -m pip "$@"
+"""
+#: Found before any other of this name, whoever runs `python -m pip`.
+_PIP_MODULE = """import sys
+
+print("pip " + " ".join(sys.argv[1:]) + ": nothing is installed while a change is graded", file=sys.stderr)
+sys.exit(0 if "install" in sys.argv else 1)
 """
 _UV_PROGRAM = """#!/bin/sh
 case "$1 $2" in
@@ -48,6 +60,8 @@ exec /usr/bin/curl "$@"
 _PROGRAMS = {
     "uvx": _UVX_PROGRAM,
     "uv": _UV_PROGRAM,
+    "pip": _PIP_PROGRAM,
+    "pip3": _PIP_PROGRAM,
     "apt-get": _NOTHING_PROGRAM,
     "apt": _NOTHING_PROGRAM,
     "curl": _CURL_PROGRAM,
@@ -76,8 +90,12 @@ def tools_of(script: str) -> GraderTools | None:
     told = ", ".join(names) or "nothing"
     return GraderTools(
         requirements=names,
-        files={f"{HOME}/.local/bin/{name}": text for name, text in _PROGRAMS.items()},
-        before=f"HOME={HOME} PATH={HOME}/.local/bin:$PATH ",
+        files={
+            **{f"{HOME}/.local/bin/{name}": text for name, text in _PROGRAMS.items()},
+            f"{_MODULES}/pip/__init__.py": "",
+            f"{_MODULES}/pip/__main__.py": _PIP_MODULE,
+        },
+        before=f"HOME={HOME} PATH={HOME}/.local/bin:$PATH PYTHONPATH={_MODULES}:$PYTHONPATH ",
         note=f"its grader installs nothing here; what it asks for is there before: {told}",
     )
 
@@ -87,7 +105,8 @@ def _asked(line: str) -> list[str]:
         return _of_uvx(_words(found[1]))
     if (found := _UV_PIP.search(line)) is not None:
         return [word for word in _words(found[1]) if not word.startswith("-")]
-    return plain_packages(line) or []
+    commands = [_REDIRECTED.sub("", command).strip() for command in _NEXT_COMMAND.split(line)]
+    return [name for command in commands for name in plain_packages(command) or ()]
 
 
 def _of_uvx(words: list[str]) -> list[str]:

@@ -33,6 +33,7 @@ def read_harbor_task(name: str, folder: Tree) -> ImportedTask | RefusedTask:
     if workdir in (None, "/") and not (reasons or built.reasons):
         built.reasons.append("works in `/`: name the folder that is graded with WORKDIR")
     files = built.below(workdir or "/")
+    built.make_folders(workdir or "/")
     tests, solution = _texts(folder, "tests/", reasons), _texts(folder, "solution/", reasons)
     reasons += built.reasons
     if reasons:

@@ -17,6 +17,7 @@ from pipelines.core.json_text import InvalidJson, loads
 JUNIT_FILE = "/logs/junit.xml"
 _TESTS_FAILED = 1  # pytest's own exit code
 _SHOWN = 5
+_KILLED = 128  # and the signal's number, as shells tell it
 _PYTEST = re.compile(r"\b(pytest|py\.test)\b")
 
 
@@ -30,10 +31,14 @@ class RanScorer:
     left: Sequence[str]
     sessions: Sequence[Mapping[str, Any]]
     files: Mapping[str, bytes | None]
+    rewritten: Sequence[str] = ()  # files of the tests that are others than when it began
+    touched: Sequence[str] = ()  # that something was done to, and are the same
 
 
 def score_ran(scorer: Running, ran: RanScorer, reward_path: str | None = None) -> ScorerResult:
-    problem = f"It was not done within {scorer.timeout_s} s." if ran.timed_out else session_problem(ran)
+    problem = session_problem(ran) or rewritten_tests(ran)
+    if ran.timed_out:
+        problem = f"It was not done within {scorer.timeout_s} s."
     if problem is not None:
         return result_of(scorer, Status.FAIL, problem, output=ran.output)
     if isinstance(scorer, CommandScorer):
@@ -76,6 +81,31 @@ def changed_runner(ran: RanScorer) -> str | None:
     return None
 
 
+def rewritten_tests(ran: RanScorer) -> str | None:
+    """Of tests that were changed while they ran: a shell reads its script as it goes."""
+    if not ran.rewritten:
+        return None
+    return f"Files of the tests were changed while they ran: {', '.join(ran.rewritten[:_SHOWN])[:300]}."
+
+
+def touched_tests(ran: RanScorer) -> str | None:
+    """They are as they were; somebody may have seen to that. A script that runs chmod does it, too."""
+    if not ran.touched:
+        return None
+    return (
+        f"Something was done to files of the tests while they ran: {', '.join(ran.touched[:_SHOWN])[:300]}."
+    )
+
+
+def cut_off(scorer: Running, ran: RanScorer) -> str | None:
+    """Of a command that leaves a reward and was killed: whoever did it may have written that."""
+    if not isinstance(scorer, CommandScorer) or scorer.reward_file is None or ran.code is None:
+        return None
+    if 0 <= ran.code <= _KILLED or ran.code > _KILLED + 64:
+        return None
+    return "The command was killed before its own end: the reward that is there is not believed."
+
+
 def left_behind(ran: RanScorer) -> str | None:
     """Of processes that a change started while it was graded, and that would have gone on."""
     return f"Processes were left running: {', '.join(ran.left[:5])[:200]}." if ran.left else None
@@ -99,6 +129,8 @@ def _command(scorer: CommandScorer, ran: RanScorer, reward_path: str | None) -> 
 def _reward(scorer: CommandScorer, ran: RanScorer, data: bytes | None) -> ScorerResult:
     if ran.left:
         return result_of(scorer, Status.FAIL, _left(ran, "the reward"), output=ran.output)
+    if (problem := cut_off(scorer, ran)) is not None:
+        return result_of(scorer, Status.FAIL, problem, output=ran.output)
     reward = _number(data)
     if reward is None:
         told = "no reward" if data is None else "a reward that is no number from 0 to 1"

@@ -64,10 +64,27 @@ _RUN_IN_THE_WORKSPACE = frozenset(
 _FETCHING = re.compile(r"https?://|git@|\b(?:clone|fetch|pull|push)\b|<<")
 _ABSOLUTE = re.compile(r"(?<![\w.:/~-])/[\w./-]*")
 _PIP = re.compile(r"(?:python3? -m )?pip3? install ")
-_PIP_FLAGS = ("--no-cache-dir", "-q", "--quiet", "--break-system-packages", "-U", "--upgrade", "--no-input")
+_PIP_FLAGS = frozenset(
+    (
+        *(
+            "--no-cache-dir",
+            "-q",
+            "-qq",
+            "--quiet",
+            "--break-system-packages",
+            "-U",
+            "--upgrade",
+            "--no-input",
+        ),
+        *("--user", "--root-user-action=ignore", "--disable-pip-version-check", "--no-warn-script-location"),
+    )
+)
 _REQUIREMENT = re.compile(r"[A-Za-z0-9][\w.-]*(?:\[[\w,.-]+\])?(?:(?:==|>=|<=|~=|!=|<|>)[\w.*!+,<>=~-]+)?")
 _APT = re.compile(r"(?:DEBIAN_FRONTEND=\S+ )?apt(?:-get)? (.*)")
 _LISTS = re.compile(r"rm -rf (?:/var/lib/apt/lists(?:/\*)?|/var/cache/\S+|/root/\.cache\S*)")
+_FOLDERS = re.compile(r"mkdir(?: -p| --parents)?((?: /[\w./-]*)+)")
+#: Words by which a shell decides or repeats: what stands around them is one command.
+_COMPOUND = frozenset(("if", "for", "while", "until", "case", "{", "("))
 _EXECUTABLE_MODE = re.compile(r"\+x|[ugoa]+\+[rwX]*x\w*|0?[0-7]*[1357][0-7]{2}")
 
 
@@ -79,16 +96,34 @@ class RunLine:
     setup: list[str] = field(default_factory=list)  # commands, to be run in the workspace
     executable: list[str] = field(default_factory=list)  # paths of files that are programs from here on
     tools: list[str] = field(default_factory=list)  # system packages that are done without
-    reasons: list[str] = field(default_factory=list)
+    folders: list[str] = field(default_factory=list)  # made empty outside of the workspace
+    packages: list[str] = field(default_factory=list)  # system packages that a task may depend on
+    foreign: list[str] = field(default_factory=list)  # commands that reach further than the workspace
+
+    @property
+    def reasons(self) -> list[str]:
+        """One for the packages and one for the commands: a long line is not told in thirty sentences."""
+        found: list[str] = []
+        if self.packages:
+            names = ", ".join(f"`{name[:60]}`" for name in self.packages)
+            found.append(f"needs the system package{'s' * (len(self.packages) > 1)} {names}")
+        if self.foreign:
+            first, *others = self.foreign
+            more = f" (and {len(others)} more of its commands)" if others else ""
+            found.append(f"`RUN {first[:80]}` needs a container image{more}")
+        return found
 
 
 def read_run(rest: str, workdir: str | None) -> RunLine:
     found = RunLine()
     try:
-        for part in list(_commands(rest)):
-            _read_one(found, part, workdir)
+        parts = list(_commands(rest))
     except ValueError:  # a quote that is not closed
-        found.reasons.append(f"`RUN {rest[:80]}` needs a container image")
+        return RunLine(foreign=[rest])
+    if any(part.split()[:1] and part.split()[0] in _COMPOUND for part in parts):
+        return RunLine(foreign=[rest])
+    for part in parts:
+        _read_one(found, part, workdir)
     return found
 
 
@@ -102,15 +137,23 @@ def _read_one(found: RunLine, part: str, workdir: str | None) -> None:
         _read_apt(found, apt[1], part)
     elif _LISTS.fullmatch(part):
         return
+    elif (folders := _FOLDERS.fullmatch(part)) is not None and ".." not in part:
+        _read_folders(found, folders[1].split(), workdir)
     elif not _stays_within(part, workdir):
-        found.reasons.append(f"`RUN {part[:80]}` needs a container image")
+        found.foreign.append(part)
     elif words[0] in ("chmod", "chown"):
         if words[0] == "chmod" and len(words) > 2 and _EXECUTABLE_MODE.fullmatch(words[1]):
             found.executable += words[2:]
     elif words[0] in _RUN_IN_THE_WORKSPACE and not _FETCHING.search(part):
         found.setup.append(part)
     else:
-        found.reasons.append(f"`RUN {part[:80]}` needs a container image")
+        found.foreign.append(part)
+
+
+def _read_folders(found: RunLine, folders: list[str], workdir: str | None) -> None:
+    inside = [path for path in folders if workdir is not None and _is_below(path.rstrip("/"), workdir)]
+    found.setup += [f"mkdir -p {' '.join(inside)}"] if inside else []
+    found.folders += [path for path in folders if path not in inside]
 
 
 def _read_apt(found: RunLine, rest: str, part: str) -> None:
@@ -118,13 +161,11 @@ def _read_apt(found: RunLine, rest: str, part: str) -> None:
     if not words or words[0] in ("update", "clean", "autoclean", "autoremove"):
         return
     if words[0] != "install":
-        found.reasons.append(f"`RUN {part[:80]}` needs a container image")
+        found.foreign.append(part)
         return
     names = [word.partition("=")[0] for word in words[1:]]
     found.tools += [name for name in names if name in ORDINARY_TOOLS]
-    found.reasons += [
-        f"needs the system package `{name[:60]}`" for name in names if name not in ORDINARY_TOOLS
-    ]
+    found.packages += [name for name in names if name not in ORDINARY_TOOLS]
 
 
 def _stays_within(part: str, workdir: str | None) -> bool:

@@ -15,7 +15,12 @@ from pipelines.core.coding.scorers import CommandScorer, TestsScorer
 from pipelines.core.coding.scoring import changed_lines
 
 #: Loaded by pytest or by Python itself, unasked.
-_RUNNER_FILES = ("conftest.py", "pytest.ini", ".pytest.ini", "sitecustomize.py", "usercustomize.py")
+_RUNNER_FILES = (
+    *("conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"),
+    *("sitecustomize.py", "usercustomize.py"),
+)
+#: Folders by which Python takes a package for installed, and pytest its plugins for wanted.
+_INSTALLED = (".dist-info", ".egg-info")
 #: At the top of the tree these would be taken for the runner's own modules.
 _RUNNER_MODULES = frozenset(("pytest", "_pytest", "pluggy", "iniconfig", "unittest", "pytest_guard"))
 #: Settings of the runner among others: put back only where those changed.
@@ -45,8 +50,9 @@ class Restored(NamedTuple):
 
 
 def is_runner_file(path: str) -> bool:
-    name = path.rpartition("/")[2]
-    return name in _RUNNER_FILES or name.endswith(".pth") or is_bytecode(path)
+    *folders, name = path.split("/")
+    is_installed = any(part.lower().endswith(_INSTALLED) or part == "EGG-INFO" for part in folders)
+    return name in _RUNNER_FILES or name.endswith(".pth") or is_installed or is_bytecode(path)
 
 
 def is_bytecode(path: str) -> bool:
@@ -70,15 +76,25 @@ def named_tests(scenario: CodingScenario) -> frozenset[str]:
     return frozenset(test.partition("::")[0] for test in tests if "::" in test)
 
 
+def opens_tests(path: str, tests: Collection[str]) -> bool:
+    """A package's first file, which is run before these tests: what it changes, it changes for them alone."""
+    folder, _, name = path.rpartition("/")
+    if name != "__init__.py" or not (folder == "" or is_test_file(path)):
+        return False
+    return any(test.startswith(f"{folder}/" if folder else "") for test in tests)
+
+
 def to_restore(scenario: CodingScenario, diff: WorkspaceDiff) -> Restored:
     """Changed files that decide how a change is graded. Tests that an agent adds are its own and stay, but
     for those that scorers name."""
     named = named_tests(scenario)
+    graded = {*named, *(path for path in scenario.test_files if not path.startswith("/"))}
     paths: dict[str, None] = {}
     for file in diff.files:
         for path in file.paths:
             is_new = file.change == "added" or (file.change == "renamed" and path == file.path)
             is_decisive = is_runner_file(path) or path in named or (shadows_runner(path) and is_new)
+            is_decisive = is_decisive or opens_tests(path, graded)
             if is_decisive or (is_test_file(path) and not is_new):
                 paths[path] = None
     settings = [

@@ -381,8 +381,33 @@ def restore(message: Message) -> Message:
         else:
             repository.remove_below(WORKSPACE.encode(), os.fsencode(path))
             _write(WORKSPACE, path, text)
+    _remember_tests(message["files"])
     there = [path for path in message["files"] if os.fsencode(path) in known]
     return {"restored": [os.fsdecode(path) for path in wanted], "known": there}
+
+
+#: Files that only grading brings, by path: their text, and what the file system says of them.
+_tests: dict[str, tuple[bytes, tuple[int, int] | None]] = {}
+
+
+def _remember_tests(files: dict[str, str]) -> None:
+    _tests.clear()
+    _tests.update((path, (text.encode("utf-8"), _state(path))) for path, text in files.items())
+
+
+def _state(path: str) -> tuple[int, int] | None:
+    """Another one after every change, which nobody can set back."""
+    try:
+        seen = os.lstat(os.path.join(WORKSPACE, path))
+    except OSError:
+        return None
+    return (seen.st_ino, seen.st_ctime_ns)
+
+
+def _changed_tests() -> dict[str, list[str]]:
+    touched = [path for path, (_, state) in _tests.items() if _state(path) != state]
+    other = [p for p in touched if _regular(os.path.join(WORKSPACE, p), 1 << 26) != _tests[p][0]]
+    return {"rewritten": other[:20], "touched": [path for path in touched if path not in other][:20]}
 
 
 def _changed_settings(repo: Any, paths: list[str], known: set[bytes]) -> list[bytes]:
@@ -434,7 +459,7 @@ def run_command(message: Message) -> Message:
     found = commands.run(message)
     files = {path: _regular(path, message["most_bytes"]) for path in message["read"]}
     coded = {path: _coded(data) if data is not None else None for path, data in files.items()}
-    return {**found, "files": coded}
+    return {**found, **_changed_tests(), "files": coded}
 
 
 def _regular(path: str, most: int) -> bytes | None:

@@ -34,6 +34,7 @@ class Guard:
         self._say = lambda **told: link.sendall(dumps(told).encode() + b"\n")
         self._outcomes = {}
         self._items = []
+        self._plugins = {}
         self._pid = _PID
         self._say(begun=True)
         atexit.register(self._left)
@@ -41,6 +42,11 @@ class Guard:
     def _left(self):
         if os.getpid() == self._pid:  # not a fork of it
             self._say(left=True)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionstart(self, session):
+        """From here on only conftest files of folders join."""
+        self._plugins = dict(session.config.pluginmanager.list_name_plugin())
 
     def pytest_collection_finish(self, session):
         self._items = list(session.items)
@@ -61,9 +67,20 @@ class Guard:
         changed = _changed(_LOADED)
         if type(self._outcomes) is not dict or type(session.testsfailed) is not int:
             changed.append("what the session has seen")
+        changed += self._joined(session.config.pluginmanager)
         self._say(
             ended=int(exitstatus), outcomes=self._outcomes, must_fail=self._must_fail(), changed=changed[:20]
         )
+
+    def _joined(self, manager):
+        """Plugins that code under test has brought while it ran."""
+        found = []
+        for name, plugin in manager.list_name_plugin():
+            file = getattr(plugin, "__file__", None) or ""
+            is_conftest = os.path.basename(file) == "conftest.py" and os.path.exists(file)
+            if plugin is not None and self._plugins.get(name) is not plugin and not is_conftest:
+                found.append(f"a plugin that joined it ({type(plugin).__name__})")
+        return found
 
     def _must_fail(self):
         """The outcome of a test that raises: `failed`, unless somebody has seen to it that nothing fails."""
