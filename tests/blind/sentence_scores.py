@@ -1,6 +1,6 @@
 """Behaviour texts against the blind sentences: read and right, read and wrong, or reported.
 
-`python tests/blind/sentence_scores.py [trade…] [-v] [--second|--third]` prints the figures, with -v the
+`python tests/blind/sentence_scores.py [trade…] [-v] [--second|…|--fifth]` prints the figures, with -v the
 sentences of the trades that may be looked at, with --second those of the second set. A sentence is reported
 when the simulator names it, at upload or in the plan of a tool, as not enforced; a call that goes worse for
 it than without it makes it wrong all the same.
@@ -13,16 +13,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from blind_sets import chosen, folders
+
 from pipelines.core.json_text import Json
 from pipelines.core.ledger import Ledger, World
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.simulator import Moment, SimulatedReply, SimulationFailed
 from pipelines.core.tools_schema import Tool, parse_tools_schema
 
-FOLDER = Path(__file__).parent / "sentences"
-FOURTH = Path(__file__).parent / "sentences_fourth"  # by a fourth hand; totals only
-THIRD = Path(__file__).parent / "sentences_third"  # by a third hand; totals only
-SECOND = Path(__file__).parent / "sentences_second"  # trades that came later; totals only
+FOLDER, SECOND, THIRD, FOURTH, FIFTH = folders("sentences")
 AS_WITHOUT = "without the sentence too: "  # a fault of the tool's own plan
 DEV_TRADES = ("bank", "library", "clinic", "courier")  # the others are looked at as totals only
 
@@ -184,18 +183,7 @@ def figures(all_scored: list[Scored]) -> str:
 
 def main(arguments: list[str]) -> None:
     trades = tuple(argument for argument in arguments if not argument.startswith("-"))
-    found = [
-        *scored(
-            FOURTH
-            if "--fourth" in arguments
-            else THIRD
-            if "--third" in arguments
-            else SECOND
-            if "--second" in arguments
-            else FOLDER,
-            trades,
-        )
-    ]
+    found = [*scored(chosen("sentences", arguments), trades)]
     print("right / wrong / reported")
     for trade in dict.fromkeys(one.trade for one in found):
         of_trade = [one for one in found if one.trade == trade]

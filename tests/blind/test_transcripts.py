@@ -4,7 +4,7 @@ They were blind when they were written. Rules have been written with all of them
 figures keep what was reached and do not tell how the judge does on an agent that nobody here has seen."""
 
 import pytest
-from transcript_scores import FOURTH, THIRD, Judged, judged
+from transcript_scores import FIFTH, FOURTH, THIRD, Judged, judged
 
 MOST_WRONG_PASSES = 0
 MOST_WRONG_FAILS = 0
@@ -51,3 +51,12 @@ def test_nor_of_the_fourth_set():
     assert sum(one.is_wrong_pass for one in found) == 0
     assert sum(one.is_wrong_fail for one in found) == 0
     assert sum(one.outcome == "PENDING" for one in found) <= 0.60 * len(found)
+
+
+@pytest.mark.slow
+def test_nor_of_the_fifth_set():
+    """As it was when it was new: nobody had seen it who wrote a rule."""
+    found = [*judged(FIFTH)]
+    assert sum(one.is_wrong_pass for one in found) <= 8
+    assert sum(one.is_wrong_fail for one in found) <= 7
+    assert sum(one.outcome == "PENDING" for one in found) <= 0.57 * len(found)

@@ -1,7 +1,7 @@
 """Reading against the blind tools: which side its plans are on, and whether calls do what they should.
 
-`python tests/blind/tool_scores.py [trade…] [-v] [--second|--third]` prints the figures, with -v each tool and
-call it got wrong, with --second those of the second set.
+`python tests/blind/tool_scores.py [trade…] [-v] [--second|…|--fifth]` prints the figures, with -v each tool
+and call it got wrong, with --second those of the second set.
 """
 
 import random
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import tool_facts
+from blind_sets import chosen, folders
 
 from pipelines.core.json_text import Json, loads
 from pipelines.core.ledger import Ledger, World
@@ -20,10 +21,7 @@ from pipelines.core.simulation.build import PlannedSimulator, ToolPlan, build_si
 from pipelines.core.simulation.simulator import Moment, SimulationFailed
 from pipelines.core.tools_schema import parse_tools_schema
 
-FOLDER = Path(__file__).parent / "tools"
-FOURTH = Path(__file__).parent / "tools_fourth"  # by a fourth hand; totals only
-THIRD = Path(__file__).parent / "tools_third"  # by a third hand; totals only
-SECOND = Path(__file__).parent / "tools_second"  # trades that came later, of which only totals are looked at
+FOLDER, SECOND, THIRD, FOURTH, FIFTH = folders("tools")
 NOW = "2026-01-15T10:30:00Z"
 SURE = 0.8  # at this confidence a plan claims to be right
 LIKELY = 0.5  # at this one no read may write
@@ -206,15 +204,7 @@ def unchanged_share(plain: Sequence[ToolScore], other: Sequence[ToolScore]) -> f
 
 def main(arguments: list[str]) -> None:
     trades = [argument for argument in arguments if not argument.startswith("-")]
-    folder = (
-        FOURTH
-        if "--fourth" in arguments
-        else THIRD
-        if "--third" in arguments
-        else SECOND
-        if "--second" in arguments
-        else FOLDER
-    )
+    folder = chosen("tools", arguments)
     plain, other = scored(trades, folder=folder), scored(trades, renamed=1, folder=folder)
     heads = f"{'reads w':>9}{'unclear w':>10}{'calls':>7}{'right':>8}{'renamed':>9}"
     print(f"{'trade':<22}{'tools':>6}{'side':>8}{heads}")

@@ -1,7 +1,7 @@
 """The judge against the blind transcripts: how often it passes lies, fails what is right, or is unsure.
 
-`python tests/blind/transcript_scores.py [trade…] [-v] [--third]` prints the figures, with -v each case it got
-wrong (of trades that may be looked at: LOOKED_AT).
+`python tests/blind/transcript_scores.py [trade…] [-v] [--third|--fourth|--fifth]` prints the figures, with -v
+each case it got wrong (of trades that may be looked at: LOOKED_AT).
 """
 
 import json
@@ -11,15 +11,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from blind_sets import chosen, folders
+
 from pipelines.core.ledger import Add, LedgerUpdate, Remove, Update, World
 from pipelines.core.tools_schema import parse_tools_schema
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.judge import judge
 from pipelines.core.verdict.verdict import JudgeError
 
-FOLDER = Path(__file__).parent / "transcripts"
-FOURTH = Path(__file__).parent / "transcripts_fourth"  # by a fourth hand; totals only
-THIRD = Path(__file__).parent / "transcripts_third"  # by another hand; totals only
+FOLDER, _, THIRD, FOURTH, FIFTH = folders("transcripts")  # there is no second
 
 # These groups tell when a trade was first looked at; all of them have been since.
 LOOKED_AT = ("bank", "clinic", "hotel", "library", "shop", "telecom")
@@ -111,9 +111,7 @@ def _update(body: dict[str, Any]) -> LedgerUpdate:
 
 def main(arguments: list[str]) -> None:
     trades = tuple(argument for argument in arguments if not argument.startswith("-"))
-    all_cases = [
-        *judged(FOURTH if "--fourth" in arguments else THIRD if "--third" in arguments else FOLDER, trades)
-    ]
+    all_cases = [*judged(chosen("transcripts", arguments), trades)]
     table = Counter((one.case["verdict"], one.outcome) for one in all_cases)
     for (expected, got), count in sorted(table.items()):
         print(f"{expected:>6} judged {got:<8} {count}")

@@ -168,7 +168,7 @@ def _clause_claim(words: list[str], own: _Own) -> tuple[Claim, str]:
     for base, inflection in _bases(first):
         pair = VERB_PAIRS.get((base, following or "")) or _split_pair(base, words)
         if pair is not None and pair in OP_OF_VERB:
-            return _of_verb(pair), inflection
+            return _of_pair(base, pair), inflection
         if base in ADJECTIVES and _is_noun_here(base, inflection, following):
             continue  # "Free capacity in a silo"
         if base == own.verb and (found := _own_verb(base, words, own)) is not None:
@@ -239,6 +239,12 @@ def _split_pair(base: str, words: list[str]) -> str | None:
     behind = _AFTER_NOUNS - {"of"}  # "out of order" is where it goes
     ends = (at for at in range(2, min(5, len(words))) if (words[at + 1 : at + 2] or ["for"])[0] in behind)
     return next((pair for at in ends if (pair := VERB_PAIRS.get((base, words[at]))) is not None), None)
+
+
+def _of_pair(base: str, pair: str) -> Claim:
+    """What is taken back is a thing; what is given, sent or handed back may be an answer."""
+    is_deed = base in ("take", "bring") and OP_OF_VERB[pair] not in READS
+    return Claim("writes", pair) if is_deed else _of_verb(pair)
 
 
 def _is_verb(base: str) -> bool:

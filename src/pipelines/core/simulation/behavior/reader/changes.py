@@ -427,7 +427,8 @@ class Changes:
             return
         token = self.phrases.token(at)
         if kind is not None and path == kind.status and token is not None and token.is_word():
-            said_so = m.Literal_(token.text if "_" in token.text else token.low)
+            is_as_stored = "_" in token.text or token.text.isupper()  # no word is written so in a sentence
+            said_so = m.Literal_(token.text if is_as_stored else token.low)
             if may_be_a_status(token.low):
                 yield (lambda _: said_so), at + 1
                 return

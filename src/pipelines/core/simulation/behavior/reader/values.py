@@ -221,7 +221,8 @@ class Values:
             name = self.phrases.words.argument_of(tool, said)
             if tool.reads and name is not None and key_of([name]) != key_of(said):
                 continue  # what only filters a list is meant where it is called by its own name
-            if name is not None and set(words_of(name)) & set(words_of(" ".join(said))):
+            is_spelled_so = name is not None and key_of([name]) == key_of(said)  # e-mail is email
+            if name is not None and (is_spelled_so or set(words_of(name)) & set(words_of(" ".join(said)))):
                 yield tool, name
 
     # -- what it is when it is not given
