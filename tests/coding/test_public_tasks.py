@@ -100,7 +100,7 @@ def test_a_published_task_is_proved_and_stored(api: Api, published: Path, name: 
 def test_a_published_task_whose_solution_passes_by_chance_is_run_to_its_verdict(
     api: Api, published: Path
 ) -> None:
-    """Nothing keeps it from being run here: what refuses it, when it does, is its own test of its solution."""
+    """Nothing keeps it from being run here: what refuses it, when it does, is its own test."""
     found = imported(api, published / BY_CHANCE)
     if found["result"] == "refused":
         (reason,) = found["reasons"]
