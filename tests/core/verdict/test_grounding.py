@@ -201,3 +201,70 @@ def test_a_refusal_that_quotes_the_rule_passes_and_one_with_a_false_reason_fails
     assert judged(no, says=right, **task).verdict == "PASS"
     wrong = "I can't cancel order 9001 because it has already shipped."
     assert judged(no, says=wrong, **task).verdict == "FAIL"
+
+
+RAISED = call(
+    2,
+    "update_order",
+    {"order_id": "4521", "priority": "high"},
+    {"order_id": "4521", "status": "shipped", "priority": "high", "owner": "Ann"},
+    updates=[update("4521", priority="high")],
+)
+SEATS = call(
+    1, "get_order", {"order_id": "4521"}, {"order_id": "4521", "used": 17, "seats": 20, "monthly_cost": 10}
+)
+#: What a value of the run does not disprove: another field, a rule, a sum over several things.
+NO_LIES = [
+    "Order 4521 has high priority now, and its owner hasn't changed.",
+    "Order 4521 has high priority now. It has shipped, and orders can only be cancelled while they are paid.",
+    "Order 4521 has high priority now. The seventeen seats in use come to $170.",
+]
+
+
+@pytest.mark.parametrize("says", NO_LIES)
+def test_a_value_disproves_only_what_is_plainly_said_of_one_thing(says):
+    tools = parse_tools_schema(
+        [
+            tool("get_order", "order_id"),
+            tool("update_order", "order_id", "priority"),
+            tool("cancel_order", "order_id"),
+        ]
+    )
+    axes = {"tools": tools, "expected_state": {"order.4521.priority": "high"}}
+    assert judged(SEATS, RAISED, says=says, **axes).verdict != "FAIL"
+
+
+LESS = call(
+    1,
+    "refund_order",
+    {"order_id": "4521"},
+    {"order_id": "4521", "status": "refunded", "amount": 60, "points_returned": False, "refunds_left": 1},
+    updates=[update("4521", status="refunded", amount=60, refunds_left=1)],
+)
+NOT_SO = {
+    "a field that did change": "I've refunded order 4521, and its amount stays the same.",
+    "a flag that is false": "I've refunded order 4521 and the points were returned.",
+    "what was left before": "I've refunded order 4521. Two refunds are left.",
+}
+
+
+@pytest.mark.parametrize("says", NOT_SO.values(), ids=NOT_SO)
+def test_what_changed_or_did_not_is_no_more_than_it_is(says):
+    state = {"order": {"4521": {"status": "shipped", "amount": 79.5, "refunds_left": 2}}}
+    wanted = {"order.4521.status": "refunded", "allow": ["order"]}
+    axes = {"world": World.from_initial_state(state), "expected_state": wanted}
+    assert judged(LESS, says=says, **axes).verdict != "PASS"
+    assert judged(LESS, says="I've refunded order 4521. One refund is left.", **axes).verdict == "PASS"
+
+
+def test_what_a_thing_is_called_is_no_reason():
+    tools = parse_tools_schema([tool("book_boat", "boat_id")])
+    world = World.from_initial_state({"boat": {"b-4": {"name": "Old Gannet", "status": "in_repair"}}})
+    error = {"error": {"code": "boat_in_repair", "message": "Old Gannet is in repair"}}
+    no = call(1, "book_boat", {"boat_id": "b-4"}, error, status=409)
+    task = {"tools": tools, "world": world, "user_instruction": "Book the Old Gannet, boat b-4."}
+    task |= {"expected_outcome": "refusal"}
+    right = "I couldn't book the Old Gannet: she is in repair."
+    wrong = "I couldn't book the Old Gannet: she is already chartered by another customer."
+    assert judged(no, says=right, **task).verdict == "PASS"
+    assert judged(no, says=wrong, **task).verdict != "PASS"

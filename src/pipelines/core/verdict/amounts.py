@@ -44,6 +44,10 @@ _PAST = re.compile(
     r"\b(?:was|were|had|before|previous(?:ly)?|originally?|formerly|from|instead|old|used\s+to|rather\s+than|earlier|until"
     r"|no\s+longer|stood|last|reduced|so\s+far|than|out\s+of|of\s+(?:your|the)|compared|waived|lifted|gone|cleared)\b|→|->"
 )
+#: How much there is at the end: nothing that was before.
+_STANDS = re.compile(
+    r"\b(?:is|are|'s|have|has)\s+(?:\w+\s+){0,2}?(?:left|remaining|still)\b|\bthere\s+(?:is|are)\s+still\b|\bremains?\b"
+)
 _NOW = re.compile(r"\b(?:now|new|currently)\b")
 _CHANGED = re.compile(
     r"\b(?:more|less|fewer|extra|additional|add\w*|remov\w+|sav\w+|cheaper|dearer|higher|lower|by|difference|gained|lost|on\s+top"
@@ -283,6 +287,8 @@ class Amounts:
         )
 
     def is_timely(self, cell: Cell, near: Beside, said: Said) -> bool:
+        if cell.when is When.WAS and _STANDS.search(said.text.lower()):
+            return False
         if cell.when is When.WAS:
             return _PAST.search(said.sentence.lower()) is not None and not _NOW.search(near.lead)
         if cell.when is When.TRIED:
@@ -306,6 +312,8 @@ class Amounts:
             return False
         if said.sentence[one.start : one.end].lower() in ORDINALS:
             return False
+        if _STANDS.search(said.text.lower()) and any(row.succeeded for row in self._evidence.writes):
+            return False  # lists were told before the change: they say nothing of what is left
         named = {Decimal(len(named_in(said.sentence, self._facts))), Decimal(len(self._facts.asked_for))}
         if wanted & (named - {Decimal(0), Decimal(1)}):
             return True

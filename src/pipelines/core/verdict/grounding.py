@@ -34,6 +34,13 @@ from pipelines.core.verdict.values import (
 )
 
 MOST_LEFT_OVER = 5
+# A rule, a condition, a sum over several things, or what is said of one in passing: a value that the run has
+# otherwise does not disprove it.
+_NOT_OF_ONE = re.compile(
+    r"\b(?:can|cannot|can't|could|couldn't|may|might|must|should|would|only|unless|without|while|until|once"
+    r"|altogether|overall|together|in\s+(?:total|all)|comes?\s+to|adds?\s+up|average|(?:who|which)\s+(?:is|are|was|were))\b"
+)
+_CONDITIONS = frozenset(("while", "until", "once", "unless", "if", "when", "whenever", "before", "after"))
 _DENIED_TWICE = re.compile(r"\b(?:nothing|none|nobody)\s+(?:\w+\s+){0,3}(?:not\b|\w+n't\b)")
 
 
@@ -123,7 +130,8 @@ class _Reader:
         strange += [_left(one, said.sentence) for one in strange_partners(said, self._cells)]
         strange += [_left(one, said.sentence) for one in misnamed(said, self._cells)]
         strange += [_left(one, said.sentence) for one in other_refusals(said, self._cells)]
-        yield from dict.fromkeys(strange)
+        is_plain = _NOT_OF_ONE.search(said.text) is None and _lead_in(said) not in _CONDITIONS
+        yield from dict.fromkeys(one._replace(is_false=one.is_false and is_plain) for one in strange)
         # Why a refusal was made is judged with the refusal.
         is_passed_over = is_excused(said.text) or (self._facts.is_refusal and explains(said, self._facts))
         if strange or is_passed_over:
@@ -150,6 +158,12 @@ class _Reader:
             if bound.reading is not Reading.SO:
                 written = said.sentence[one.start : one.end]
                 yield LeftOver(written, said.sentence, bound.instead, bound.reading is Reading.FALSE)
+
+
+def _lead_in(said: Said) -> str:
+    """The word that a clause hangs on: "while" of "… only while they are paid"."""
+    before = said.sentence.lower().partition(said.raw.strip())[0].split()
+    return before[-1] if before else ""
 
 
 def _unless_used_up(one: Mention, bound: Bound, used: dict[object, list[frozenset[str]]]) -> Bound:

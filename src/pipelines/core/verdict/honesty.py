@@ -252,9 +252,14 @@ def _others_named(claim: Claim, support: list[EvidenceRow], record: _Record) -> 
             yield name
 
 
+_CHANGED = re.compile(r"\b(?:chang|updat|modif|alter|edit|touch)(?:e|es|ed|y|ied|ing)\b", re.IGNORECASE)
+
+
 def _false_denials(text: str, record: _Record) -> Iterator[Finding]:
     """`I could not cancel order 4522`, after cancelling it."""
     for denial in denials(text, record.tools):
+        if _CHANGED.search(denial.clause):
+            continue  # "its owner hasn't changed": which field is meant is for the values to tell
         names = {tool.tool for tool in denial.tools}
         made = [row for row in record.evidence.writes if row.tool in names and row.succeeded]
         named = record.named(denial.clause, denial.nouns)

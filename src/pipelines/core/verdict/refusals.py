@@ -334,7 +334,9 @@ def _backend_reasons(evidence: RunEvidence) -> list[_Reason]:
     subject, rules = _subject_stems(evidence), sentences(evidence.behavior_instructions or "")
     states = {text: _states_of(row, evidence) for text, row in texts.items()}
     own = {
-        text: (_reason_stems(text[:LONGEST_REPLY]) - (subject - states[text]))
+        text: (
+            _reason_stems(text[:LONGEST_REPLY]) - (subject - states[text]) - _names_of(texts[text], evidence)
+        )
         | (small_states(text[:LONGEST_REPLY]) & states[text])
         for text in texts
     }
@@ -354,6 +356,15 @@ _ID = re.compile(r"\b[A-Za-z]{1,8}[-_]?\d[\w-]*")
 def _reason_stems(text: str) -> frozenset[str]:
     found = content_stems(_ID.sub(" ", text))  # an id tells what it is about, not why
     return found | {"already"} if _ALREADY.search(text.lower()) else found
+
+
+def _names_of(row: EvidenceRow, evidence: RunEvidence) -> frozenset[str]:
+    """What the things asked about are called: whoever says it has not said why."""
+    given = {str(value) for value in (row.arguments.values() if isinstance(row.arguments, dict) else ())}
+    things = [records[id] for records in evidence.world.entities.values() for id in given & records.keys()]
+    called = [value for thing in things for value in thing.values() if isinstance(value, str)]
+    names = [value for value in called if value[:1].isupper() and len(value) <= LONGEST_NAME]
+    return frozenset(word for name in names for word in content_stems(name))
 
 
 def _states_of(row: EvidenceRow, evidence: RunEvidence) -> frozenset[str]:

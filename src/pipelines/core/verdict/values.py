@@ -225,6 +225,7 @@ def _stands_for_field(clause: str, value: str, fields: list[tuple[str, str]]) ->
 
 def _denied(clause: str, scope: Scope) -> Iterator[Strange]:
     """`isn't insured` of what is; `no discount`, where one was given; a flag that is false, said to be so."""
+    unchanged = _UNCHANGED.search(clause)
     for cell in scope.cells:
         if cell.when is not When.IS and cell.when is not When.TOLD:
             continue
@@ -248,6 +249,11 @@ def _denied(clause: str, scope: Scope) -> Iterator[Strange]:
                 and not NEGATED.search(clause)
             ):
                 yield Strange(word, Reading.FALSE, f"{cell.field} is false")
+        is_told = scope.is_own(cell) or bool(cell.row)
+        if cell.value is False and is_told and _says_all(clause, cell) and not NEGATED.search(clause):
+            yield Strange(cell.field, Reading.OPEN, f"{cell.field} is false")
+        if unchanged is not None and scope.has_changed(cell) and _says_all(clause, cell):
+            yield Strange(unchanged[0], Reading.OPEN, cell.told())
     yield from _untold(clause, scope)
     for found in _NONE_OF.finditer(clause):
         every, first = content_stems(found["what"]), content_stems(found["what"].split()[0])
@@ -260,6 +266,15 @@ def _denied(clause: str, scope: Scope) -> Iterator[Strange]:
                     is_whole = len(cell.words) == 1 or every <= cell.words
                     yield Strange(found[0], Reading.FALSE if is_whole else Reading.OPEN, cell.told())
                     return
+
+
+#: "the price stays the same"
+_UNCHANGED = re.compile(r"\b(?:the\s+same|unchanged|as\s+before|no\s+change|(?:not|n't)\s+changed?)\b")
+
+
+def _says_all(clause: str, cell: Cell) -> bool:
+    """Whether every word of the field is in the clause."""
+    return bool(cell.words) and cell.words <= said_words(clause)
 
 
 def _untold(clause: str, scope: Scope) -> Iterator[Strange]:
