@@ -77,6 +77,7 @@ WAYS = {
         run(["git", "commit", "-qam", "mine"], cwd=place, check=True)
         seen |= {"log": git.stdout, "error": git.stderr, "told": told}
         seen |= {"agent": os.access("/job/agent", os.W_OK)}
+        seen |= {"fixed": bool(os.statvfs("/job/agent").f_flag & os.ST_RDONLY)}
         seen |= {"depth": place.joinpath("depth.txt").read_text(), "tests": os.path.exists("/tests")}
         seen |= {"remotes": run(["git", "remote"], cwd=place, capture_output=True, text=True).stdout}
         """
@@ -150,7 +151,7 @@ def test_an_agent_sees_its_task_and_one_commit_and_nothing_of_its_graders(runs: 
     assert len(seen["log"].splitlines()) == 1, seen["error"]
     assert seen["remotes"] == ""
     assert seen["depth"] == "7\n"
-    assert seen["agent"] is False
+    assert (seen["agent"], seen["fixed"]) == (False, True)  # by its owner, and by how it is mounted
     assert seen["tests"] is False
     assert seen["told"]["user_instruction"] == "Mend it."
     assert "scorers" not in str(seen["told"])
