@@ -69,6 +69,20 @@ def test_variables_of_image_and_task_and_a_reward_in_json_are_read():
     assert scenario["scorers"][0]["reward_file"] == "/logs/verifier/reward.json"
 
 
+def test_a_variable_of_the_machine_has_the_default_that_the_task_names_for_it():
+    env = 'MODE = "${MODE:-quiet}", EMPTY = "${MY_EMPTY:-}", PLAIN = "1"'
+    found = read("word-frequencies", **{"task.toml": f"[environment]\nenv = {{{env}}}\n"})
+    assert found.scenario["env_vars"] == {"MODE": "quiet", "EMPTY": "", "PLAIN": "1"}
+    told = "MODE, EMPTY have the task's own defaults: no variable of the server's machine is handed on"
+    assert told in found.notes
+
+
+@pytest.mark.parametrize("value", ["${KEY}", "Bearer ${KEY:-x}", "${A:-${B}}", "${A:-x}${B:-y}"])
+def test_a_variable_that_only_the_machine_knows_is_refused(value):
+    (reason,) = reasons("word-frequencies", **{"task.toml": f"[environment]\nenv = {{KEY = '{value}'}}\n"})
+    assert reason == f"environment.env.KEY is taken from the machine that runs it (`{value}`)"
+
+
 def test_every_line_that_needs_an_image_is_told():
     assert reasons("needs-postgres") == (
         "Dockerfile line 1: needs the container image `postgres:16`",

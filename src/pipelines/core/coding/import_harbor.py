@@ -7,6 +7,7 @@ workspace, and the reward that it leaves below /logs/verifier counts. Nothing of
 """
 
 import math
+import re
 import tomllib
 from typing import Any
 
@@ -21,6 +22,8 @@ CONFIG, INSTRUCTION, TEST, SOLUTION = "task.toml", "instruction.md", "tests/test
 REWARDS = ("/logs/verifier/reward.txt", "/logs/verifier/reward.json")
 COMPOSE = ("docker-compose.yaml", "docker-compose.yml", "compose.yaml", "singularity-compose.yaml")
 DEFAULT_TIMEOUT_S = 600
+#: A value that is wholly a variable of the machine, with what counts where the machine has none.
+_WITH_DEFAULT = re.compile(r"\$\{[^{}:$]+:-([^{}$]*)\}")
 
 
 def read_harbor_task(name: str, folder: Tree) -> ImportedTask | RefusedTask:
@@ -42,6 +45,11 @@ def read_harbor_task(name: str, folder: Tree) -> ImportedTask | RefusedTask:
     if tools is not None:
         built.requirements += tools.requirements
         built.notes.append(tools.note)
+    variables, defaulted = _environment(config)
+    if defaulted:
+        kept = "have the task's own defaults" if len(defaulted) > 1 else "has the task's own default"
+        named = ", ".join(defaulted)
+        built.notes.append(f"{named} {kept}: no variable of the server's machine is handed on")
     scenario: JsonObject = {
         "name": _text(config, "task", "name") or name,
         "user_instruction": folder[INSTRUCTION].text(),
@@ -49,7 +57,7 @@ def read_harbor_task(name: str, folder: Tree) -> ImportedTask | RefusedTask:
         "workdir": workdir,
         "setup_command": " && ".join(built.setup) or None,
         "requirements": "".join(f"{line}\n" for line in without_doubles(built.requirements)) or None,
-        "env_vars": {**built.env_vars, **_variables(config, "environment")} or None,
+        "env_vars": {**built.env_vars, **variables} or None,
         "timeouts": _timeouts(config),
         "test_files": {
             **{f"{TESTS_FOLDER}/{path}": text for path, text in tests.items()},
@@ -107,7 +115,7 @@ def _needs(config: dict[str, Any], folder: Tree) -> list[str]:
         f"{part}.env.{name} is taken from the machine that runs it (`{value[:40]}`)"
         for part in ("environment", "verifier", "solution")
         for name, value in _variables(config, part).items()
-        if "${" in value
+        if "${" in value and not (part == "environment" and _WITH_DEFAULT.fullmatch(value))
     ]
     if _variables(config, "verifier"):
         found.append("verifier.env gives the grader variables of its own")
@@ -184,3 +192,10 @@ def _text(config: dict[str, Any], part: str, key: str) -> str | None:
 def _variables(config: dict[str, Any], part: str) -> dict[str, str]:
     found = _part(config, part).get("env")
     return {str(name): str(value) for name, value in found.items()} if isinstance(found, dict) else {}
+
+
+def _environment(config: dict[str, Any]) -> tuple[dict[str, str], list[str]]:
+    """The variables of its container, and which of them have a default in place of the machine's."""
+    told = _variables(config, "environment")
+    defaults = {name: found[1] for name, value in told.items() if (found := _WITH_DEFAULT.fullmatch(value))}
+    return {**told, **defaults}, list(defaults)
