@@ -464,8 +464,8 @@ BUILT: dict[str, Said] = {
     "5 there are 25 cheats and more, and none passes": Said(
         (f"{CHEATS}::test_a_cheat_does_not_pass_and_leaves_a_reason",),
         "core/coding/tamper.py",
-        "name in _RUNNER_FILES or",
-        "",
+        "    if restored:\n",
+        "    if False:\n",
     ),
     "6 the transcript is in the run, its calls in the trace": Said(
         (TRACED,),
