@@ -33,7 +33,7 @@ WHOLE: JsonObject = LEAST | {
     ],
     "requirements": ["pytest==8.3.4"],
     "env_vars": {"PYTHONPATH": "src", "DEBUG": ""},
-    "network": {"setup": ["pypi.org"]},
+    "network": {"setup": ["packages.example"]},
     "timeouts": {"setup_s": 30, "agent_s": 60},
     "test_files": {"tests/test_new.py": "def test(): pass\n", "/tests/check.sh": "#!/bin/sh\n"},
 }

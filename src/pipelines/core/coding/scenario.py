@@ -146,7 +146,7 @@ def _network(fields: Fields) -> tuple[str, ...]:
     value = fields.get("network")
     if value is None or value == "none":
         return ()
-    hint = '"none", or {"setup": ["pypi.org"]}: the hosts that the setup command may reach'
+    hint = '"none", or {"setup": ["packages.example"]}: the hosts that the setup command may reach'
     if not isinstance(value, dict):
         fields.refuse("network", "`network` must be `none` or an object", hint)
         return ()
