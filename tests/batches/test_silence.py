@@ -41,6 +41,7 @@ def test_a_lone_server_whose_writer_is_held_interrupts_nothing(tmp_path: Path) -
         api = house.open()
         batch_id = held_batch(api, agent)
         aside = sqlite3.connect(tmp_path / "house" / "odyssey.db", isolation_level=None)
+        assert aside.execute("SELECT * FROM workers").fetchall() == []  # nobody is there to hear it beat
         aside.execute("BEGIN IMMEDIATE")
         time.sleep(3)  # three times as long as a silence that counts
         aside.execute("COMMIT")

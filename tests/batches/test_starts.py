@@ -1,5 +1,6 @@
 """What a server finds when it starts: another one on its files, or files that are broken."""
 
+import os
 from pathlib import Path
 
 import httpx2
@@ -11,7 +12,12 @@ from played_agents import PlayedAgent, holds, played
 
 def refused_start(*flags: str) -> str:
     node = Node("up", "--port", "0", *flags)
+    stdout, said = node.process.stdout, ""
+    assert stdout is not None
     try:
+        while more := os.read(stdout.fileno(), 65_536).decode():  # until it ends, or serves
+            said += more
+            assert "Stop with" not in said, f"it has started: {said}"
         _, errors = node.process.communicate(timeout=40)
     finally:
         node.kill()

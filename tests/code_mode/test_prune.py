@@ -11,6 +11,8 @@ from code_desk import code_agent, run_of
 
 from nodes import REFUND_TASK, Api, House, clean_environment, eventually, fresh_house_in
 from pipelines.sandbox.held_folders import USED
+from pipelines.server.housekeeping import would_prune
+from pipelines.server.settings import load_settings
 from pipelines.storage import code
 from pipelines.storage.connection import transaction
 from pipelines.storage.sqlite_store import SqliteStore
@@ -102,6 +104,25 @@ def test_a_server_prunes_when_it_starts(tmp_path: Path) -> None:
         connection = SqliteStore(house.directory / "odyssey.db").connect(read_only=True)
         eventually(lambda: not code.orphaned_archives(connection), "the parts are removed")
         connection.close()
+
+
+@pytest.mark.parametrize(
+    ("days", "limit_mb", "gone"),
+    [(15, 0, {"code/oldest", "environments/old"}), (0, 2, {"code/oldest"}), (0, 0, set())],
+    ids=["by age", "by size", "never"],
+)
+def test_age_and_size_are_settings(tmp_path: Path, days: int, limit_mb: int, gone: set[str]) -> None:
+    for name, unused_days in (("code/oldest", 100), ("environments/old", 20), ("code/new", 10)):
+        folder = tmp_path / name
+        folder.mkdir(parents=True)
+        (folder / "file").write_bytes(os.urandom(1_000_000))
+        os.utime(folder, (time.time() - unused_days * 86_400,) * 2)
+    environment = {
+        "PIPELINES_DATA_DIR": str(tmp_path),
+        "PIPELINES_CACHE_DAYS": str(days),
+        "PIPELINES_CACHE_LIMIT_MB": str(limit_mb),
+    }
+    assert {line.what for line in would_prune(load_settings(environment))} == gone
 
 
 def test_without_a_database_it_says_so(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import tracemalloc
 from typing import Any
 
 import pytest
+from asking import Caller, settled, told
 
 from desk import DrivenRun, House, Org, answered, refused
 from pipelines.core import called_run, tool_call
@@ -111,6 +112,32 @@ async def test_many_retries_at_once_are_one_call(
     replies = await asyncio.gather(*(note(run, key, LARGE) for key in keys))
     assert len({str(reply) for reply in replies}) == 8
     assert len(await run.trace()) == 8
+
+
+async def test_a_key_whose_call_still_waits_is_kept_however_many_came_after_it(
+    house: House, org: Org, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the log alone its row has no reply yet, and a retry would get that."""
+    monkeypatch.setattr(called_run, "KEYS_KEPT", 2)
+    late = {"trigger": "after_n_calls", "tool": "add_note", "n": 1, "duration": 6, "latency_ms": 60_000}
+    caller = Caller(house, await org.run(failure_rules=[late]))
+    await caller.load()
+
+    def call(number: int) -> Any:
+        return caller.call("add_note", {"order_id": "7001", "text": f"note {number}"}, f"k{number}")
+
+    first = [call(number) for number in range(6)]
+    await caller.lines.until_put(1)
+    caller.lines.answer(0)
+    await told(first[0])
+    again = call(1)
+    await settled(house)
+    assert not again.done()
+    for number in range(1, 6):
+        await caller.lines.until_put(number + 1)
+        caller.lines.answer(number)
+    assert await told(again) == await told(first[1])
+    assert len(await caller.run.trace()) == 6
 
 
 async def test_the_database_away_is_told_to_who_asks_again(

@@ -307,7 +307,8 @@ def test_code_has_a_smaller_share_of_the_cpu_and_cannot_take_it_back(boxes: Boxe
     if not os.path.exists("/proc/self/autogroup"):
         pytest.skip("this kernel does not share the CPU by sessions")
     seen = boxes.value(code, task_input={"nice": str(NICE)})
-    assert seen["shares"] == [NICE, True, str(NICE)]
+    nicer = min(os.getpriority(os.PRIO_PROCESS, 0) + NICE, 19)  # than whoever runs the tests; 19 is the most
+    assert seen["shares"] == [nicer, True, str(NICE)]
     assert seen["errors"] == [errno.EACCES, errno.EPERM, errno.EROFS, errno.EPERM]
 
 

@@ -77,6 +77,14 @@ def test_both_ways_log_the_same_lines(pair: Twins, caplog: pytest.LogCaptureFixt
 
 
 @pytest.mark.parametrize("way", ["lean", "asgi"])
+def test_a_request_in_text_names_its_run(pair: Twins, way: str, caplog: pytest.LogCaptureFixture) -> None:
+    run = pair.fresh_run()
+    called, asked = lines_of(pair.served(way), [call_of(run, "get_order"), get("/health")], caplog)
+    assert TextLines().format(called).endswith(f" ms run {run.id}")
+    assert TextLines().format(asked).endswith(" ms")
+
+
+@pytest.mark.parametrize("way", ["lean", "asgi"])
 def test_no_token_and_no_query_is_in_a_line(pair: Twins, way: str, caplog: pytest.LogCaptureFixture) -> None:
     run = pair.fresh_run()
     asked = f"POST /api/odyssey-proxy/tools/get_order?token={SECRET} HTTP/1.1\r\n{auth(run)}"

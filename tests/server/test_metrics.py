@@ -4,6 +4,7 @@ import asyncio
 import re
 import sqlite3
 import time
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import httpx2
@@ -12,6 +13,8 @@ from twins import Served, call_of, converse, twins
 
 from desk import House, Org, answered, open_house, outage, refused
 from pipelines import __version__
+from pipelines.core.fair_slots import Place
+from pipelines.engine.platform import DISPATCHES
 from pipelines.server import loop_lag
 from pipelines.server.loop_lag import LoopLag
 from pipelines.server.metrics import METRICS, Sample, written
@@ -168,6 +171,31 @@ async def test_the_buckets_of_the_histogram_add_up(house: House, org: Org) -> No
     assert bounds[-1] == float("inf")
     assert counts == sorted(counts)
     assert (counts[0], counts[-1]) == (0, 4)  # no call takes less than 64 µs
+
+
+@pytest.mark.parametrize(("milliseconds", "bound"), [(0.9, "0.001024"), (1.1, "0.002048"), (900, "1.048576")])
+async def test_a_call_is_in_the_first_bucket_that_is_long_enough(
+    house: House, milliseconds: float, bound: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as clock:
+        clock.setattr(time, "perf_counter", lambda: 1.0 + milliseconds / 1e3)
+        house.app.proxy.tally.answered("odyssey", 1.0)
+    text = (await house.stranger.get("/metrics")).text
+    pattern = r'^pipelines_tool_call_seconds_bucket\{source="odyssey",le="(\S+)"\} 1$'
+    assert re.findall(pattern, text, re.MULTILINE)[0] == bound
+
+
+async def test_runs_that_hold_a_slot_or_wait_for_one_are_counted(house: House) -> None:
+    dispatching = house.platform.dispatching
+    async with AsyncExitStack() as held:
+        while dispatching.held < DISPATCHES:
+            await held.enter_async_context(dispatching.slot(Place(1)))
+        waiting = asyncio.ensure_future(held.enter_async_context(dispatching.slot(Place(1))))
+        await asyncio.sleep(0)
+        told = await scraped(house.stranger)
+        waiting.cancel()
+    figures = [told[f'pipelines_slots_{of}{{for="dispatching"}}'] for of in ("held", "waiting")]
+    assert figures == [DISPATCHES, 1]
 
 
 @pytest.mark.parametrize(("microseconds", "place"), [(0, 0), (1, 1), (1000, 10), (1025, 11), (10**9, 30)])

@@ -139,7 +139,10 @@ async def test_what_json_would_change_is_asked_of_a_thread(database: Database, v
     assert names == ["MainThread", "reader"]
 
 
-async def test_the_interpreter_is_let_go_of_for_a_page_and_not_for_each_row(database: Database) -> None:
+@pytest.mark.parametrize("taken", [lambda answer: answer.fetchall(), list], ids=["at once", "one by one"])
+async def test_the_interpreter_is_let_go_of_for_a_page_and_not_for_each_row(
+    database: Database, taken: Callable[[Any], list[Any]]
+) -> None:
     """Whatever SQLite is asked, it gives one row: at each, other threads may take the interpreter."""
     await database.write(_stored)
     assert database._brief is not None
@@ -147,7 +150,7 @@ async def test_the_interpreter_is_let_go_of_for_a_page_and_not_for_each_row(data
     connection = database._brief._connection  # type: ignore[attr-defined]
     connection.row_factory = lambda cursor, row: fetched.append(len(row)) or row
     asked = await database.read_briefly(
-        lambda each: each.execute("SELECT id, value FROM odd ORDER BY id").fetchall(), "odd"
+        lambda each: taken(each.execute("SELECT id, value FROM odd ORDER BY id")), "odd"
     )
     assert len(asked) == len(ODD)
     assert fetched == [1]
