@@ -10,6 +10,7 @@ import pytest
 
 from desk import refused
 from nodes import REFUND_TASK, Api, events_of, eventually
+from pipelines.core.verdict.verdict import GRADER_VERSION
 from played_agents import Dispatch, does_nothing, holds, played, refunds
 
 
@@ -36,7 +37,7 @@ def test_a_run_carries_its_verdict_reply_and_trace(api: Api):
     assert run["status"] == "completed"
     assert run["final_response"] == "I have refunded order 4521."
     assert run["verdict"] == "PASS"
-    assert run["judgement"]["grader"] == {"name": "embedded", "version": "6"}
+    assert run["judgement"]["grader"] == {"name": "embedded", "version": GRADER_VERSION}
     assert run["judge_error"] is None
     assert ["`messages`" in warning for warning in run["soft_warnings"]] == [True]
     assert run["dispatched_at"] <= run["ended_at"]
