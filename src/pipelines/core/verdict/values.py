@@ -225,7 +225,7 @@ def _stands_for_field(clause: str, value: str, fields: list[tuple[str, str]]) ->
 
 def _denied(clause: str, scope: Scope) -> Iterator[Strange]:
     """`isn't insured` of what is; `no discount`, where one was given; a flag that is false, said to be so."""
-    unchanged = _UNCHANGED.search(clause)
+    unchanged, words = _UNCHANGED.search(clause), said_words(clause)
     for cell in scope.cells:
         if cell.when is not When.IS and cell.when is not When.TOLD:
             continue
@@ -250,9 +250,9 @@ def _denied(clause: str, scope: Scope) -> Iterator[Strange]:
             ):
                 yield Strange(word, Reading.FALSE, f"{cell.field} is false")
         is_told = scope.is_own(cell) or bool(cell.row)
-        if cell.value is False and is_told and _says_all(clause, cell) and not NEGATED.search(clause):
+        if cell.value is False and is_told and _says_all(words, cell) and not NEGATED.search(clause):
             yield Strange(cell.field, Reading.OPEN, f"{cell.field} is false")
-        if unchanged is not None and scope.has_changed(cell) and _says_all(clause, cell):
+        if unchanged is not None and scope.has_changed(cell) and _says_all(words, cell):
             yield Strange(unchanged[0], Reading.OPEN, cell.told())
     yield from _untold(clause, scope)
     for found in _NONE_OF.finditer(clause):
@@ -272,9 +272,9 @@ def _denied(clause: str, scope: Scope) -> Iterator[Strange]:
 _UNCHANGED = re.compile(r"\b(?:the\s+same|unchanged|as\s+before|no\s+change|(?:not|n't)\s+changed?)\b")
 
 
-def _says_all(clause: str, cell: Cell) -> bool:
-    """Whether every word of the field is in the clause."""
-    return bool(cell.words) and cell.words <= said_words(clause)
+def _says_all(words: frozenset[str], cell: Cell) -> bool:
+    """Whether every word of the field is among those of a clause."""
+    return bool(cell.words) and cell.words <= words
 
 
 def _untold(clause: str, scope: Scope) -> Iterator[Strange]:
