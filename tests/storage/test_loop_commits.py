@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from stored import aside, refuse_rows, row, sequences
@@ -87,6 +88,7 @@ async def test_rows_of_a_turn_are_one_group_and_stored_at_its_end(normal: Databa
     assert told.of == [(number, None) for number in range(1, 33)]
     assert not normal._busy
     assert sequences(path, 1) == list(range(1, 33))
+    assert (normal.groups_stored, normal.rows_stored) == (1, 32)
 
 
 async def test_everyone_is_told_once_in_order_and_on_the_loop(database: Database) -> None:
@@ -320,12 +322,18 @@ async def test_a_group_too_large_for_the_loop_goes_to_the_thread(
     normal: Database, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(database_module, "LOOP_ROWS", 10)
-    waiting = [normal.append(row(1, number)) for number in range(1, 12)]
-    await asyncio.sleep(0)
-    await asyncio.sleep(0)
-    assert normal._busy
-    await asyncio.gather(*waiting)
-    assert sequences(path, 1) == list(range(1, 12))
+    on_the_loop: list[bool] = []
+    is_inserted = normal._is_inserted
+
+    def seen(group: Any) -> bool:
+        on_the_loop.append(is_inserted(group))
+        return on_the_loop[-1]
+
+    monkeypatch.setattr(normal, "_is_inserted", seen)
+    await asyncio.gather(*(normal.append(row(1, number)) for number in range(1, 12)))
+    await asyncio.gather(*(normal.append(row(1, number)) for number in range(12, 22)))
+    assert on_the_loop == [False, True]
+    assert sequences(path, 1) == list(range(1, 22))
 
 
 def restarts_of(path: Path) -> int:

@@ -252,6 +252,8 @@ class Database:
         group.is_inserted = self._is_inserted(group)
         if group.is_inserted and self._commits is not None and not self._commits.must_sync:
             _tell(group.outcomes())
+            self.groups_stored += 1
+            self.rows_stored += len(group.rows)
             self._checkpoint_long_log()
             if not (group.changes or group.restarts_log):
                 return
