@@ -5,6 +5,7 @@ import threading
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -214,6 +215,19 @@ async def remove(database: Database) -> None:
         stored.remove_discarded(connection, cassette_id=cassette_id, most=100_000)
 
     await database.write(remove_all)
+
+
+async def test_large_calls_are_removed_in_more_parts_than_small_ones(cassettes, database):
+    for number in range(4):
+        await cassettes.record(call(n=number), reply("x" * 400_000), [])
+    discard = partial(stored.discard_cassette, org_id=1, name="staging", now=NOW)
+    cassette_id = await database.write(discard)
+    remove = partial(stored.remove_discarded, cassette_id=cassette_id, most=200)
+    parts = 1
+    while not await database.write(remove):
+        parts += 1
+    assert parts == 5  # one for each call, and one that finds none
+    assert await database.read(lambda c: stored.nameless_cassettes(c, before="9")) == []
 
 
 async def test_a_cassette_that_is_replaced_while_it_is_read_is_read_again(cassettes, database, monkeypatch):

@@ -16,7 +16,13 @@ from stored import aside, refuse_rows, row, sequences
 from pipelines.storage import database as database_module
 from pipelines.storage import sqlite_commits
 from pipelines.storage.connection import Connection
-from pipelines.storage.database import READERS, Database, SequenceTaken
+from pipelines.storage.database import (
+    LONGEST_REST_S,
+    PARTS_IN_LOG,
+    READERS,
+    Database,
+    SequenceTaken,
+)
 from pipelines.storage.keys import add_org
 from pipelines.storage.sqlite_store import SqliteStore, Synchronous
 from pipelines.storage.trace_rows import log_of_run
@@ -334,6 +340,39 @@ async def test_a_group_too_large_for_the_loop_goes_to_the_thread(
     await asyncio.gather(*(normal.append(row(1, number)) for number in range(12, 22)))
     assert on_the_loop == [False, True]
     assert sequences(path, 1) == list(range(1, 22))
+
+
+async def test_a_few_parts_of_large_changes_at_a_time_are_moved_into_the_file(
+    normal: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moved: list[bool] = []
+    checkpoint = normal._commits.checkpoint
+
+    def seen() -> None:
+        moved.append(True)
+        checkpoint()
+
+    monkeypatch.setattr(normal._commits, "checkpoint", seen)
+    for _ in range(3 * PARTS_IN_LOG - 1):
+        await normal.write_part(lambda connection: None)
+    await normal._log_at_rest()
+    assert len(moved) == 2
+
+
+async def test_a_part_leaves_others_as_much_time_as_the_one_before_it_took(
+    normal: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rested: list[float] = []
+    times = iter([10.0, 10.0, 10.2, 10.3, 10.3, 99.0, 99.0, 99.0, 99.0])
+
+    async def rest(seconds: float) -> None:
+        rested.append(round(seconds, 6))
+
+    monkeypatch.setattr(database_module, "rest", rest)
+    monkeypatch.setattr(normal, "_time", lambda: next(times))
+    for _ in range(3):
+        await normal.write_part(lambda connection: None)
+    assert rested == [0.1, LONGEST_REST_S]
 
 
 def restarts_of(path: Path) -> int:

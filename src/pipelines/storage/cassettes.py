@@ -10,6 +10,7 @@ from typing import NamedTuple
 from pipelines.core.json_text import JsonObject
 from pipelines.storage.connection import Connection, Row, insert, insert_many
 from pipelines.storage.paging import Filter, Page, page_of
+from pipelines.storage.texts import SLICE_CHARACTERS
 
 # Of one cassette: it is held in memory as a whole while runs replay it.
 MAX_CALLS = 100_000
@@ -229,13 +230,16 @@ def nameless_cassettes(connection: Connection, *, before: str) -> list[int]:
 
 
 def remove_discarded(connection: Connection, *, cassette_id: int, most: int) -> bool:
-    """Some of its calls; with the last goes the cassette. True when it is gone."""
+    """Some of its calls, fewer where they are large; with the last goes the cassette. True: it is gone."""
+    known = connection.execute("SELECT calls, bytes FROM cassettes WHERE id = ?", (cassette_id,)).fetchone()
+    average = known["bytes"] // known["calls"] if known is not None and known["calls"] else 0
+    some = max(1, min(most, SLICE_CHARACTERS // max(1, average)))
     done = connection.execute(
         "DELETE FROM cassette_calls WHERE id IN"
         " (SELECT id FROM cassette_calls WHERE cassette_id = ? ORDER BY id LIMIT ?)",
-        (cassette_id, most),
+        (cassette_id, some),
     )
-    if done.rowcount == most:
+    if done.rowcount == some:
         return False
     connection.execute("DELETE FROM cassettes WHERE id = ? AND name IS NULL", (cassette_id,))
     return True

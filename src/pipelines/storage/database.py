@@ -33,6 +33,11 @@ log = logging.getLogger(__name__)
 READERS = 3  # the machine's cores are for the server, and one org never has them all; more only take turns
 BATCH_READERS = 1  # beside them: a batch that is worked off asks a thousand questions a second
 LOOP_ROWS = 256  # a larger group would stop the loop for longer than a thread switch takes
+#: Parts of large changes in the log at most when it is moved into the file: what is moved together is
+#: synced together, and on a slow disk everybody's rows wait for that.
+PARTS_IN_LOG = 4
+LONGEST_REST_S = 0.5  # between two parts
+rest = asyncio.sleep
 #: The org that the present task works for, so that orgs read by turns; 0 for what is nobody's own.
 WORKS_FOR: ContextVar[int] = ContextVar("works_for", default=0)
 
@@ -81,6 +86,9 @@ class Database:
         self._checkpointer = ThreadPoolExecutor(1, thread_name_prefix="checkpoint")
         self._checkpoint: asyncio.Future[None] | None = None  # until the log has started again
         self._parts = asyncio.Lock()
+        self._parts_in_log = 0  # since it was last moved into the file
+        self._parts_rest_until = 0.0
+        self._time = self._loop.time
         #: Told, before anyone waiting hears of it, which runs lost a row: their state in memory is void.
         self.on_lost: Callable[[set[int]], None] = lambda run_ids: None
         connection = store.connect(read_only=False)
@@ -136,11 +144,27 @@ class Database:
 
         Parts take turns, however many large changes are under way: no group holds more than one, so whoever
         waits for a group waits for one part. And none is written while the log is moved into the file: the
-        writer would have to move what came in meanwhile, before it starts the log again.
+        writer would have to move what came in meanwhile, before it starts the log again. Between two, others
+        have the disk for as long as the first took: the slower it is, the more they need it.
         """
         async with self._parts:
             await self._log_at_rest()
-            return await self.write(change)
+            if (left := self._parts_rest_until - self._time()) > 0:
+                await rest(left)
+            start = self._time()
+            try:
+                return await self.write(change)
+            finally:
+                self._part_is_stored(start)
+
+    def _part_is_stored(self, start: float) -> None:
+        if self._commits is None:  # the disk is another machine's
+            return
+        now = self._time()
+        self._parts_rest_until = now + min(now - start, LONGEST_REST_S)
+        self._parts_in_log += 1
+        if self._parts_in_log >= PARTS_IN_LOG and self._checkpoint is None:
+            self._start_checkpoint()
 
     @property
     def is_alone(self) -> bool:
@@ -308,8 +332,13 @@ class Database:
 
     def _checkpoint_long_log(self) -> None:
         if self._commits is not None and self._checkpoint is None and self._commits.wants_checkpoint():
-            self._checkpoint = self._loop.run_in_executor(self._checkpointer, self._commits.checkpoint)
-            self._checkpoint.add_done_callback(self._checkpointed)
+            self._start_checkpoint()
+
+    def _start_checkpoint(self) -> None:
+        assert self._commits is not None
+        self._parts_in_log = 0
+        self._checkpoint = self._loop.run_in_executor(self._checkpointer, self._commits.checkpoint)
+        self._checkpoint.add_done_callback(self._checkpointed)
 
     def _checkpointed(self, checkpoint: "asyncio.Future[None]") -> None:
         if checkpoint.exception() is not None:
