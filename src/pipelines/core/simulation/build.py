@@ -10,7 +10,7 @@ from pipelines.core.ledger import Ledger, World
 from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.simulation.behavior import Behavior, Rule, read_behavior, weave
-from pipelines.core.simulation.behavior.described import Described, read_described
+from pipelines.core.simulation.behavior.described import Described, may_restrict, read_described
 from pipelines.core.simulation.behavior.lexicon import Lexicon, build_lexicon
 from pipelines.core.simulation.behavior.reader.vocabulary import Vocabulary
 from pipelines.core.simulation.behavior.things import ToolWords
@@ -283,7 +283,9 @@ class PlannedSimulator:
         return replace(plan, notes=(*plan.notes, *says), assumed=notes, remarks=(*found.remarks, *says))
 
     def _described(self, tool: Tool) -> Described:
-        return read_described(tool, self._vocabulary, self._world) if self._may_read() else Described()
+        if not may_restrict(tool.description) or not self._may_read():
+            return Described()
+        return read_described(tool, self._vocabulary, self._world)
 
     def _under_rules(
         self,

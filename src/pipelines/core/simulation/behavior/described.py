@@ -66,11 +66,13 @@ def _restrictions(tool: ToolLike, lexicon: Lexicon) -> Iterator[str]:
     for sentence in sentences((tool.description or "")[:LONGEST_READ]):
         for part in _PARTS.split(sentence) if not is_addressed(sentence, lexicon) else ():
             said = part.strip(" .,:")
-            if said and _restricts(said.lower()):
+            if said and may_restrict(said):
                 yield said
 
 
-def _restricts(low: str) -> bool:
+def may_restrict(description: str) -> bool:
+    """Whether it has words for calls that fail."""
+    low = description[:LONGEST_READ].lower()
     spoken = set(re.findall(r"[a-z]+", low))
     return bool(spoken & _REFUSES or _DENIED.search(low) or ("only" in spoken and spoken & _ALLOWS))
 
