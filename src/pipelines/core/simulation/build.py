@@ -10,7 +10,9 @@ from pipelines.core.ledger import Ledger, World
 from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.simulation.behavior import Behavior, Rule, read_behavior, weave
+from pipelines.core.simulation.behavior.described import Described, may_restrict, read_described
 from pipelines.core.simulation.behavior.lexicon import Lexicon, build_lexicon
+from pipelines.core.simulation.behavior.reader.vocabulary import Vocabulary
 from pipelines.core.simulation.behavior.things import ToolWords
 from pipelines.core.simulation.behavior.tokens import sentences
 from pipelines.core.simulation.behavior.trial import Tried, tried
@@ -30,7 +32,7 @@ from pipelines.core.tools_schema import Tool
 GUESS_BELOW = 0.5
 LONGEST_READ = 2_000  # characters of a description in which amounts are looked for
 _BY_AMOUNT = re.compile(r"\bby \D?(\d{1,9})(?:\.\d{1,9})?(?: ?%| [a-z]{1,20}\b)?")
-_CHANGES = ("set", "add", "append", "remove")
+_CHANGES = ("set", "unset", "add", "append", "remove", "flag", "unflag")
 NOT_ENFORCED = "the behaviour text is not enforced"
 
 
@@ -254,6 +256,10 @@ class PlannedSimulator:
         return tuple(told.values())
 
     @cached_property
+    def _vocabulary(self) -> Vocabulary:
+        return Vocabulary(lexicon=self._lexicon, tools=list(self.tools.values()))
+
+    @cached_property
     def _lexicon(self) -> Lexicon:
         return build_lexicon(list(self.tools.values()), self._world, self._ledger_schema)
 
@@ -267,17 +273,33 @@ class PlannedSimulator:
             ledger_schema=self._ledger_schema,
             known=self._survey,
         )
+        described = self._described(tool) if _has_change(list(found.body)) else Described()
         notes = (*found.notes, *_unread_amounts(tool.description, found.body))
+        notes += tuple(f"“{said}” of its description is not enforced" for said in described.not_read)
         told = (*notes, *found.remarks)
-        plan = self._under_rules(tool, list(found.body), "read", told, found.confidence)
-        return replace(plan, assumed=notes, remarks=found.remarks)
+        plan = self._under_rules(tool, list(found.body), "read", told, found.confidence, described.rules)
+        enforced = dict.fromkeys(rule.sentence for rule in described.rules if rule not in plan.unwoven)
+        says = tuple(f"refuses calls as its description says: “{said}”" for said in enforced)
+        return replace(plan, notes=(*plan.notes, *says), assumed=notes, remarks=(*found.remarks, *says))
+
+    def _described(self, tool: Tool) -> Described:
+        if not may_restrict(tool.description) or not self._may_read():
+            return Described()
+        return read_described(tool, self._vocabulary, self._world)
 
     def _under_rules(
-        self, tool: Tool, body: Json, origin: Origin, notes: tuple[str, ...], confidence: float
+        self,
+        tool: Tool,
+        body: Json,
+        origin: Origin,
+        notes: tuple[str, ...],
+        confidence: float,
+        described: tuple[Rule, ...] = (),
     ) -> ToolPlan:
-        """The plan with the rules of the behaviour text woven in: the one place where that happens."""
+        """The plan with the rules of its description and of the behaviour text woven in: the one place where
+        that happens."""
         plain = _parsed(body, origin, notes, confidence)
-        rules = self._tried.behavior.rules_for(tool.name)
+        rules = (*described, *self._tried.behavior.rules_for(tool.name))
         steps = body.get("steps") if isinstance(body, dict) else body
         if not rules or plain.plan is None or not isinstance(steps, list):
             return plain
@@ -347,6 +369,12 @@ class _Written:
 @lru_cache(maxsize=2_048)  # a plan takes some tens of kilobytes
 def _plan(written: _Written, origin: Origin) -> Plan:
     return parse_plan(written.body, origin=origin)
+
+
+def _has_change(block: Json) -> bool:
+    steps = [step for step in block if isinstance(step, dict)] if isinstance(block, list) else []
+    inner = (step.get(key) for step in steps for key in ("then", "else", "do"))
+    return any(verb in step for step in steps for verb in _CHANGES) or any(map(_has_change, inner))
 
 
 def _unread_amounts(description: str, body: Sequence[JsonObject]) -> list[str]:

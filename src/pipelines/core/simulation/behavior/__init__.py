@@ -3,7 +3,8 @@
 tokens, words, things, lexicon: sentences and words, and what they may stand for in this world.
 reader: a sentence into clauses (clauses, meaning), every word of it accounted for.
 scope, states, permissions, truth, resolve: what a clause means for one tool over one world (rules).
-read: a text into rules. trial: each tried on the seeded world. plan_editor, reshape, weave: into a plan.
+read: a text into rules; described: what a tool's own description restricts. trial: each tried on the seeded
+world. plan_editor, reshape, weave: into a plan.
 No model is asked: a sentence is understood whole or reported as it stands.
 """
 

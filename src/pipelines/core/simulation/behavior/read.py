@@ -77,6 +77,18 @@ def read_behavior(
     return Behavior(rules=tuple(reader.rules), not_understood=tuple(reader.not_understood))
 
 
+def read_of_tool(sentence: str, tool: str, vocabulary: Vocabulary) -> tuple[Rule, ...]:
+    """The rules of one sentence that was said of a tool; none where it is not understood."""
+    reader = _Reader(lexicon=vocabulary.lexicon, vocabulary=vocabulary, spoken_of=(tool,))
+    reader.read(sentence)
+    return tuple(reader.rules)
+
+
+def is_addressed(sentence: str, lexicon: Lexicon) -> bool:
+    """Whether it tells the agent what to do."""
+    return _is_addressed(tokens(sentence), lexicon)
+
+
 @dataclass(kw_only=True, slots=True)
 class _Reader:
     lexicon: Lexicon

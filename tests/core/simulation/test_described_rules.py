@@ -1,0 +1,169 @@
+"""What a tool's own description says of calls that fail: it is enforced, or the plan says that it is not."""
+
+from typing import Any, NamedTuple
+
+import pytest
+
+from pipelines.core.ledger import Ledger, World
+from pipelines.core.simulation.build import PlannedSimulator, build_simulator
+from pipelines.core.simulation.simulator import Moment, SimulatedReply
+from pipelines.core.tools_schema import parse_tools_schema
+
+WORLD: dict[str, Any] = {
+    "kiln": {
+        "K1": {"name": "Big Red", "status": "idle", "capacity": 40, "booked": 12, "archived": False},
+        "K2": {"name": "Raku", "status": "firing", "capacity": 10, "booked": 10, "archived": False},
+        "K3": {"name": "Test", "status": "broken", "capacity": 5, "booked": 0, "archived": True},
+    },
+    "member": {
+        "M1": {"name": "Ada", "status": "active", "credits": 30, "fees_due": 0},
+        "M2": {"name": "Bo", "status": "suspended", "credits": 8, "fees_due": 0},
+        "M3": {"name": "Cy", "status": "active", "credits": 2, "fees_due": 15},
+    },
+    "firing": {
+        "F1": {"kiln_id": "K1", "member_id": "M1", "status": "planned", "date": "2026-02-03", "pieces": 4},
+        "F2": {"kiln_id": "K2", "member_id": "M2", "status": "running", "date": "2026-01-15", "pieces": 10},
+        "F3": {"kiln_id": "K1", "member_id": "M3", "status": "done", "date": "2026-01-02", "pieces": 3},
+        "F4": {"kiln_id": "K1", "member_id": "M1", "status": "cancelled", "date": "2026-01-09", "pieces": 3},
+    },
+}
+TEXT, NUMBER = {"type": "string"}, {"type": "number"}
+
+
+class Case(NamedTuple):
+    tool: str
+    parameters: dict[str, Any]
+    description: str
+    good: dict[str, Any]
+    bad: dict[str, Any]
+    status: int | None = None
+
+
+ON_FIRING, ON_KILN = {"firing_id": TEXT}, {"kiln_id": TEXT}
+BOOKING = {"kiln_id": TEXT, "member_id": TEXT, "date": TEXT, "pieces": NUMBER}
+BOOKED = {"kiln_id": "K1", "member_id": "M1", "date": "2026-03-01", "pieces": 2}
+#: Written before anything read a description for what it refuses.
+CASES = {
+    "fails if": Case(
+        "cancel_firing", ON_FIRING, "Cancel a firing. Fails if the firing is running.",
+        {"firing_id": "F1"}, {"firing_id": "F2"},
+    ),
+    "only such can be": Case(
+        "cancel_firing", ON_FIRING, "Cancels a firing. Only planned firings can be cancelled.",
+        {"firing_id": "F1"}, {"firing_id": "F3"},
+    ),
+    "if it is, it cannot": Case(
+        "cancel_firing", ON_FIRING,
+        "Cancel a firing. If the firing is already running or done, it cannot be cancelled.",
+        {"firing_id": "F1"}, {"firing_id": "F3"},
+    ),
+    "with a status": Case(
+        "cancel_firing", ON_FIRING, "Cancel a firing. Returns 409 if the firing is done.",
+        {"firing_id": "F1"}, {"firing_id": "F3"}, 409,
+    ),
+    "only works for": Case(
+        "cancel_firing", ON_FIRING, "Cancel a firing. Only works for planned firings.",
+        {"firing_id": "F1"}, {"firing_id": "F2"},
+    ),
+    "the thing must be": Case(
+        "cancel_firing", ON_FIRING, "Cancel a firing; the firing must be planned.",
+        {"firing_id": "F1"}, {"firing_id": "F2"},
+    ),
+    "must not be": Case(
+        "book_firing", BOOKING, "Book a firing in a kiln. The kiln must not be broken.",
+        BOOKED, BOOKED | {"kiln_id": "K3"},
+    ),
+    "such are refused": Case(
+        "book_firing", BOOKING, "Books a firing for a member. Suspended members are refused.",
+        BOOKED, BOOKED | {"member_id": "M2"},
+    ),
+    "such cannot be chosen": Case(
+        "book_firing", BOOKING, "Books a firing in a kiln. Archived kilns cannot be chosen.",
+        BOOKED, BOOKED | {"kiln_id": "K3"},
+    ),
+    "with fees due": Case(
+        "book_firing", BOOKING, "Books a firing. Members with fees due cannot book.",
+        BOOKED, BOOKED | {"member_id": "M3"},
+    ),
+    "a positive number": Case(
+        "book_firing", BOOKING, "Books a firing. `pieces` must be at least 1.",
+        BOOKED, BOOKED | {"pieces": 0},
+    ),
+    "a number of another record": Case(
+        "book_firing", BOOKING, "Books a firing. The pieces must not exceed the kiln's capacity.",
+        BOOKED, BOOKED | {"pieces": 41},
+    ),
+    "raises an error when": Case(
+        "book_firing", BOOKING, "Books a firing. Raises an error when the kiln is firing.",
+        BOOKED, BOOKED | {"kiln_id": "K2"},
+    ),
+    "in parentheses": Case(
+        "cancel_firing", ON_FIRING, "Cancel a firing (only planned firings can be cancelled).",
+        {"firing_id": "F1"}, {"firing_id": "F3"},
+    ),
+}  # fmt: skip
+
+
+def _simulator(tool: str, parameters: dict[str, Any], description: str) -> PlannedSimulator:
+    schema = {"type": "object", "properties": parameters, "required": [*parameters]}
+    declared = [{"name": tool, "description": description, "parameters": schema}]
+    return build_simulator(parse_tools_schema(declared), world=World.from_initial_state(WORLD))
+
+
+def _answer(simulator: PlannedSimulator, tool: str, arguments: dict[str, Any]) -> SimulatedReply:
+    ledger = Ledger(World.from_initial_state(WORLD))
+    return simulator.answer(tool, arguments, ledger, Moment("seed", 1, "2026-01-15T10:30:00Z"))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_description_says_what_is_refused(name: str) -> None:
+    case = CASES[name]
+    simulator = _simulator(case.tool, case.parameters, case.description)
+    assert _answer(simulator, case.tool, case.good).status == 200
+    refused = _answer(simulator, case.tool, case.bad)
+    assert refused.status >= 400
+    assert not refused.updates
+    assert case.status in (None, refused.status)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Fails if the moon is in the seventh house.",
+        "Only trusted potters can be served.",
+        "Must not be called on rainy days.",
+    ],
+)
+def test_a_restriction_that_finds_no_place_is_told(said: str) -> None:
+    simulator = _simulator("cancel_firing", ON_FIRING, f"Cancel a firing. {said}")
+    assert _answer(simulator, "cancel_firing", {"firing_id": "F1"}).status == 200
+    assert any(said.rstrip(".") in note for note in simulator.plans["cancel_firing"].doubts)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Returns the firing.",
+        "The agent must ask the user for confirmation first.",
+        "You should only call this after the member has agreed.",
+        "Does not refund anything.",
+    ],
+)
+def test_what_restricts_no_call_is_not_told(said: str) -> None:
+    plain = _simulator("cancel_firing", ON_FIRING, "Cancel a firing.").plans["cancel_firing"]
+    more = _simulator("cancel_firing", ON_FIRING, f"Cancel a firing. {said}").plans["cancel_firing"]
+    assert more.doubts == plain.doubts
+
+
+def test_a_rule_of_the_description_is_named_in_the_plan() -> None:
+    case = CASES["only such can be"]
+    plan = _simulator(case.tool, case.parameters, case.description).plans[case.tool]
+    assert any("Only planned firings can be cancelled" in note for note in plan.notes)
+    assert not plan.is_guess
+
+
+def test_it_refuses_no_call_where_the_world_would_let_none_through() -> None:
+    said = "Cancel a firing. Only approved firings can be cancelled."
+    simulator = _simulator("cancel_firing", ON_FIRING, said)
+    assert _answer(simulator, "cancel_firing", {"firing_id": "F1"}).status == 200
+    assert any("Only approved firings" in note for note in simulator.plans["cancel_firing"].doubts)
