@@ -36,6 +36,11 @@ def started_browser() -> Iterator[Browser]:
         browser.close()
 
 
+#: What htmx writes when a page is left, or its form typed on, while a question of it is under way. A question that
+#: fails has a word of its own beside the second: htmx:sendError, or the status.
+GIVEN_UP = ("htmx:sendAbort", "htmx:afterRequest")
+
+
 class Person:
     """Somebody who has signed in, in a browser window of their own. What the browser complains about fails
     the test that made it, and so does a request to anywhere else."""
@@ -66,7 +71,7 @@ class Person:
         return self.page
 
     def _heard(self, message: Any) -> None:
-        if message.type in ("error", "warning"):
+        if message.type in ("error", "warning") and not message.text.startswith(GIVEN_UP):
             self.complaints.append(f"{message.text} ({message.location.get('url')})")
 
     def _asked(self, request: Any) -> None:

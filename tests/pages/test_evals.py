@@ -409,6 +409,15 @@ def test_one_builds_a_matrix_watches_it_and_goes_from_cell_to_cell_by_keys(
         _walks_by_keys(page)
 
 
+def test_a_question_that_is_given_up_for_a_newer_one_is_no_complaint(browser: Browser, desk: Desk) -> None:
+    with person(browser, desk.api) as visitor:
+        page = visitor.opens("/evals/new")
+        page.route("**/evals/new/forecast", lambda route: None)  # it is never answered
+        for repeats in ("2", "3"):
+            with page.expect_request("**/evals/new/forecast"):
+                page.get_by_label("Repeats of a cell").fill(repeats)
+
+
 def _walks_by_keys(page: Page) -> None:
     page.locator("#at-0-0").focus()
     assert page.locator("#at-0-0 .tip").is_visible()
