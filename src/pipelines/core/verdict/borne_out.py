@@ -164,10 +164,13 @@ def _verbs(clause: str) -> set[str]:
     return {stem(found["verb"]) for found in _DONE_TO_IT.finditer(clause)} - _NOTHING_DONE
 
 
-def is_borne_out(said: Said, known: Known, facts: Facts, is_verified: bool) -> bool:
+def is_borne_out(
+    said: Said, known: Known, facts: Facts, is_verified: bool, settled: frozenset[str] = frozenset()
+) -> bool:
+    """`settled` are words that were looked up elsewhere."""
     clause = said.text
     verbs = _verbs(clause)
-    words = telling_words(clause) - {stem(day) for day in known.weekdays}
+    words = telling_words(clause) - settled - {stem(day) for day in known.weekdays}
     words -= {stem(MONTHS[month - 1]) for month in known.months}
     yesterday = facts.day_of_run(-1)
     if yesterday is not None and known.has_day([yesterday]):
@@ -191,7 +194,7 @@ def is_borne_out(said: Said, known: Known, facts: Facts, is_verified: bool) -> b
     if not has_value and not NEGATED.search(clause) and any(map(known.is_empty, words)):
         return False  # `we have it in stock`, of a record with `stock: 0`
     is_denied = NEGATED.search(_without_states(clause, facts)) is not None
-    predicates = _predicates(clause) - (_RECKONS | _LEFT_OVER if has_value else frozenset())
+    predicates = _predicates(clause) - settled - (_RECKONS | _LEFT_OVER if has_value else frozenset())
     if not is_denied and not all(_is_so(word, known, facts) for word in predicates):
         return False
     done = {found["verb"] for found in _DONE_TO_IT.finditer(clause)}

@@ -18,6 +18,7 @@ from pipelines.core.verdict.cells import Cells
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.facts import Facts
 from pipelines.core.verdict.known import LARGEST_COUNT
+from pipelines.core.verdict.lists import Lists
 from pipelines.core.verdict.moments import Moments, right_moves, wrong_moves
 from pipelines.core.verdict.said import QUESTION, Said, is_foreign, named_in, spoken_of, statements
 from pipelines.core.verdict.speech import LONGEST_READ, LONGEST_SENTENCE, sentences
@@ -84,6 +85,7 @@ class _Reader:
         self._cells = Cells(evidence, facts)
         self._amounts = Amounts(self._cells)
         self._moments = Moments(self._cells, self._amounts)
+        self._lists = Lists(self._cells)
         self._named: dict[str, _Focus] = {}
         self._numbers = frozenset(
             value for text in evidence.responses for value in numbers_in(text[:LONGEST_READ])
@@ -122,7 +124,9 @@ class _Reader:
         self, said: Said, focus: _Focus, used: dict[object, list[frozenset[str]]]
     ) -> Iterator[LeftOver]:
         strange = [_left(one, said.sentence) for one in unknown_ids(said, self._cells)]
-        strange += self._of_mentions(said, focus, used) if not strange else []
+        of_lists = self._lists.read(said, focus.named)
+        strange += [_left(one, said.sentence) for one in of_lists.strange]
+        strange += self._of_mentions(said, focus, used, of_lists.numbers) if not strange else []
         scope = self._cells.scope(
             named_in(said.raw, self._facts) or named_in(said.sentence, self._facts) or focus.described
         )
@@ -137,16 +141,17 @@ class _Reader:
         if strange or is_passed_over:
             return
         known = self._facts.about(focus.named) if focus.named else self._facts.everything
-        if not is_borne_out(said, known, self._facts, said.written in self._verified):
+        is_verified = said.written in self._verified
+        if not is_borne_out(said, known, self._facts, is_verified, of_lists.words):
             yield LeftOver(said.written.replace(MARK, "…"), said.sentence)
 
     def _of_mentions(
-        self, said: Said, focus: _Focus, used: dict[object, list[frozenset[str]]]
+        self, said: Said, focus: _Focus, used: dict[object, list[frozenset[str]]], counted: frozenset[int]
     ) -> Iterator[LeftOver]:
         every: list[Mention] = sorted([*said.days, *said.times, *said.numbers], key=lambda one: one.start)
         told = right_moves(said.sentence, self._cells.scope(frozenset())) if len(every) > 1 else frozenset()
         for one in every:
-            if one.start in told:
+            if one.start in told or one.start in counted:
                 continue
             scope = self._cells.scope(spoken_of(said, one.start, focus.described, self._facts))
             if isinstance(one, Quantity):
