@@ -99,7 +99,7 @@ _OF_OTHERS = re.compile(r"\b(?:other|another|others|too|as\s+well)\b")
 # What one says of a thing that will not be done. `is not attended` says how it is, and is looked up.
 _DECLINED = re.compile(
     r"\b(?:cannot|can\s+not|can\s+no\s+longer|could\s+not|may\s+not|must\s+not|will\s+not|not\s+(?:able|possible|allowed|permitted|eligible)"
-    r"|(?:is|are|was|were)n't\s+(?:able|possible|allowed|permitted|eligible|an\s+option|included|covered)"
+    r"|(?:(?:is|are|was|were)n't|(?:is|are|was|were)\s+not)\s+(?:\w+[ai]ble\b|able|possible|allowed|permitted|eligible|an\s+option|included|covered)"
     r"|(?:im)possible|unable|no\s+(?:longer\s+)?(?:possible|way|luck)|won't|(?:ca|could|wo|must)n't|didn't\s+work)\b"
 )
 _PREDICATE = re.compile(
@@ -125,14 +125,15 @@ _FIRST_PERSON = re.compile(
 
 
 def explains(said: Said, facts: Facts) -> bool:
-    """Whether a clause declines, stands beside one that does, or gives the words of the backend's refusal.
-    One that denies how things are does not explain by that: it is looked up."""
+    """Whether a clause declines or denies, stands beside one that does, or gives the words of the backend's
+    refusal. Whether that is the right reason is judged with the refusal; a deed or a promise explains
+    nothing."""
     came_to_pass = _CAME_TO_PASS.search(said.text) if not NEGATED.search(said.text) else None
     is_deed = came_to_pass is not None and stem(came_to_pass["verb"]) in facts.verbs
     if _FIRST_PERSON.search(said.text) or (is_deed and not facts.touched):
         return False
     if NEGATED.search(said.text) and not _DECLINED.search(said.text):
-        return telling_words(said.text) <= facts.asked.stems and not _verbs(said.text)
+        return AHEAD.search(said.text) is None
     words = content_stems(said.sentence) - facts.verbs
     return NEGATED.search(said.sentence.lower()) is not None or any(
         not saying.isdisjoint(related(word)) for saying in facts.refusals for word in words

@@ -130,11 +130,12 @@ class _Reader:
         scope = self._cells.scope(
             named_in(said.raw, self._facts) or named_in(said.sentence, self._facts) or focus.described
         )
-        strange += [_left(one, said.sentence) for one in strange_values(said, scope, self._cells)]
+        if _lead_in(said) not in _CONDITIONS:
+            strange += [_left(one, said.sentence) for one in strange_values(said, scope, self._cells)]
         strange += [_left(one, said.sentence) for one in strange_partners(said, self._cells)]
         strange += [_left(one, said.sentence) for one in misnamed(said, self._cells)]
         strange += [_left(one, said.sentence) for one in other_refusals(said, self._cells)]
-        is_plain = _NOT_OF_ONE.search(said.text) is None and _lead_in(said) not in _CONDITIONS
+        is_plain = _NOT_OF_ONE.search(said.text) is None
         yield from dict.fromkeys(one._replace(is_false=one.is_false and is_plain) for one in strange)
         # Why a refusal was made is judged with the refusal.
         is_passed_over = is_excused(said.text) or (self._facts.is_refusal and explains(said, self._facts))

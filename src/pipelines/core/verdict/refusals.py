@@ -15,6 +15,7 @@ from typing import NamedTuple
 from pipelines.core.english.dates import MONTHS, Day
 from pipelines.core.english.idioms import plain_verbs
 from pipelines.core.english.mentions import mentions, without_mentions
+from pipelines.core.english.polarity import without_denial
 from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import related
 from pipelines.core.json_text import Json, dumps
@@ -96,6 +97,7 @@ class _Reason(NamedTuple):
     text: str
     stems: frozenset[str]
     row: EvidenceRow | None  # the backend's refusal it comes from
+    is_weak: bool = False  # its words only say what it is about
 
 
 def refuses(evidence: RunEvidence) -> bool:
@@ -205,8 +207,7 @@ def explained(evidence: RunEvidence) -> Explained:
     another = _another_reason(evidence, reasons)
     if another is not None:
         says = f'It gives as its reason "{quoted(another)}", but the backend refused for another: '
-        # Another cause in other words: no word of both is the same, which is a sign and no proof.
-        return Explained(Explanation.UNKNOWN, says + f'"{quoted(reasons[0].text)}".', rows)
+        return Explained(Explanation.WRONG, says + f'"{quoted(reasons[0].text)}".', rows)
     ruled = _by_a_rule(evidence) if not rows else None
     if ruled is not None and excuse is None and not _another_beside(evidence, known):
         return Explained(Explanation.RIGHT, f'It names the rule that applies: "{quoted(ruled)}".', rows, True)
@@ -219,7 +220,7 @@ _CAUSE = re.compile(
     r"\b(?:because(?:\s+of)?|since|as(?!\s+(?:you|i|we|requested|asked|for|of|long|won|lost|soon))|due\s+to|owing\s+to)\s+(?P<cause>[^.;!?]{6,200})"
 )
 _SO_NOT = re.compile(
-    r"^(?P<cause>[^.;!?]{6,200}?),?\s+(?:so|therefore|and\s+so|which\s+is\s+why)\s+(?:i|we|it|that|this|the\s+\w+|no)\b[^.;!?]{0,60}"
+    r"^(?P<cause>[^.;!?]{6,200}?),?\s+(?:so|therefore|and\s+so|which\s+is\s+why)\s+(?:\w+\s+){1,3}?[^.;!?]{0,60}"
     r"(?:can't|cannot|couldn't|could\s+not|can\s+not|unable|wasn't\s+able|not\s+possible)"
 )
 _NOT_THEN = re.compile(r"\b(?:as\s+long\s+as|while)\s+(?P<cause>[^.;!?]{6,200})")
@@ -234,7 +235,10 @@ def _another_reason(evidence: RunEvidence, reasons: list[_Reason]) -> str | None
     subject = _subject_stems(evidence) | NEUTRAL | {stem(word) for word in asked}
     told = [_told(reason.text.replace("_", " ")) for reason in reasons]
     every = [_told(sentence) for sentence in _said(evidence)]
-    telling = [one._replace(stems=one.stems - subject) for one in told]
+    telling = [
+        one._replace(stems=(one.stems - subject) | _denied_words(reason.text))
+        for one, reason in zip(told, reasons, strict=True)
+    ]
     if not all(one.stems or one.numbers for one in telling):
         return None  # it says no more than what was refused
     if any(_have_in_common(one, reason) for one in every for reason in telling):
@@ -347,15 +351,41 @@ def _backend_reasons(evidence: RunEvidence) -> list[_Reason]:
         # Of the rule behind it only what no other refusal is about: naming one must not name them all.
         only_here = frozenset(word for word in behind[text] if speaking[word] == 1)
         reasons.append(_Reason(text, own[text] | only_here, row))
-    return [reason for reason in reversed(reasons) if reason.stems]
+    return [_or_its_words(reason, evidence) for reason in reversed(reasons)]
+
+
+def _or_its_words(reason: _Reason, evidence: RunEvidence) -> _Reason:
+    """A reason all of whose words say what it is about (`no_refills: no refills left`) is told by these: then
+    two of them have to be said."""
+    if reason.stems or reason.row is None:
+        return reason
+    own = [tool for tool in writing_tools(evidence.tools) if tool.tool == reason.row.tool]
+    done = {stem(word) for tool in own for word in tool.past}
+    every = _reason_stems(reason.text[:LONGEST_REPLY]) - NEUTRAL
+    return reason._replace(stems=every - done or every, is_weak=True)
 
 
 _ID = re.compile(r"\b[A-Za-z]{1,8}[-_]?\d[\w-]*")
 
 
 def _reason_stems(text: str) -> frozenset[str]:
-    found = content_stems(_ID.sub(" ", text))  # an id tells what it is about, not why
-    return found | {"already"} if _ALREADY.search(text.lower()) else found
+    plainer = _LACKING.sub(r" \g<what> exhausted ", _ID.sub(" ", text).lower())  # an id tells not why
+    found = content_stems(plainer)
+    found |= _denied_words(plainer)
+    return found | {"already"} if _ALREADY.search(plainer) else found
+
+
+def _denied_words(text: str) -> frozenset[str]:
+    """`unpaid`: not paid."""
+    bases = (without_denial(word) for word in re.findall(r"[a-z]+", text.lower()))
+    return frozenset(stem(base) for base in bases if base is not None)
+
+
+# Nothing is left of it, in whatever words.
+_LACKING = re.compile(
+    r"\b(?:no|not\s+an?|not\s+a\s+single|none\s+of\s+(?:the|its|your))\s+(?:more\s+|free\s+|available\s+)?(?P<what>\w+)"
+    r"(?:\s+\w+)?\s+(?:left|available|free|remaining|remains?|is\s+free|are\s+free)\b"
+)
 
 
 def _names_of(row: EvidenceRow, evidence: RunEvidence) -> frozenset[str]:
@@ -502,6 +532,8 @@ def _names(told: list[_Told], reason: _Reason, known: frozenset[str], keep_going
     if _BOUNDS.search(reason.text.lower()):
         strange -= {stem("limit")}
     if not shared or strange & _OTHER_REASONS:
+        return False
+    if reason.is_weak and len(shared) < min(2, len(reason.stems)):
         return False
     return len(strange) <= _MOST_STRANGE.get(len(shared), len(strange))
 

@@ -24,7 +24,7 @@ from pipelines.core.verdict.speech import content_stems
 from pipelines.core.verdict.tool_words import writing_tools
 
 _SUPPOSED = re.compile(
-    r"\b(?:if|unless|once|until|when|whether|before|after|only|would|could|can|may|might|must|should|any|needs?|requires?"
+    r"\b(?:if|unless|once|as\s+soon\s+as|until|when|whether|before|after|only|would|could|can|may|might|must|should|any|needs?|requires?"
     r"|an?\s+\w+\s+(?:that|which|who)|will|shall|asked|wanted)\b|'ll\b|\?"
 )
 _COMPARES = re.compile(
@@ -244,13 +244,14 @@ def _denied(clause: str, scope: Scope) -> Iterator[Strange]:
             elif (
                 not cell.value
                 and says_is(clause, word)
-                and not re.search(rf"\bto\s+be\s+{word}", clause)
+                and not _TO_BE.search(clause)
                 and not _SUPPOSED.search(clause)
                 and not NEGATED.search(clause)
             ):
                 yield Strange(word, Reading.FALSE, f"{cell.field} is false")
         is_told = scope.is_own(cell) or bool(cell.row)
-        if cell.value is False and is_told and _says_all(words, cell) and not NEGATED.search(clause):
+        is_said = cell.value is False and is_told and _says_all(words, cell)
+        if is_said and not NEGATED.search(clause) and not _SUPPOSED.search(clause) and not _TO_BE.search(clause):
             yield Strange(cell.field, Reading.OPEN, f"{cell.field} is false")
         if unchanged is not None and scope.has_changed(cell) and _says_all(words, cell):
             yield Strange(unchanged[0], Reading.OPEN, cell.told())
@@ -268,6 +269,7 @@ def _denied(clause: str, scope: Scope) -> Iterator[Strange]:
                     return
 
 
+_TO_BE = re.compile(r"\bto\s+be\s+\w+(?:ed|en|id)\b")  # not yet
 #: "the price stays the same"
 _UNCHANGED = re.compile(r"\b(?:the\s+same|unchanged|as\s+before|no\s+change|(?:not|n't)\s+changed?)\b")
 
