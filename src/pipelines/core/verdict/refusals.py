@@ -197,17 +197,17 @@ def explained(evidence: RunEvidence) -> Explained:
     told = [_told(sentence) for sentence in _said(evidence)] if reasons else []
     unnamed = [reason for reason in reasons if not _names(told, reason, known, evidence.keep_going)]
     rows = tuple(reason.row.sequence for reason in reasons if reason.row is not None)
-    excuse = _disproved_excuse(evidence)
-    if reasons and not unnamed and excuse is None and not _another_beside(evidence, known):
+    excuse, another = _disproved_excuse(evidence), _another_reason(evidence, reasons)
+    if reasons and not unnamed and excuse is None and another is None and not _another_beside(evidence, known):
         quotes = " and ".join(f'"{quoted(reason.text)}"' for reason in reasons[:3])
         is_policy = any(reason.row is None or reason.row.http_status not in (400, 404) for reason in reasons)
         return Explained(Explanation.RIGHT, f"It names the reason there was: {quotes}.", rows, is_policy)
     if excuse is not None and reasons and len(unnamed) == len(reasons):
         return Explained(Explanation.WRONG, excuse, rows)
-    another = _another_reason(evidence, reasons)
     if another is not None:
-        says = f'It gives as its reason "{quoted(another)}", but the backend refused for another: '
-        return Explained(Explanation.WRONG, says + f'"{quoted(reasons[0].text)}".', rows)
+        says = f'It gives as its reason "{quoted(another.cause)}", but the backend refused for another: '
+        how = Explanation.WRONG if another.is_all and unnamed else Explanation.UNKNOWN
+        return Explained(how, says + f'"{quoted(reasons[0].text)}".', rows)
     ruled = _by_a_rule(evidence) if not rows else None
     if ruled is not None and excuse is None and not _another_beside(evidence, known):
         return Explained(Explanation.RIGHT, f'It names the rule that applies: "{quoted(ruled)}".', rows, True)
@@ -226,7 +226,12 @@ _SO_NOT = re.compile(
 _NOT_THEN = re.compile(r"\b(?:as\s+long\s+as|while)\s+(?P<cause>[^.;!?]{6,200})")
 
 
-def _another_reason(evidence: RunEvidence, reasons: list[_Reason]) -> str | None:
+class _Another(NamedTuple):
+    cause: str
+    is_all: bool  # nothing else that is said has anything to do with the reason either
+
+
+def _another_reason(evidence: RunEvidence, reasons: list[_Reason]) -> _Another | None:
     """The cause that an answer names in so many words, where it has nothing in common with what the backend
     said as it refused: no word, number or day of it, nor one that says the same. `because of your cat`."""
     if not reasons or any(reason.row is None for reason in reasons):
@@ -234,22 +239,33 @@ def _another_reason(evidence: RunEvidence, reasons: list[_Reason]) -> str | None
     asked = words_of(evidence.user_instruction)
     subject = _subject_stems(evidence) | NEUTRAL | {stem(word) for word in asked}
     told = [_told(reason.text.replace("_", " ")) for reason in reasons]
-    every = [_told(sentence) for sentence in _said(evidence)]
     telling = [
         one._replace(stems=(one.stems - subject) | _denied_words(reason.text))
         for one, reason in zip(told, reasons, strict=True)
     ]
+    own = [one._replace(stems=one.stems - {stem(word) for word in asked}) for one in told]
     if not all(one.stems or one.numbers for one in telling):
         return None  # it says no more than what was refused
-    if any(_have_in_common(one, reason) for one in every for reason in telling):
+    others = [
+        cause
+        for cause in _causes(evidence)
+        if {word for word in content_stems(cause) - subject if word.isalpha()}
+        and not any(_have_in_common(_told(cause), reason) for reason in (*telling, *own))
+    ]
+    if not others:
         return None
+    every = [_told(sentence) for sentence in _said(evidence)]
+    return _Another(others[0], not any(_have_in_common(one, reason) for one in every for reason in telling))
+
+
+def _causes(evidence: RunEvidence) -> Iterator[str]:
+    """What is said to be the cause of what is denied: `because …`, `…, so I couldn't`."""
     for sentence in _said(evidence):
         low = sentence.lower()
         for pattern in (_CAUSE, _SO_NOT, _NOT_THEN) if NEGATED.search(low) else ():
             found = pattern.search(low)
-            if found is not None and {w for w in content_stems(found["cause"]) - subject if w.isalpha()}:
-                return found["cause"].strip()
-    return None
+            if found is not None:
+                yield found["cause"].strip()
 
 
 def _have_in_common(one: "_Told", reason: "_Told") -> bool:
@@ -369,7 +385,7 @@ _ID = re.compile(r"\b[A-Za-z]{1,8}[-_]?\d[\w-]*")
 
 
 def _reason_stems(text: str) -> frozenset[str]:
-    plainer = _LACKING.sub(r" \g<what> exhausted ", _ID.sub(" ", text).lower())  # an id tells not why
+    plainer = _LACKING.sub(lambda found: f" {found['what'] or found['free']} exhausted ", _ID.sub(" ", text).lower())  # an id tells not why
     found = content_stems(plainer)
     found |= _denied_words(plainer)
     return found | {"already"} if _ALREADY.search(plainer) else found
@@ -383,7 +399,8 @@ def _denied_words(text: str) -> frozenset[str]:
 
 # Nothing is left of it, in whatever words.
 _LACKING = re.compile(
-    r"\b(?:no|not\s+an?|not\s+a\s+single|none\s+of\s+(?:the|its|your))\s+(?:more\s+|free\s+|available\s+)?(?P<what>\w+)"
+    r"\bno\s+(?:free|available|open|vacant|remaining)\s+(?:\w+\s+)?(?P<free>\w+)"
+    r"|\b(?:no|not\s+an?|not\s+a\s+single|none\s+of\s+(?:the|its|your))\s+(?:more\s+|free\s+|available\s+)?(?P<what>\w+)"
     r"(?:\s+\w+)?\s+(?:left|available|free|remaining|remains?|is\s+free|are\s+free)\b"
 )
 
