@@ -248,6 +248,16 @@ SIDE_DEEDS = frozenset(
 )
 
 
+#: Those by which somebody is told something: no backend shows that but by a call, a reply or a rule.
+MESSAGES = frozenset(
+    stem(word)
+    for word in (
+        *("send", "email", "mail", "message", "text", "notify", "notification", "sms", "forward", "inform"),
+        *("alert", "reminder", "remind", "confirmation", "contact", "phone"),
+    )
+)
+
+
 @lru_cache(maxsize=8192)
 def related(word: str) -> frozenset[str]:
     """The stem itself and those that can stand for it."""

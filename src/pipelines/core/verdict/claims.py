@@ -9,6 +9,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from pipelines.core.english.idioms import plain_verbs
+from pipelines.core.english.stems import stem
+from pipelines.core.english.synonyms import MESSAGES
 from pipelines.core.simulation.reading.words import singular, word_set
 from pipelines.core.verdict.speech import clauses, is_asserted, sentences
 from pipelines.core.verdict.tool_words import ToolWords
@@ -102,6 +104,25 @@ def other_deeds(text: str) -> Iterator[tuple[str, str]]:
 
 
 _LET_KNOW = re.compile(r"\blet\b")
+
+
+#: What somebody will be told, and by whom: `you'll get a text message`, `our team will contact you`.
+_WILL_TELL = re.compile(
+    r"\b(?:you|they|he|she)(?:'ll|\s+will|\s+should)\s+(?:\w+\s+){0,2}?(?:get|receive|have|find|be)\s+(?:\S+\s+){0,4}?(?P<got>[a-z]+)\b"
+    r"|\b(?:i|we|they|[a-z]+)(?:'ll|\s+will)\s+(?:also\s+|then\s+|soon\s+)?(?P<does>[a-z]+)\s+(?:you|him|her|them|the|your)\b"
+)
+
+
+def promised_messages(text: str) -> Iterator[tuple[str, str]]:
+    """(word, sentence) of messages that a text says somebody will get."""
+    for sentence in dict.fromkeys(sentences(text)):
+        for clause in clauses(sentence) if not sentence.endswith("?") else ():
+            if re.match(r"(?:if|once|when|should|as\s+soon\s+as|please)\b|.*\bnot\b|.*n't\b", clause):
+                continue
+            for found in _WILL_TELL.finditer(clause):
+                for word in re.findall(r"[a-z]+", found[0]):
+                    if stem(word) in MESSAGES:
+                        yield word, sentence
 
 
 #: What one sets up beside the thing that was asked.

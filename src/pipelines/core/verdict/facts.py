@@ -118,6 +118,12 @@ class Facts:
         wanted, low = value.lower(), id.lower()
         return any(low in record.ids and wanted in record.ids for record in self.records)
 
+    def tells_of(self, word: str) -> bool:
+        """Whether a rule, a tool, a reply or the user speaks of it."""
+        meant = related(stem(word))
+        said = (*(one.stems for one in self.sayings), *self.refusals, self.done.stems, self.asked.stems)
+        return any(not stems.isdisjoint(meant) for stems in said)
+
     def _resolved(self, ledger: Ledger, entity_type: str, name: str) -> str | None:
         self._evidence.keep_going()  # replies may name very many things
         return ledger.resolve_id(entity_type, name)
