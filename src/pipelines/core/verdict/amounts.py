@@ -24,7 +24,7 @@ from pipelines.core.verdict.cells import Cell, Cells, Scope, When, field_words, 
 from pipelines.core.verdict.evidence import EvidenceRow
 from pipelines.core.verdict.facts import bare
 from pipelines.core.verdict.known import LARGEST_COUNT
-from pipelines.core.verdict.said import NEGATED, Said, named_in
+from pipelines.core.verdict.said import AHEAD, NEGATED, Said, named_in
 from pipelines.core.verdict.speech import content_stems
 
 MOST_OPERANDS = 30  # numbers of what is spoken of; nobody reckons with more
@@ -68,6 +68,9 @@ _OF_USER = re.compile(
 )
 _FIELD_OF = re.compile(
     r"(?:(?:^|\s)(?:of|is|was|are|now|to|at|has|have|for|stands\s+at|remains?|stays?|just|only)|[:=])\s*\(?$"
+)
+_TERM = re.compile(
+    r"\s*(?:[-–]|to|or|and)?\s*§?\s*(?:(?:business|working|more|full)\s+){0,2}(?P<unit>minutes?|hours?|days?|weeks?|months?)\b"
 )
 _TIMES_OF = {"day": 1, "night": 1, "week": 7}
 _MONTHS_IN = {"month": 1, "year": 12}
@@ -457,6 +460,8 @@ class Amounts:
         self, one: Quantity, wanted: frozenset[Decimal], near: Beside, scope: Scope, said: Said
     ) -> Bound:
         """False of a field that is named, of a single thing, in plain words; or where nothing makes it."""
+        if self._is_invented_term(wanted, near, said):
+            return Bound(Reading.FALSE, "no such term")
         if one.unit == "%" or not said.is_stated or _PAST.search(near.lead):
             return _OPEN
         own = [cell for cell in scope.cells if cell.numbers and cell.when is When.IS and scope.is_own(cell)]
@@ -484,6 +489,16 @@ class Amounts:
         if is_telling and self._known and not wanted & self._could_be(one, said):
             return Bound(Reading.FALSE, "another amount" if one.currency else "another number")
         return _OPEN
+
+    def _is_invented_term(self, wanted: frozenset[Decimal], near: Beside, said: Said) -> bool:
+        """`within five working days`: how soon something will be cannot be reckoned, only told; and nobody
+        told so many days or hours of anything."""
+        unit = _TERM.match(near.following) or _TERM.match(f" {near.unit} {near.following}")
+        if unit is None or AHEAD.search(said.text) is None or NEGATED.search(said.text):
+            return False
+        every = (self._facts.everything, self._facts.given, self._facts.refused, self._facts.asked)
+        told = {n for known in every for word in related(stem(unit["unit"])) for n in known.fields.get(word, ())}
+        return not wanted & told
 
     def _of_another_thing(self, wanted: frozenset[Decimal], own: list[Cell], scope: Scope) -> str | None:
         """What the one thing spoken of has in the field where another of its kind has this amount."""

@@ -98,11 +98,12 @@ def other_deeds(text: str) -> Iterator[tuple[str, str]]:
                 if found["verb"] not in _WORDS_ONLY and is_asserted(clause[: found.end()]):
                     yield found["verb"], sentence
             for found in _INFORMED.finditer(clause):
-                rest = clause[: found.start()] + " " + clause[found.end() :]
+                rest = clause[: found.start()] + " " + _PURPOSE.split(clause[found.end() :])[0]
                 if is_asserted(_LET_KNOW.sub(" ", rest)):
                     yield "informed", sentence
 
 
+_PURPOSE = re.compile(r"\b(?:so|that|to|about|of)\b")  # what it was for, or what was said
 _LET_KNOW = re.compile(r"\blet\b")
 
 
