@@ -73,6 +73,7 @@ _TERM = re.compile(
     r"\s*(?:[-–]|to|or|and)?\s*§?\s*(?:(?:business|working|more|full)\s+){0,2}(?P<unit>minutes?|hours?|days?|weeks?|months?)\b"
 )
 _TIMES_OF = {"day": 1, "night": 1, "week": 7}
+_SPANS = frozenset(map(stem, ("minute", "hour", "day", "night", "week", "month", "year")))
 _MONTHS_IN = {"month": 1, "year": 12}
 
 
@@ -118,6 +119,8 @@ class Amounts:
         if bound:
             return Bound(Reading.SO, "", tuple(bound))
         is_exact = _is_exact(one, said)
+        if self._is_derived(wanted, near, scope):
+            return _SO
         is_named = self._names_another(near, scope, is_exact)
         quotable = self._rules_of(near) if not is_named else self._facts.refusal_numbers
         if self._facts.is_refusal and wanted & quotable:
@@ -261,6 +264,33 @@ class Amounts:
         if _APART.search(near.lead) or _TOGETHER.search(near.clause):
             return False
         return _THAT_COST.search(near.lead) is not None or bool(best(_told(scope, is_exact), near))
+
+    def _is_derived(self, wanted: frozenset[Decimal], near: Beside, scope: Scope) -> bool:
+        """By how much the field that is named was changed (`six more pieces`), or what another field of the
+        same thing leaves of it (`two free seats`)."""
+        told = [cell for cell in scope.cells if cell.numbers and cell.when in (When.IS, When.TOLD, When.WAS)]
+        named = best(told, near)
+        fields = {(cell.record, cell.field) for cell in named}
+        if not named:
+            return False
+        if _CHANGED.search(near.both):
+            of_named = scope._replace(cells=tuple(c for c in scope.cells if (c.record, c.field) in fields))
+            if wanted & _steps(of_named):
+                return True
+        if _LEFT.search(near.both) and not any("left" in roles(cell.words) for cell in named):
+            now = [cell for cell in told if cell.when is not When.WAS]
+            return any(
+                abs(a - b).normalize() in wanted
+                for cell in named
+                for other in now
+                if cell.when is not When.WAS
+                and other.record == cell.record
+                and (other.words & cell.words or other.words & _USED)
+                for a in cell.numbers
+                for b in other.numbers
+                if a != b
+            )
+        return False
 
     def _is_of_another_role(self, near: Beside, scope: Scope, is_exact: bool) -> bool:
         """Whether what is said is what another number was told for: given back, kept, taken off."""
@@ -462,7 +492,12 @@ class Amounts:
         """False of a field that is named, of a single thing, in plain words; or where nothing makes it."""
         if self._is_invented_term(wanted, near, said):
             return Bound(Reading.FALSE, "no such term")
-        if one.unit == "%" or not said.is_stated or _PAST.search(near.lead):
+        if one.unit == "%" or not said.is_stated:
+            return _OPEN
+        outright = self._outright(one, wanted, near, scope, said)
+        if outright:
+            return Bound(Reading.FALSE, " and ".join(dict.fromkeys(cell.told() for cell in outright[:2])))
+        if _PAST.search(near.lead):
             return _OPEN
         own = [cell for cell in scope.cells if cell.numbers and cell.when is When.IS and scope.is_own(cell)]
         unit = said_words(one.unit)
@@ -489,6 +524,33 @@ class Amounts:
         if is_telling and self._known and not wanted & self._could_be(one, said):
             return Bound(Reading.FALSE, "another amount" if one.currency else "another number")
         return _OPEN
+
+    def _outright(
+        self, one: Quantity, wanted: frozenset[Decimal], near: Beside, scope: Scope, said: Said
+    ) -> list[Cell]:
+        """The cells of a field that is named right beside the number, in all its words (`the surcharge was
+        10.00`, `two refills left`), where all of them hold one other number."""
+        if stem(near.unit) in _SPANS:
+            return []  # days may be counted from anything
+        every = [
+            cell
+            for cell in scope.cells
+            if cell.numbers and cell.when is not When.WAS and (scope.is_own(cell) or cell.row)
+        ]
+        named = [cell for cell in best(every, near) if _is_right_beside(cell, near)]
+        if not named and content_stems(near.unit):  # `140 points`, of `loyalty_points`
+            named = [cell for cell in every if stem(tokens(cell.field)[-1]) == stem(near.unit)]
+        if len({n for cell in named for n in cell.numbers}) != 1 or _PARTITIVE.search(said.sentence[: one.start]):
+            return []
+        is_cued = _CHANGED.search(near.both) or _SUM_CUE.search(said.text) or _EACH.search(near.following[:20])
+        is_rest = _REST.search(near.both) is not None
+        of_rest = {"left" in roles(cell.words) or (is_rest and scope.has_changed(cell)) for cell in named}
+        if (is_cued and not any(cell.words & _OF_CHANGE for cell in named)) or of_rest != {is_rest}:
+            return []
+        reckoned = {*_steps(scope)}
+        if len(scope.own) != 1 or _SUMMED.search(said.text):
+            reckoned |= self._totals(scope, self._others(one, said))
+        return [] if wanted & reckoned else named
 
     def _is_invented_term(self, wanted: frozenset[Decimal], near: Beside, said: Said) -> bool:
         """`within five working days`: how soon something will be cannot be reckoned, only told; and nobody
@@ -559,7 +621,21 @@ _SHARES = frozenset(map(stem, ("percent", "pct", "rate", "discount", "interest",
 _TOLD_ROLES = frozenset({"back", "kept", "off"})
 _WHOSE = r"(?:your|the|his|her|their|my|those|these)"
 _APART = re.compile(rf"\b(?:of\s+{_WHOSE}|(?:out\s+of|from|than|by|instead\s+of)(?:\s+{_WHOSE})?)\s*$")
+_USED = frozenset(map(stem, ("used", "taken", "paid", "done", "sold", "booked", "reserved", "spent", "filled")))
 _NIGHTS = frozenset(map(stem, ("days", "nights", "weeks", "duration", "period")))
+
+
+_REST = re.compile(r"\b(?:left|remain\w*|still|free|available|open|outstanding|due|owe\w*|unused|balance|to\s+go)\b")
+_PARTITIVE = re.compile(r"\b(?:of|out\s+of|for|from|than|by|instead\s+of|above|below|over|under|about|around|only)\s+(?:the\s+|your\s+)?$")
+_LINKS = re.compile(r"(?:\s*(?:\b(?:is|was|are|were|of|to|at|now|has|been|have|just|exactly|you|us|me|a|an|the)\b|[:=(]))*\s*$")
+
+
+def _is_right_beside(cell: Cell, near: Beside) -> bool:
+    """The last word before the number, but for words that only link it, or the first ones after it."""
+    before = re.findall(r"[a-z]+", _LINKS.sub("", near.lead))[-1:]
+    after = re.findall(r"[a-z]+", f"{near.unit} {near.following}")[:2]
+    beside_it = {other for word in (*before, *after) for other in related(stem(word))}
+    return not beside_it.isdisjoint(cell.words)
 
 
 def _told(scope: Scope, is_exact: bool) -> list[Cell]:

@@ -170,6 +170,18 @@ class Cells:
             found |= dict(self._by_reference.get(thing.id.lower(), ()))
         return [found[at] for at in sorted(found) if found[at].entity_type not in kinds]
 
+    def _handled_with(self, things: list[Thing]) -> list[Thing]:
+        """What a call that changed something was given or wrote, where these are among it: `your credits`, of
+        a package that was bought."""
+        ids = {thing.id.lower() for thing in things}
+        found: list[Thing] = []
+        for row in self.evidence.writes if ids else ():
+            part = {str(getattr(update, "id", "")).lower() for update in row.updates}
+            part |= {str(value).lower() for _, value in _scalars(row.arguments)}
+            found += self.named(part) if row.succeeded and part & ids else []
+        kinds = {thing.entity_type for thing in things}
+        return [thing for thing in found if thing.entity_type not in kinds]
+
     @cached_property
     def _by_reference(self) -> dict[str, list[tuple[int, Thing]]]:
         """Each thing, with its place in the order, by the ids of other things that its fields hold."""
@@ -265,6 +277,7 @@ class Cells:
         if names not in self._scopes:
             own = self.named(names)
             linked = self.linked(own) if own else []
+            linked += [thing for thing in self._handled_with(own) if thing not in linked and thing not in own]
             things = [*own, *linked] if own else [*self.things]
             ids = frozenset(thing.id.lower() for thing in things)
             every = {thing.id.lower() for thing in self.things}
