@@ -18,6 +18,7 @@ from pipelines.core.verdict.cells import Cells
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.facts import Facts
 from pipelines.core.verdict.known import LARGEST_COUNT
+from pipelines.core.verdict.leftovers import used_up
 from pipelines.core.verdict.lists import Lists
 from pipelines.core.verdict.moments import Moments, right_moves, wrong_moves
 from pipelines.core.verdict.said import QUESTION, Said, is_foreign, named_in, spoken_of, statements
@@ -130,6 +131,8 @@ class _Reader:
         scope = self._cells.scope(
             named_in(said.raw, self._facts) or named_in(said.sentence, self._facts) or focus.described
         )
+        gone = used_up(said, scope)
+        strange += [_left(one, said.sentence) for one in gone.strange]
         if _lead_in(said) not in _CONDITIONS:
             strange += [_left(one, said.sentence) for one in strange_values(said, scope, self._cells)]
         strange += [_left(one, said.sentence) for one in strange_partners(said, self._cells)]
@@ -143,7 +146,7 @@ class _Reader:
             return
         known = self._facts.about(focus.named) if focus.named else self._facts.everything
         is_verified = said.written in self._verified
-        if not is_borne_out(said, known, self._facts, is_verified, of_lists.words):
+        if not is_borne_out(said, known, self._facts, is_verified, of_lists.words | gone.words):
             yield LeftOver(said.written.replace(MARK, "…"), said.sentence)
 
     def _of_mentions(

@@ -1,0 +1,75 @@
+"""Whether something is used up: `none remain`, `it's now full`, `that was the last place`.
+
+clause -> what is said to be gone -> the fields for what is left of it, or of how many there are and how many
+are used -> so, false, or not known.
+"""
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import NamedTuple
+
+from pipelines.core.english.stems import stem
+from pipelines.core.english.synonyms import related
+from pipelines.core.simulation.reading.words import tokens
+from pipelines.core.verdict.amounts import Reading
+from pipelines.core.verdict.cells import Cell, Scope, When
+from pipelines.core.verdict.said import Said, is_stated
+from pipelines.core.verdict.values import Strange
+
+_LEFT = r"(?:left|remain(?:s|ing)?|free|available|open|to\s+spare)"
+_GONE = re.compile(
+    rf"\bnone\s+(?:of\s+(?:them|these|the\s+\w+)\s+)?(?:(?:is|are|was|were)\s+)?{_LEFT}\b"
+    rf"|\bno\s+(?:more\s+|free\s+|open\s+)?(?P<no>[a-z]+)\s+(?:(?:is|are|were|was)\s+)?{_LEFT}\b"
+    r"|\b(?:is|are|'s|was|were)\s+(?:now\s+|already\s+|currently\s+|all\s+)*(?P<full>full|unavailable|exhausted)\b(?!\s+(?:of|price|amount|pass|day|refund))"
+    r"|\b(?:was|is|got|took|the)\s+(?:the\s+)?(?:very\s+)?last\s+(?:free\s+|open\s+|remaining\s+|available\s+)?(?P<last>one|[a-z]+)\b"
+)
+_OF_REST = frozenset(
+    map(stem, ("left", "remaining", "free", "available", "stock", "vacancies", "unused", "spare"))
+)
+_OF_ALL = frozenset(map(stem, ("capacity", "max", "limit", "total", "size", "seats", "places", "copies")))
+_OF_USED = frozenset(
+    map(stem, ("used", "taken", "booked", "sold", "enrolled", "registered", "participants", "filled", "occupied"))
+)
+_WORDS = frozenset(map(stem, ("none", "last", "full", "unavailable", "exhausted", "one", "got", "left", "remain")))
+
+
+class Gone(NamedTuple):
+    words: frozenset[str] = frozenset()  # stems that need nothing else to bear them out
+    strange: tuple[Strange, ...] = ()
+
+
+def used_up(said: Said, scope: Scope) -> Gone:
+    found = _GONE.search(said.text)
+    if found is None:
+        return Gone()
+    thing = found["no"] or found["last"] or ""
+    left = {cell: rest for cell, rest in _rests(scope) if not thing or thing == "one" or _is_of(cell, thing)}
+    if not left:
+        return Gone()
+    if any(rest == 0 for rest in left.values()):
+        return Gone(_WORDS | related(stem(thing)))
+    if is_stated(said.text) and len(scope.own) <= 1:
+        cell, rest = next(iter(left.items()))
+        return Gone(strange=(Strange(found[0], Reading.FALSE, f"{cell.field}: {rest} left"),))
+    return Gone(strange=(Strange(found[0], Reading.OPEN),))
+
+
+def _is_of(cell: Cell, thing: str) -> bool:
+    words = frozenset(map(stem, tokens(cell.field)))
+    return not related(stem(thing)).isdisjoint(words) or words <= _OF_REST | _OF_ALL | _OF_USED
+
+
+def _rests(scope: Scope) -> Iterator[tuple[Cell, Decimal]]:
+    """What is left of each thing that is spoken of, as it is now."""
+    now = [cell for cell in scope.cells if cell.when is When.IS and cell.numbers]
+    for cell in now:
+        words = frozenset(map(stem, tokens(cell.field)))
+        (number,) = cell.numbers
+        if words & _OF_REST:
+            yield cell, number
+        for other in now:
+            used = frozenset(map(stem, tokens(other.field)))
+            if other.record == cell.record and used & _OF_USED and (words & used or words & _OF_ALL):
+                if other is not cell and not words & _OF_USED:
+                    yield cell, number - next(iter(other.numbers))
