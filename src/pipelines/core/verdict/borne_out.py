@@ -2,8 +2,9 @@
 it quotes."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
+from typing import NamedTuple
 
 from pipelines.core.english.dates import MONTHS, Dated, Timed
 from pipelines.core.english.mentions import MARK
@@ -165,10 +166,35 @@ def _verbs(clause: str) -> set[str]:
     return {stem(found["verb"]) for found in _DONE_TO_IT.finditer(clause)} - _NOTHING_DONE
 
 
-def is_borne_out(
-    said: Said, known: Known, facts: Facts, is_verified: bool, settled: frozenset[str] = frozenset()
-) -> bool:
-    """`settled` are words that were looked up elsewhere."""
+class Looked(NamedTuple):
+    """What of a clause was looked up before its words are."""
+
+    is_claim: bool  # what it says was done is borne out by calls
+    settled: frozenset[str] = frozenset()  # words that were looked up
+    anchors: int = 0  # amounts, days and times that were bound to a cell
+    vocabulary: frozenset[str] = frozenset()  # stems of what the world calls its things and their states
+    of_kind: frozenset[str] = frozenset()  # stems that say which of a kind is meant: `gas meter`
+
+    def leaves(self, words: Iterable[str], knows: Callable[[str], bool]) -> bool:
+        """Whether any word is left. Where the mentions of a clause pin down what it tells, a word or two that
+        nobody else says does not make it another statement (`your membership is on ice until 12 January`);
+        one that the world has for something else does."""
+        words = {*words}
+        strange = {word for word in words if not knows(word)}
+        if not strange:
+            return False
+        if len(strange) > min(self.anchors, MOST_STRANGE) or strange == words:
+            return True
+        return any(not related(word).isdisjoint(self.vocabulary) for word in strange) or bool(
+            strange & self.of_kind
+        )
+
+
+MOST_STRANGE = 2
+
+
+def is_borne_out(said: Said, known: Known, facts: Facts, looked: Looked) -> bool:
+    is_verified, settled = looked.is_claim, looked.settled
     clause = said.text
     verbs = _verbs(clause)
     words = telling_words(clause) - settled - {stem(day) for day in known.weekdays}
@@ -205,7 +231,7 @@ def is_borne_out(
     ):
         return False  # `report_repair` has repaired nothing
     if is_verified:
-        return all(known.tells(word) or word in CARRIED_OUT for word in words)
+        return not looked.leaves(words - CARRIED_OUT, known.tells)
     if _OF_OTHERS.search(clause) and verbs and not said.numbers:
         return False
     if is_denied:
@@ -237,7 +263,7 @@ def is_borne_out(
         return _is_quoted(words | verbs, facts, clause) or (
             has_mention and all(map(facts.done.knows, words | verbs))
         )
-    return all(map(known.tells if _TELLS_DEED.search(clause) else known.knows, words))
+    return not looked.leaves(words, known.tells if _TELLS_DEED.search(clause) else known.knows)
 
 
 #: Words of a clause that say how its number was come by.

@@ -6,15 +6,19 @@ A clause is borne out when every mention in it is bound and every word is known 
 
 import re
 from collections.abc import Collection, Iterable, Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 from pipelines.core.english.dates import Dated, Timed
+from pipelines.core.english.measures import measures_in
 from pipelines.core.english.mentions import MARK, without_mentions
 from pipelines.core.english.numbers import Quantity
+from pipelines.core.english.stems import stem
+from pipelines.core.english.words import singular, tokens
 from pipelines.core.verdict.amounts import Amounts, Bound, Reading
 from pipelines.core.verdict.beside import Mention
-from pipelines.core.verdict.borne_out import SUPPOSED, explains, is_borne_out, is_excused
-from pipelines.core.verdict.cells import Cells
+from pipelines.core.verdict.borne_out import SUPPOSED, Looked, explains, is_borne_out, is_excused
+from pipelines.core.verdict.cells import Cells, Scope, When
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.facts import Facts
 from pipelines.core.verdict.known import LARGEST_COUNT
@@ -127,7 +131,8 @@ class _Reader:
         strange = [_left(one, said.sentence) for one in unknown_ids(said, self._cells)]
         of_lists = self._lists.read(said, focus.named)
         strange += [_left(one, said.sentence) for one in of_lists.strange]
-        strange += self._of_mentions(said, focus, used, of_lists.numbers) if not strange else []
+        anchors: list[Mention] = []
+        strange += self._of_mentions(said, focus, used, of_lists.numbers, anchors) if not strange else []
         scope = self._cells.scope(
             named_in(said.raw, self._facts) or named_in(said.sentence, self._facts) or focus.described
         )
@@ -145,13 +150,25 @@ class _Reader:
         if strange or is_passed_over:
             return
         known = self._facts.about(focus.named) if focus.named else self._facts.everything
-        is_verified = said.written in self._verified
-        if not is_borne_out(said, known, self._facts, is_verified, of_lists.words | gone.words):
+        looked = Looked(
+            said.written in self._verified,
+            of_lists.words | gone.words,
+            len(anchors) if not measures_in(said.text) else 0,
+            self._cells.vocabulary,
+            _before_kinds(said.text, scope),
+        )
+        if not is_borne_out(said, known, self._facts, looked):
             yield LeftOver(said.written.replace(MARK, "…"), said.sentence)
 
     def _of_mentions(
-        self, said: Said, focus: _Focus, used: dict[object, list[frozenset[str]]], counted: frozenset[int]
+        self,
+        said: Said,
+        focus: _Focus,
+        used: dict[object, list[frozenset[str]]],
+        counted: frozenset[int],
+        anchors: list[Mention],
     ) -> Iterator[LeftOver]:
+        """`anchors` gets those that were bound and that few other cells could hold."""
         every: list[Mention] = sorted([*said.days, *said.times, *said.numbers], key=lambda one: one.start)
         told = right_moves(said.sentence, self._cells.scope(frozenset())) if len(every) > 1 else frozenset()
         for one in every:
@@ -164,6 +181,9 @@ class _Reader:
             else:
                 bound = self._moments.read(one, said, scope)
                 bound = _unless_used_up(one, bound, used)
+            is_so_now = any(cell.when is not When.WAS for cell in bound.cells)
+            if is_so_now and (not isinstance(one, Quantity) or _is_telling(one)):
+                anchors.append(one)
             if bound.reading is not Reading.SO:
                 written = said.sentence[one.start : one.end]
                 yield LeftOver(written, said.sentence, bound.instead, bound.reading is Reading.FALSE)
@@ -179,7 +199,7 @@ def _unless_used_up(one: Mention, bound: Bound, used: dict[object, list[frozense
     """An amount, day or time that a sentence gives twice stands for two things: each needs its own cell."""
     if not bound.cells:
         return bound
-    if isinstance(one, Quantity) and not any(value % 1 or value > LARGEST_COUNT for value in one.values):
+    if isinstance(one, Quantity) and not _is_telling(one):
         return bound
     fields = frozenset(f"{cell.record}/{cell.field}/{cell.value}" for cell in bound.cells)
     values: Iterable[object] = one.values if isinstance(one, Quantity) else ()
@@ -193,6 +213,19 @@ def _unless_used_up(one: Mention, bound: Bound, used: dict[object, list[frozense
         if len(before) > len(frozenset().union(*before)):
             return Bound(Reading.OPEN)
     return bound
+
+
+def _before_kinds(clause: str, scope: Scope) -> frozenset[str]:
+    """Stems of the words that stand before what the things are: `your gas meter`."""
+    kinds = {word for thing in scope.own for word in tokens(thing.entity_type)}
+    return frozenset(
+        stem(one) for one, other in pairwise(re.findall(r"[a-z]+", clause)) if singular(other) in kinds
+    )
+
+
+def _is_telling(one: Quantity) -> bool:
+    """No count: any number of things may be two."""
+    return any(value % 1 or value > LARGEST_COUNT for value in one.values)
 
 
 def _left(strange: Strange, sentence: str) -> LeftOver:
