@@ -30,16 +30,22 @@ from pipelines.core.verdict.speech import content_stems, sentences
 
 # Words of one who offers, asks or supposes: they state nothing about the backend.
 _OFFERS = re.compile(
-    r"^(?:and\s+|or\s+|but\s+|so\s+)?(?:if|in\s+case|should\s+you|would\s+you|do\s+you|shall\s+i|may\s+i|can\s+i|could\s+you"
+    r"^(?:and\s+|or\s+|but\s+|so\s+)?(?:if|in\s+case|should|would\s+you|do\s+you|shall\s+i|may\s+i|can\s+i|could\s+you"
     r"|can\s+you|let\s+me\s+know|feel\s+free|don't\s+hesitate|don't\s+worry|please(?!\s+(?:note|be\s+aware|remember|know|see))"
     r"|(?:i|we)(?:'d|\s+would|\s+can|\s+could|'m\s+happy\s+to|\s+am\s+happy\s+to|\s+hope|'m\s+here|\s+am\s+here)\b(?!\s*not|n't))\b"
 )
-SUPPOSED = re.compile(r"^(?:and\s+|or\s+|but\s+|so\s+)?(?:if|in\s+case|should\s+you|would\s+you|shall\s+i)\b")
+SUPPOSED = re.compile(r"^(?:and\s+|or\s+|but\s+|so\s+)?(?:if|in\s+case|should|would\s+you|shall\s+i)\b")
+# What follows of a supposition is supposed, too: `If it turns up, I'll submit it`.
+_SUPPOSES = re.compile(r"^(?:if|once|as\s+soon\s+as|should|when|whenever|in\s+case)\b", re.IGNORECASE)
+_THEN = re.compile(r"^(?:and\s+|then\s+|or\s+)*(?:i|we|you|it|they)(?:'ll|'d|\s+(?:will|can|could|would|may))\b")
+# A wish without a verb: `Fair winds!`
+_EXCLAIMS = re.compile(r"^[^\d§]{3,40}!$")
+_HAS_VERB = re.compile(r"\b(?:is|are|was|were|be|been|has|have|had|will|do|does|did|can|[a-z]+ed|got|sent|paid|free)\b|'(?:s|re|ve|ll|d)\b")
 # What the user told is taken up: "glad to hear it has cleared up".
 _FEELS = re.compile(r"\b(?:glad|happy|great|good|nice|lovely|sorry|sad)\s+to\s+hear\b")
 _SYMPATHY = re.compile(
     r"^(?:and\s+|oh\W+(?:no\W+)?)?(?:i'm|i\s+am|we're|we\s+are|so|very|really)?\s*(?:so\s+|very\s+|really\s+|truly\s+)?"
-    r"(?:sorry|apologies|sad|glad|happy|pleased|delighted)\s+(?:that\s+|about\s+|for\s+|if\s+|to\s+|you|your|it|this|we)"
+    r"(?:sorry|apologies|sad|glad|happy|pleased|delighted)\s+(?:that\s+|about\s+|for\s+|if\s+|to\s+|you|your|it|this|we|the\s+|he\b|she\b|they\b)"
     r"|^(?:i|we)\s+(?:\w+ly\s+)?(?:understand|appreciate|apologi[sz]e|know|realise|realize|hope|wish|love|regret)\b"
     r"|^(?:have|enjoy|wishing|good|welcome|thank|thanks|cheers|congratulations|take\s+care|stay|get\s+well|drive\s+safely)\b"
 )
@@ -141,10 +147,15 @@ def explains(said: Said, facts: Facts) -> bool:
     )
 
 
-def is_excused(clause: str) -> bool:
+def is_excused(said: Said) -> bool:
     """Offers, wishes, sympathy and advice state nothing about the backend; with a number, day or deed in them
     they may."""
+    clause = said.text
     if any(pattern.search(clause) for pattern in (_OFFERS, _FEELS, _UNKNOWING, _INTRODUCES)):
+        return True
+    if _SUPPOSES.search(said.sentence) and _THEN.search(clause):
+        return True
+    if _EXCLAIMS.search(clause) and _HAS_VERB.search(clause) is None:
         return True
     is_plain = MARK not in clause and not _verbs(clause) and AHEAD.search(clause) is None
     return is_plain and any(pattern.search(clause) for pattern in (_SYMPATHY, _ADVICE))
@@ -373,6 +384,8 @@ def _is_unchanged(said: Said, words: set[str], known: Known, facts: Facts) -> bo
 def _is_true_denial(said: Said, words: set[str], known: Known, facts: Facts) -> bool:
     """`you owe nothing now`, of one whose fees are 0; `not renewed`, of what no call has touched."""
     clause = said.text
+    if _OWN_DENIAL.search(clause) and not facts.touched and not said.days and not facts.is_refusal:
+        return True  # where nothing was changed, whatever the agent says it has not done is not done
     if Decimal() in known.numbers and _NOTHING_LEFT.search(clause):
         return all(map(known.knows, words - _OWED))
     has_value = any(one.unit or one.currency or one.values != {Decimal(1)} for one in said.numbers)
@@ -401,6 +414,7 @@ def _is_true_denial(said: Said, words: set[str], known: Known, facts: Facts) -> 
     return _is_quoted(words, facts)
 
 
+_OWN_DENIAL = re.compile(r"^(?:and\s+|but\s+|so\s+)*(?:i|we)\s*(?:haven't|have\s+not|'ve\s+not|didn't|did\s+not)\b")
 _ENDS = frozenset(stem(word) for word in word_set("approved rejected granted denied accepted"))
 #: What a word stands for that names several states at once.
 _ANY_OF = {stem("decided"): _ENDS, stem("decision"): _ENDS}

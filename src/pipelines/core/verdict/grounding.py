@@ -146,7 +146,7 @@ class _Reader:
         is_plain = _NOT_OF_ONE.search(said.text) is None
         yield from dict.fromkeys(one._replace(is_false=one.is_false and is_plain) for one in strange)
         # Why a refusal was made is judged with the refusal.
-        is_passed_over = is_excused(said.text) or (self._facts.is_refusal and explains(said, self._facts))
+        is_passed_over = is_excused(said) or (self._facts.is_refusal and explains(said, self._facts))
         if strange or is_passed_over:
             return
         known = self._facts.about(focus.named) if focus.named else self._facts.everything

@@ -42,6 +42,10 @@ _ADDRESS = re.compile(r"[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){0,4}")
 _BEFORE_IT = re.compile(r"(?P<word>[a-z]+)(?:\s+(?:is|was|to|number|no\.?|now|:))*\W{0,2}$")
 
 
+_OF_SEVERAL = re.compile(r"\b(?:both|all|and)\b.*\b(?:are|were|have\s+been)\b")
+MOST_NAMED = 6  # things that one clause says the same of
+
+
 class Strange(NamedTuple):
     """Something said that is not bound."""
 
@@ -117,6 +121,13 @@ def _read(
     if is_state:  # of what only belongs to the thing, a state is said where its kind or field is named
         words = said_words(clause)
         holding = [cell for cell in holding if scope.is_own(cell) or cell.row or cell.words & words]
+    if is_state and _OF_SEVERAL.search(clause) and says_is(clause, value):
+        of_all = [
+            thing for kind, key in fields for thing in scope.own if thing.entity_type == kind and key in thing.after
+        ]
+        others = [thing for thing in of_all if value not in {str(v).lower() for v in thing.after.values()}]
+        if 1 < len(of_all) <= MOST_NAMED and others and len(others) < len(of_all):
+            return Strange(value, Reading.FALSE, f"another state of {others[0].id}")
     is_past = _PAST.search(_without_passive(clause)) is not None
     if any(cell.when in (When.IS, When.GIVEN, When.TOLD) for cell in holding):
         return None
