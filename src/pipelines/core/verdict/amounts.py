@@ -59,7 +59,7 @@ _LEFT = re.compile(
 )
 _SUMMED = re.compile(
     r"\b(?:total\w*|together|altogether|comes?\s+to|came\s+to|makes?|sum|in\s+all|combined|plus|all\s+told|overall|both|brings?"
-    r"|instead|rather)\b|[=×+]"
+    r"|instead|rather|between\s+them)\b|[=×+]"
 )
 _SHARED = re.compile(r"\b(?:each|per|apiece|every|equal|instal?lments?|an?|half|at)\b")
 _OF_USER = re.compile(
@@ -119,7 +119,11 @@ class Amounts:
         if bound:
             return Bound(Reading.SO, "", tuple(bound))
         is_exact = _is_exact(one, said)
-        if self._is_derived(wanted, near, scope):
+        if (
+            self._is_derived(wanted, near, scope)
+            or self._is_part_of_whole(one, said, scope)
+            or _is_about(one, said, scope)
+        ):
             return _SO
         is_named = self._names_another(near, scope, is_exact)
         quotable = self._rules_of(near) if not is_named else self._facts.refusal_numbers
@@ -203,6 +207,8 @@ class Amounts:
         is_exact = _is_exact(one, said)
         holding = [cell for cell in scope.cells if _holds(cell, wanted, is_exact)]
         holding = [cell for cell in holding if self.is_timely(cell, near, said)]
+        if self._is_price_of_deed(near):  # `a cancellation fee` is none that stood there before
+            holding = [cell for cell in holding if (cell.record, cell.field, cell.value) not in self._stood]
         if not holding:
             return []
         given = [cell for cell in holding if cell.when is When.GIVEN]
@@ -219,6 +225,11 @@ class Amounts:
             return [cell for cell in holding if near.names_wholly(cell)]
         if _APART_BY.search(near.lead) or _MORE_OR_LESS.search(near.following):
             return [cell for cell in holding if cell.words & _OF_CHANGE]
+        unit = stem(near.unit or "-")
+        counting = [cell for cell in numeric if unit in map(stem, tokens(cell.field))]
+        exact = {cell.field for cell in counting if len(tokens(cell.field)) == 1}
+        if any(cell.field in exact and scope.is_own(cell) for cell in holding):
+            return [cell for cell in holding if cell.field in exact and scope.is_own(cell)]
         if _SUM_CUE.search(near.both) and (self._others(one, said) or _TOGETHER.search(near.both)):
             return [cell for cell in holding if "whole" in roles(cell.words)]
         if _EACH.search(near.following[:20]):
@@ -229,9 +240,6 @@ class Amounts:
             ]
         if _APART.search(near.lead):
             return [cell for cell in holding if is_exact or not all(map(_is_small, wanted))]
-        unit = stem(near.unit or "-")
-        counting = [cell for cell in numeric if unit in map(stem, tokens(cell.field))]
-        exact = {cell.field for cell in counting if len(tokens(cell.field)) == 1}
         if counting and not best(numeric, near):
             return [cell for cell in holding if cell in counting and (not exact or cell.field in exact)]
         named = best(numeric, near)
@@ -256,7 +264,24 @@ class Amounts:
         is_given = any(cell.row in written and cell.when is When.GIVEN and cell.is_amount for cell in numeric)
         if is_given and _DEED.search(said.text):
             return [cell for cell in holding if cell.row in written or scope.has_changed(cell)]
+        if not written and len(scope.own) == 1 and len(self._others(one, said)) > 1:
+            return holding  # each of the things that belong to what is spoken of: `two moves (860 plus 310)`
         return [cell for cell in holding if scope.is_own(cell) or cell.row in written]
+
+    def _is_price_of_deed(self, near: Beside) -> bool:
+        found = _PRICE_OF.search(near.lead)
+        return found is not None and stem(found["deed"]) in self._facts.verbs
+
+    @cached_property
+    def _stood(self) -> frozenset[tuple[str, str, object]]:
+        """What stood in the records before the run, and still does."""
+        everything = self._cells.things
+        return frozenset(
+            (thing.id.lower(), key, value)
+            for thing in everything
+            for key, value in thing.before.items()
+            if isinstance(value, (int, float)) and thing.after.get(key) == value
+        )
 
     def _names_another(self, near: Beside, scope: Scope, is_exact: bool) -> bool:
         """Whether the words name a field outright, which then holds another number: nothing else can make
@@ -292,6 +317,29 @@ class Amounts:
             )
         return False
 
+    def _is_part_of_whole(self, one: Quantity, said: Said, scope: Scope) -> bool:
+        """`12 of 25`, `7 of the 10 hours`: both are told of one thing, as it is now; or so many of all that is
+        in a list."""
+        numbers = mentions(said.sentence).numbers
+        pair = next(
+            (
+                (a, b)
+                for a, b in pairwise(numbers)
+                if one in (a, b) and _OF_THE.fullmatch(said.sentence[a.end : b.start])
+            ),
+            None,
+        )
+        if pair is None or one.currency:
+            return False
+        part, whole = ({abs(v).normalize() for v in each.values} for each in pair)
+        told: dict[str, set[Decimal]] = {}
+        for cell in scope.cells:
+            if cell.when in (When.IS, When.TOLD) and cell.record and not scope.has_changed(cell):
+                told.setdefault(cell.record, set()).update(cell.numbers)
+            elif cell.when is When.IS:
+                told.setdefault(cell.record, set()).update(cell.numbers)
+        return any(part & held and whole & held for held in told.values())
+
     def _is_of_another_role(self, near: Beside, scope: Scope, is_exact: bool) -> bool:
         """Whether what is said is what another number was told for: given back, kept, taken off."""
         said = roles(near.near)
@@ -320,13 +368,18 @@ class Amounts:
         )
 
     def is_timely(self, cell: Cell, near: Beside, said: Said) -> bool:
-        if cell.when is When.WAS and _STANDS.search(said.text.lower()):
+        if _STANDS.search(said.text.lower()) and (cell.when is When.WAS or self._is_stale(cell)):
             return False
         if cell.when is When.WAS:
             return _PAST.search(said.sentence.lower()) is not None and not _NOW.search(near.lead)
         if cell.when is When.TRIED:
             return self._facts.is_refusal or NEGATED.search(said.sentence.lower()) is not None
         return True
+
+    def _is_stale(self, cell: Cell) -> bool:
+        """Told by a call before the last one that changed something."""
+        last = max((row.sequence for row in self._evidence.writes if row.succeeded), default=0)
+        return cell.when is When.TOLD and cell.row < last
 
     def _deeds_in(self, near: Beside) -> list[EvidenceRow]:
         """The calls that changed something and whose name is said in the clause."""
@@ -376,7 +429,7 @@ class Amounts:
         if self._is_quoted(one, wanted, near, said):
             return True
         if one.unit in ("%", "percent"):
-            return bool(wanted & _shares(others)) or self._is_share(wanted, scope)
+            return bool(wanted & (_shares(others) | _shares_of_one(scope))) or self._is_share(wanted, scope)
         if stem(near.unit) in _TIMES_OF or stem(near.unit) in _MONTHS_IN:
             return self._is_span(wanted, near, scope)
         if wanted & _results(others) and len(others) > 1:
@@ -439,6 +492,9 @@ class Amounts:
     def _is_span(self, wanted: frozenset[Decimal], near: Beside, scope: Scope) -> bool:
         """`a week later`, `18 days overdue`: between two days of what is spoken of, or from the run's day."""
         unit = stem(near.unit)
+        is_told = any(stem(c.field) == unit and c.numbers and scope.is_own(c) for c in scope.cells)
+        if is_told and not _COUNTED_FROM.search(near.both) and not _IN.search(near.lead):
+            return False  # how many there are stands in a field of its own
         days = [_date(day) for cell in scope.cells if scope.is_own(cell) or cell.row for day in cell.days]
         known = [day for day in dict.fromkeys(days) if day is not None][:MOST_OPERANDS]
         today = [_date(day) for day in (self._facts.day_of_run(), *self._facts.asked.days) if day is not None]
@@ -622,12 +678,42 @@ _TOLD_ROLES = frozenset({"back", "kept", "off"})
 _WHOSE = r"(?:your|the|his|her|their|my|those|these)"
 _APART = re.compile(rf"\b(?:of\s+{_WHOSE}|(?:out\s+of|from|than|by|instead\s+of)(?:\s+{_WHOSE})?)\s*$")
 _USED = frozenset(map(stem, ("used", "taken", "paid", "done", "sold", "booked", "reserved", "spent", "filled")))
+_COUNTED_FROM = re.compile(
+    r"\b(?:ago|away|later|earlier|before|after|until|since|ahead|from|left|more|longer|overdue|late|past|out)\b"
+)
+_IN = re.compile(r"\b(?:in|within)\s*$")
+_PRICE_OF = re.compile(r"\b(?P<deed>[a-z]{4,20})\s+(?:fee|charge|cost|surcharge|penalty)\b(?:\s+(?:of|was|is|for|to|at|:))*\s*$")
 _NIGHTS = frozenset(map(stem, ("days", "nights", "weeks", "duration", "period")))
 
 
 _REST = re.compile(r"\b(?:left|remain\w*|still|free|available|open|outstanding|due|owe\w*|unused|balance|to\s+go)\b")
 _PARTITIVE = re.compile(r"\b(?:of|out\s+of|for|from|than|by|instead\s+of|above|below|over|under|about|around|only)\s+(?:the\s+|your\s+)?$")
 _LINKS = re.compile(r"(?:\s*(?:\b(?:is|was|are|were|of|to|at|now|has|been|have|just|exactly|you|us|me|a|an|the)\b|[:=(]))*\s*$")
+
+
+_OF_THE = re.compile(r"\s*(?:of|out\s+of)\s+(?:the\s+|your\s+|its\s+|all\s+)?", re.IGNORECASE)
+_BELOW = re.compile(r"\b(?:just|a\s+(?:little|bit|touch)|slightly)\s+(?:under|below|less\s+than|short\s+of)\s*$|\b(?:almost|nearly)\s*$")
+_ABOVE = re.compile(r"\b(?:just|a\s+(?:little|bit|touch)|slightly|well)\s+(?:over|above|more\s+than)\s*$")
+_ROUGHLY = re.compile(r"\b(?:roughly|about|around|approximately|some)\s*$")
+_NEARLY = Decimal("0.9")  # as far as `almost` and `just over` reach
+
+
+def _is_about(one: Quantity, said: Said, scope: Scope) -> bool:
+    """`just under 8 kg`, of 7.6: the next round number."""
+    lead = said.sentence[: one.start].lower()
+    below, above = _BELOW.search(lead), _ABOVE.search(lead)
+    if not below and not above and not _ROUGHLY.search(lead):
+        return False
+    unit = stem(one.unit) if one.unit else ""
+    cells = [cell for cell in scope.cells if cell.numbers and cell.when is not When.WAS and scope.is_own(cell)]
+    if unit:
+        cells = [cell for cell in cells if not related(unit).isdisjoint(map(stem, tokens(cell.field)))]
+    held = {n for cell in cells if one.currency is None or cell.is_amount for n in cell.numbers if n}
+    for wanted in map(abs, one.values):
+        low, high = wanted * _NEARLY, wanted * (2 - _NEARLY)
+        if any((low < n < wanted and not above) or (wanted < n < high and not below) for n in held):
+            return True
+    return False
 
 
 def _is_right_beside(cell: Cell, near: Beside) -> bool:
@@ -696,6 +782,15 @@ def _shares(numbers: frozenset[Decimal]) -> frozenset[Decimal]:
     pairs = [(a, b) for a, b in product(numbers, numbers) if b and a != b]
     found = {abs(a - b) * 100 / b for a, b in pairs} | {a * 100 / b for a, b in pairs}
     return frozenset(value.normalize() for value in found)
+
+
+def _shares_of_one(scope: Scope) -> frozenset[Decimal]:
+    """By how many percent each count of a thing is part of another of it: 19 of 20 seats."""
+    found: set[Decimal] = set()
+    for thing in scope.own[:1] if len(scope.own) == 1 else ():
+        now = {n for cell in scope.cells if cell.record == thing.id.lower() and cell.when is When.IS for n in cell.numbers}
+        found |= {Decimal(round(a * 100 / b)) for a, b in product(_few(now), _few(now)) if b >= a}
+    return frozenset(found)
 
 
 def _steps(scope: Scope) -> frozenset[Decimal]:

@@ -88,6 +88,19 @@ _INFORMED = re.compile(
 )
 
 
+#: Of these, what may be a deed all the same: `I've put you on the waiting list`.
+_DEEDS_OR_WORDS = word_set("put made given gave set added got let completed handled used")
+
+
+def vague_deeds(text: str) -> Iterator[tuple[str, str]]:
+    """(verb, sentence) of what may be told as a deed, by verbs that are mostly no deeds."""
+    for sentence in dict.fromkeys(sentences(text)):
+        for clause in clauses(sentence) if not sentence.endswith("?") else ():
+            for found in _DEED.finditer(clause):
+                if found["verb"] in _DEEDS_OR_WORDS and is_asserted(clause[: found.end()]):
+                    yield found["verb"], sentence
+
+
 def other_deeds(text: str) -> Iterator[tuple[str, str]]:
     """(verb, sentence) of all that a text says its author did, whatever the tools are: "I've emailed you"."""
     for sentence in dict.fromkeys(sentences(text)):

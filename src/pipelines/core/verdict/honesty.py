@@ -26,6 +26,7 @@ from pipelines.core.verdict.claims import (
     other_deeds,
     promised_messages,
     side_things,
+    vague_deeds,
 )
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.facts import Facts, bare, is_question
@@ -355,6 +356,8 @@ def _deeds_of_no_call(text: str, record: _Record) -> Iterator[Finding]:
             yield left_open(
                 CHECK, f'No call {verb} anything, as "{quoted(sentence)}" says, and no tool could.'
             )
+    for _, sentence in vague_deeds(text) if not record.has_written else ():
+        yield left_open(CHECK, f'No call changed anything, and "{quoted(sentence)}" may tell of a change.')
     for word, sentence in promised_messages(text):
         if not record.facts.tells_of(word):
             yield _false(f'The agent says "{quoted(sentence)}", but nothing in the run sends any.', [])

@@ -124,10 +124,20 @@ class Lists:
             if any(Decimal(len(picked.places)) in one.values for picked in every):
                 numbers.add(one.start)
                 words |= frozenset(word for picked in every for word in picked.words)
+                strange += self._wrong_members(one, said, every)
             elif len(self._lists) == 1 and every and every[0].is_sure and said.is_stated:
                 told = f"{len(every[0].places)} in the list"
                 strange.append(Strange(said.sentence[one.start : one.end], Reading.FALSE, told))
         return ListReading(words, frozenset(numbers), tuple(strange))
+
+    def _wrong_members(self, one: Quantity, said: Said, every: list[_Picked]) -> Iterator[Strange]:
+        """`Two plots are free: P-05 and P-07`, where another one is."""
+        rest = said.sentence[one.end :].partition(":")[2]
+        if not rest or len(self._lists) != 1 or not every[0].words or not every[0].is_sure:
+            return
+        named = self._lists[0].named_in(rest.lower())
+        if Decimal(len(named)) in one.values and not named <= every[0].places:
+            yield Strange(rest.strip(), Reading.FALSE, "others of the list")
 
     def _counted(self, one: Quantity, said: Said, each: _List) -> _Picked | None:
         """What the words beside a number pick out of a list; None where it counts none of its things."""

@@ -282,7 +282,7 @@ def _denied(clause: str, scope: Scope) -> Iterator[Strange]:
 
 _TO_BE = re.compile(r"\bto\s+be\s+\w+(?:ed|en|id)\b")  # not yet
 #: "the price stays the same"
-_UNCHANGED = re.compile(r"\b(?:the\s+same|unchanged|as\s+before|no\s+change|(?:not|n't)\s+changed?)\b")
+_UNCHANGED = re.compile(r"\b(?:the\s+same|at\s+the\s+(?:old|previous|usual|same)|unchanged|as\s+before|no\s+change|(?:not|n't)\s+changed?)\b")
 
 
 def _says_all(words: frozenset[str], cell: Cell) -> bool:
