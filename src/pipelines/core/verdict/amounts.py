@@ -264,8 +264,9 @@ class Amounts:
         is_given = any(cell.row in written and cell.when is When.GIVEN and cell.is_amount for cell in numeric)
         if is_given and _DEED.search(said.text):
             return [cell for cell in holding if cell.row in written or scope.has_changed(cell)]
-        if not written and len(scope.own) == 1 and len(self._others(one, said)) > 1:
-            return holding  # each of the things that belong to what is spoken of: `two moves (860 plus 310)`
+        has_amounts = any(scope.is_own(cell) and cell.is_amount for cell in numeric)
+        if not written and len(scope.own) == 1 and not has_amounts:
+            return holding  # of what belongs to one who has no amounts: `your two moves (860 plus 310)`
         return [cell for cell in holding if scope.is_own(cell) or cell.row in written]
 
     def _is_price_of_deed(self, near: Beside) -> bool:

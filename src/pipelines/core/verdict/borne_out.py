@@ -91,7 +91,7 @@ _NOTHING_LEFT = re.compile(
 # Nothing was done to it, and the ledger knows: `left as it was`, `unchanged`, `I haven't touched it`.
 _UNCHANGED = re.compile(
     r"\b(?:unchanged|untouched|unaffected)\b|\b(?:as\s+(?:it|they)\s+(?:was|were|is|are)|exactly\s+as\s+before)\b"
-    r"|\b(?:left|leave|leaving|kept)\s+(?:\S+\s+){1,4}?(?:alone|as\s+is)\b"
+    r"|\b(?:left|leave|leaving|kept)\s+(?:\S+\s+){1,4}?(?:alone|as\s+is|in\s+place|where\s+it\s+(?:is|was))\b"
     r"|(?:\bnot|n't)\s+(?:been\s+)?(?:changed|touched|altered|modified)\b"
 )
 _OF_LEAVING = frozenset(

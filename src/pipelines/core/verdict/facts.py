@@ -176,7 +176,18 @@ class Facts:
             for key, value in _keyed(list(record.values)):
                 if key in ("id", "name", "title") or _NAMES_A_THING.search(key):
                     found.setdefault(bare(value), set()).add(value.lower())
+        for first, names in self._first_names(found).items():
+            found.setdefault(first, names)
         return {name: frozenset(ids) for name, ids in found.items() if len(name) > 1}
+
+    def _first_names(self, found: Mapping[str, set[str]]) -> dict[str, set[str]]:
+        """`Ben`, of Ben Cole, where nobody else is called so."""
+        named: dict[str, set[str]] = {}
+        for name in {name for names in found.values() for name in names}:
+            first, _, rest = name.partition(" ")
+            if rest and rest.isascii() and len(first) > 2 and first.isalpha() and content_stems(first):
+                named.setdefault(first, set()).add(name)
+        return {first: names for first, names in named.items() if len(names) == 1}
 
     @cached_property
     def subject_starts(self) -> frozenset[str]:

@@ -50,6 +50,10 @@ _CONDITIONS = frozenset(("while", "until", "once", "unless", "if", "when", "when
 _DENIED_TWICE = re.compile(r"\b(?:nothing|none|nobody)\s+(?:\w+\s+){0,3}(?:not\b|\w+n't\b)")
 
 
+# Who is spoken to is not who is spoken of: `Hi Felix!`, `Done, Marek:`
+_VOCATIVE = re.compile(r"(?:^(?:[A-Z][a-z']+\W+){0,3}|,\s+)(?P<who>[A-Z][a-z]+)(?=[!,:]|\.$)")
+
+
 class LeftOver(NamedTuple):
     """Something an answer says that nothing in the run bears out."""
 
@@ -99,7 +103,8 @@ class _Reader:
     def focus(self, sentence: str, before: _Focus) -> _Focus:
         """What a sentence speaks of; where it names nothing, what was spoken of before."""
         if sentence not in self._named:
-            self._named[sentence] = _Focus(named_in(sentence, self._facts), self._cells.described(sentence))
+            spoken = _VOCATIVE.sub(" ", sentence)
+            self._named[sentence] = _Focus(named_in(spoken, self._facts), self._cells.described(spoken))
         own = self._named[sentence]
         return _Focus(own.named or before.named, own.named or own.described or before.described)
 

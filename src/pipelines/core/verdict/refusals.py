@@ -133,7 +133,7 @@ _ALLOWS = re.compile(
     r"\b(?:i|we)\s+(?:can|could|was\s+able\s+to|were\s+able\s+to|am\s+able\s+to)\s+(?:now\s+|still\s+)?(?P<verb>[a-z]+)|\b(?:is|are)\s+(?P<so>possible|allowed|permitted)\b"
 )
 _ON_CONDITION = re.compile(
-    r"\b(?:if|once|when|after|until|unless|only|or|before|instead|what|else|provided|as\s+soon)\b|\?"
+    r"\b(?:if|once|when|after|until|unless|only|or|before|instead|what|else|provided|as\s+soon|with|try)\b|\?"
 )
 
 

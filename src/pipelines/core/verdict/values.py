@@ -267,7 +267,7 @@ def _denied(clause: str, scope: Scope) -> Iterator[Strange]:
         if unchanged is not None and scope.has_changed(cell) and _says_all(words, cell):
             yield Strange(unchanged[0], Reading.OPEN, cell.told())
     yield from _untold(clause, scope)
-    for found in _NONE_OF.finditer(clause):
+    for found in _NONE_OF.finditer(clause) if scope.ids else ():
         every, first = content_stems(found["what"]), content_stems(found["what"].split()[0])
         for cell in scope.cells:
             if cell.when in (When.IS, When.TOLD) and cell.words and _is_some(cell) and scope.is_own(cell):
@@ -540,7 +540,10 @@ def _referred(one: Thing, other: Thing) -> str:
     for key, value in one.after.items():
         is_reference = key.lower() in (other.entity_type.lower(), f"{other.entity_type.lower()}_id")
         held = {str(each).lower() for each in one.values(key)}
-        if is_reference and isinstance(value, str) and not is_nothing(value) and other.id.lower() not in held:
+        if not is_reference or not isinstance(value, str) or is_nothing(value):
+            continue
+        is_id = any(map(str.isdigit, value)) == any(map(str.isdigit, other.id))  # not `violin`
+        if is_id and other.id.lower() not in held:
             return f"{key} {value}"
     return ""
 
