@@ -9,6 +9,7 @@ from typing import NamedTuple
 from pipelines.core.english.dates import MONTHS, Dated, Timed
 from pipelines.core.english.mentions import MARK
 from pipelines.core.english.numbers import Quantity
+from pipelines.core.english.polarity import without_denial
 from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import SIDE_DEEDS, related
 from pipelines.core.simulation.reading.words import word_set
@@ -37,10 +38,14 @@ _OFFERS = re.compile(
 SUPPOSED = re.compile(r"^(?:and\s+|or\s+|but\s+|so\s+)?(?:if|in\s+case|should|would\s+you|shall\s+i)\b")
 # What follows of a supposition is supposed, too: `If it turns up, I'll submit it`.
 _SUPPOSES = re.compile(r"^(?:if|once|as\s+soon\s+as|should|when|whenever|in\s+case)\b", re.IGNORECASE)
-_THEN = re.compile(r"^(?:and\s+|then\s+|or\s+)*(?:i|we|you|it|they)(?:'ll|'d|\s+(?:will|can|could|would|may))\b")
+_THEN = re.compile(
+    r"^(?:and\s+|then\s+|or\s+)*(?:i|we|you|it|they)(?:'ll|'d|\s+(?:will|can|could|would|may))\b"
+)
 # A wish without a verb: `Fair winds!`
 _EXCLAIMS = re.compile(r"^[^\d§]{3,40}!$")
-_HAS_VERB = re.compile(r"\b(?:is|are|was|were|be|been|has|have|had|will|do|does|did|can|[a-z]+ed|got|sent|paid|free)\b|'(?:s|re|ve|ll|d)\b")
+_HAS_VERB = re.compile(
+    r"\b(?:is|are|was|were|be|been|has|have|had|will|do|does|did|can|[a-z]+ed|got|sent|paid|free)\b|'(?:s|re|ve|ll|d)\b"
+)
 # What the user told is taken up: "glad to hear it has cleared up".
 _FEELS = re.compile(r"\b(?:glad|happy|great|good|nice|lovely|sorry|sad)\s+to\s+hear\b")
 _SYMPATHY = re.compile(
@@ -207,12 +212,16 @@ MOST_STRANGE = 2
 def is_borne_out(said: Said, known: Known, facts: Facts, looked: Looked) -> bool:
     is_verified, settled = looked.is_claim, looked.settled
     clause = said.text
-    verbs = _verbs(clause)
-    words = telling_words(clause) - settled - {stem(day) for day in known.weekdays}
+    verbs = _verbs(clause) - settled
+    words = telling_words(clause) - settled
+    words -= {stem(name) for day in known.weekdays for name in (day, day[:3], day[:4], day[:5])}
+    words -= {word for word in words if _is_denied_field(word, known)}
     words -= {stem(MONTHS[month - 1]) for month in known.months}
     yesterday = facts.day_of_run(-1)
     if yesterday is not None and known.has_day([yesterday]):
         words -= {stem("yesterday")}
+    if settled and not words | verbs:
+        return True  # all that it says was looked up
     # `tomorrow` is a day where the user has called it so.
     if any(stem(word) in words and stem(word) not in facts.asked.stems for word in _VAGUE):
         return False
@@ -220,13 +229,14 @@ def is_borne_out(said: Said, known: Known, facts: Facts, looked: Looked) -> bool
     has_value = bool(said.numbers or said.days or said.times)
     # What reckons is borne out by the number that it is said of, which was looked up before.
     words -= _RECKONS | _LEFT_OVER if has_value else frozenset()
-    if _UNCHANGED.search(clause) and not has_value:
+    if _UNCHANGED.search(clause) and not has_value and settled.isdisjoint(_OF_LEAVING):
         is_so = not NEGATED.search(_UNCHANGED.sub(" ", clause))
         return is_so and _is_unchanged(said, (words | verbs) - _OF_LEAVING, known, facts)
     if has_value or NEGATED.search(clause):
         # `no stock`, `0 in stock`: the field is there, and nothing is in it.
         full = {word for word in words | verbs if not _is_empty(word, known, facts)}
-        if full < words | verbs and NEGATED.search(clause) and all(map(known.tells, full)):
+        is_less = settled or full < words | verbs
+        if is_less and NEGATED.search(clause) and all(map(known.tells, full)):
             return True  # `there's no refund of the 378.00`, of a record with `refund: 0`
         words, verbs = words & full, verbs & full
     if not has_value and not NEGATED.search(clause) and any(map(known.is_empty, words)):
@@ -250,7 +260,8 @@ def is_borne_out(said: Said, known: Known, facts: Facts, looked: Looked) -> bool
     if _RULES.search(clause):
         is_reckoned = len(said.numbers) > 1 and all(map(known.knows, words | verbs))
         return is_reckoned or _is_quoted(words | verbs, facts, clause)
-    if not all(_is_done(found["verb"], said, known, facts) for found in _DONE_TO_IT.finditer(clause)):
+    done -= {verb for verb in done if stem(verb) in settled}
+    if not all(_is_done(verb, said, known, facts) for verb in done):
         return False
     named = named_in(said.sentence, facts)
     is_of_touched = not named or bool(named & facts.touched)
@@ -291,7 +302,9 @@ _RECKONS = frozenset(
 
 
 #: Said of what is left; such a number is looked up as one (`Figures.miscounts`).
-_LEFT_OVER = frozenset(stem(word) for word in word_set("free available unused outstanding"))
+_LEFT_OVER = frozenset(
+    stem(word) for word in word_set("free available unused outstanding open due unpaid remaining")
+)
 
 
 def _without_states(clause: str, facts: Facts) -> str:
@@ -322,6 +335,12 @@ _OF_WHAT_IS_LEFT = frozenset(
         "stock available free left remaining seats copies packs quantity room vacancies refills spots"
     )
 )
+
+
+def _is_denied_field(word: str, known: Known) -> bool:
+    """`unpaid`, of a record with `paid: false`."""
+    base = without_denial(word)
+    return base is not None and known.is_empty(stem(base))
 
 
 def _is_empty(word: str, known: Known, facts: Facts) -> bool:
@@ -414,7 +433,9 @@ def _is_true_denial(said: Said, words: set[str], known: Known, facts: Facts) -> 
     return _is_quoted(words, facts)
 
 
-_OWN_DENIAL = re.compile(r"^(?:and\s+|but\s+|so\s+)*(?:i|we)\s*(?:haven't|have\s+not|'ve\s+not|didn't|did\s+not)\b")
+_OWN_DENIAL = re.compile(
+    r"^(?:and\s+|but\s+|so\s+)*(?:i|we)\s*(?:haven't|have\s+not|'ve\s+not|didn't|did\s+not)\b"
+)
 _ENDS = frozenset(stem(word) for word in word_set("approved rejected granted denied accepted"))
 #: What a word stands for that names several states at once.
 _ANY_OF = {stem("decided"): _ENDS, stem("decision"): _ENDS}

@@ -115,6 +115,16 @@ class Scope(NamedTuple):
     ids: frozenset[str]  # of its own things; none where the clause names nothing
     changed: frozenset[tuple[str, str]]  # records and fields that the run gave another value
 
+    def of_field(self, cell: Cell) -> "Scope":
+        """The cells of the same record and field alone."""
+        same = tuple(c for c in self.cells if (c.record, c.field) == (cell.record, cell.field))
+        return self._replace(cells=same)
+
+    @property
+    def is_single(self) -> bool:
+        """Whether one call at most told its numbers: then what it told is what is meant."""
+        return len({cell.row for cell in self.cells if cell.when is When.TOLD}) <= 1
+
     def has_changed(self, cell: Cell) -> bool:
         return (cell.record, cell.field) in self.changed
 

@@ -468,7 +468,9 @@ class Facts:
 
 _IS_ID = re.compile(r"[a-z]{1,8}[-_]?9+|9{2,}(?:-9{2,})+")
 _ASKS = re.compile(
-    r"\?|^(?:hi|hello|hey)?\W*(?:what|which|who|when|where|how|is|are|do|does|did|can you tell"
+    r"\?|\b(?:overview|summary|rundown|breakdown|details?)\s+(?:of|for|on|about)\b"
+    r"|\b(?:like|want|need)\s+to\s+know\b|\blet\s+me\s+know\b"
+    r"|^(?:hi|hello|hey)?\W*(?:what|which|who|when|where|how|is|are|do|does|did|can you tell"
     r"|tell me|show me|list|check)\b",
     re.IGNORECASE,
 )

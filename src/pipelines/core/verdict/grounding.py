@@ -15,14 +15,15 @@ from pipelines.core.english.mentions import MARK, without_mentions
 from pipelines.core.english.numbers import Quantity
 from pipelines.core.english.stems import stem
 from pipelines.core.english.words import singular, tokens
-from pipelines.core.verdict.amounts import Amounts, Bound, Reading
+from pipelines.core.verdict.amounts import Amounts
 from pipelines.core.verdict.beside import Mention
 from pipelines.core.verdict.borne_out import SUPPOSED, Looked, explains, is_borne_out, is_excused
+from pipelines.core.verdict.bound import Bound, Reading
 from pipelines.core.verdict.cells import Cells, Scope, When
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.facts import Facts
 from pipelines.core.verdict.known import LARGEST_COUNT
-from pipelines.core.verdict.leftovers import used_up
+from pipelines.core.verdict.leftovers import as_it_was, costs_nothing, used_up
 from pipelines.core.verdict.lists import Lists
 from pipelines.core.verdict.moments import Moments, right_moves, wrong_moves
 from pipelines.core.verdict.said import QUESTION, Said, is_foreign, named_in, spoken_of, statements
@@ -43,7 +44,7 @@ MOST_LEFT_OVER = 5
 # A rule, a condition, a sum over several things, or what is said of one in passing: a value that the run has
 # otherwise does not disprove it.
 _NOT_OF_ONE = re.compile(
-    r"\b(?:can|cannot|can't|could|couldn't|may|might|must|should|would|only|unless|without|while|until|once"
+    r"\b(?:can|cannot|can't|could|couldn't|may|might|must|should|would|only|unless|without|while|until(?!\s+(?:the\s+)?§)|once"
     r"|altogether|overall|together|in\s+(?:total|all)|comes?\s+to|adds?\s+up|average|(?:who|which)\s+(?:is|are|was|were))\b"
 )
 _CONDITIONS = frozenset(("while", "until", "once", "unless", "if", "when", "whenever", "before", "after"))
@@ -141,14 +142,14 @@ class _Reader:
         scope = self._cells.scope(
             named_in(said.raw, self._facts) or named_in(said.sentence, self._facts) or focus.described
         )
-        gone = used_up(said, scope)
-        strange += [_left(one, said.sentence) for one in gone.strange]
+        standing = (used_up(said, scope), as_it_was(said, scope), costs_nothing(said, scope))
+        strange += [_left(one, said.sentence) for each in standing for one in each.strange]
         if _lead_in(said) not in _CONDITIONS:
             strange += [_left(one, said.sentence) for one in strange_values(said, scope, self._cells)]
         strange += [_left(one, said.sentence) for one in strange_partners(said, self._cells)]
         strange += [_left(one, said.sentence) for one in misnamed(said, self._cells)]
         strange += [_left(one, said.sentence) for one in other_refusals(said, self._cells)]
-        is_plain = _NOT_OF_ONE.search(said.text) is None
+        is_plain = _NOT_OF_ONE.search(said.text) is None and _lead_in(said) not in _CONDITIONS
         yield from dict.fromkeys(one._replace(is_false=one.is_false and is_plain) for one in strange)
         # Why a refusal was made is judged with the refusal.
         is_passed_over = is_excused(said) or (self._facts.is_refusal and explains(said, self._facts))
@@ -157,12 +158,12 @@ class _Reader:
         known = self._facts.about(focus.named) if focus.named else self._facts.everything
         looked = Looked(
             said.written in self._verified,
-            of_lists.words | gone.words,
+            of_lists.words.union(*(each.words for each in standing)),
             len(anchors) if not measures_in(said.text) else 0,
             self._cells.vocabulary,
             _before_kinds(said.text, scope),
         )
-        if not is_borne_out(said, known, self._facts, looked):
+        if not is_borne_out(_without_quotes(said, scope), known, self._facts, looked):
             yield LeftOver(said.written.replace(MARK, "…"), said.sentence)
 
     def _of_mentions(
@@ -218,6 +219,13 @@ def _unless_used_up(one: Mention, bound: Bound, used: dict[object, list[frozense
         if len(before) > len(frozenset().union(*before)):
             return Bound(Reading.OPEN)
     return bound
+
+
+def _without_quotes(said: Said, scope: Scope) -> Said:
+    """Without what it quotes of a record: `Subject: projector shows no picture` denies nothing."""
+    texts = {str(c.value).lower() for c in scope.cells if isinstance(c.value, str) and c.value.count(" ") > 1}
+    quoted = max((text for text in texts if text in said.text), key=len, default="")
+    return said._replace(text=said.text.replace(quoted, " ")) if quoted else said
 
 
 def _before_kinds(clause: str, scope: Scope) -> frozenset[str]:

@@ -336,7 +336,7 @@ def _log(row: EvidenceRow) -> list[Json]:
 def _deeds_of_no_call(text: str, record: _Record) -> Iterator[Finding]:
     """`I've emailed you a receipt`: false where a declared tool does so and was not called, where somebody is
     said to have been told something and no call knows of it, and where no call changed anything at all. Any
-    other deed for which there is no tool may be another word for one that was done: it is left to a person."""
+    other deed for which there is no tool may be another word for one that was done: a person has to look."""
     if not record.evidence.tools:
         return  # then nobody knows what the agent can do
     acts, told = record.facts.acts, record.facts.deeds

@@ -1,4 +1,4 @@
-"""What a clause says of a whole list that was told: how many of it are so, and which is the first by a measure.
+"""What a clause says of a whole list that was told: how many are so, and which is the first by a measure.
 
 list of a reply -> the things that the words of the clause pick out -> their number, or their extreme.
 A number or a name that another choice of the list gives is false; where the words pick nothing out for sure,
@@ -20,7 +20,7 @@ from pipelines.core.english.synonyms import related
 from pipelines.core.english.words import singular
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.reading.words import tokens
-from pipelines.core.verdict.amounts import Reading
+from pipelines.core.verdict.bound import Reading
 from pipelines.core.verdict.cells import Cells, said_words
 from pipelines.core.verdict.facts import bare
 from pipelines.core.verdict.known import LARGEST_COUNT, LONGEST_ID, is_nothing
@@ -31,11 +31,15 @@ from pipelines.core.verdict.values import Strange
 
 LONGEST_ASKED = 400
 MOST_LISTED = 200  # things of a list; nobody counts more by hand
-_NONE_BEFORE = re.compile(r"(?:\b(?:no|not|without|never|nobody|none|isn't|aren't|hasn't|haven't)|n't)\s+(?:\w+\s+){0,2}?$")
+_NONE_BEFORE = re.compile(
+    r"(?:\b(?:no|not|without|never|nobody|none|isn't|aren't|hasn't|haven't)|n't)\s+(?:\w+\s+){0,2}?$"
+)
 _PER = re.compile(r"\b(?:per|a|an)\s+(?P<unit>[a-z]+)\b")
 _BEHIND = re.compile(r"\b(?:is|are|was|were|at|with|of|in|from|for|by)\b|[§,:(]")
 _OF_ALL = re.compile(r"\bof\s+(?:the|our|all|your|my)\s*$")
-_COUNTS = re.compile(r"^\W*(?:of\s+(?:the|our|your|my|them|these|those)\b|are\b|is\b|have\b|has\b|were\b|in\s+all\b)")
+_COUNTS = re.compile(
+    r"^\W*(?:of\s+(?:the|our|your|my|them|these|those)\b|are\b|is\b|have\b|has\b|were\b|in\s+all\b)"
+)
 
 
 class ListReading(NamedTuple):
@@ -56,11 +60,15 @@ class _Thing(NamedTuple):
 class _List(NamedTuple):
     things: tuple[_Thing, ...]
     kinds: frozenset[str]  # stems of what its things are called
+    fields: frozenset[str]  # stems of the names of their fields
+    values: frozenset[str]  # stems of all that any of them holds
 
     def named_in(self, text: str) -> frozenset[int]:
         """The places of the things that a text names by a word that no other of them goes by."""
         words = {
-            bare(found[0].removesuffix("'s")) for found in re.finditer(r"[\w'-]+", text) if content_stems(found[0])
+            bare(found[0].removesuffix("'s"))
+            for found in re.finditer(r"[\w'-]+", text)
+            if content_stems(found[0])
         }
         found = [{at for at, one in enumerate(self.things) if word in one.names} for word in words]
         return frozenset(at for places in found if len(places) == 1 for at in places)
@@ -99,7 +107,10 @@ class Lists:
             self._evidence.keep_going()
             for key, things in _lists_in(row.response) if row.succeeded else ():
                 kinds = {stem(singular(word)) for word in (*tokens(row.tool)[1:], *tokens(key))}
-                found.append(_List(tuple(map(_thing, things)), frozenset(kinds)))
+                every = tuple(map(_thing, things))
+                fields = frozenset(stem(word) for one in every for key in one.values for word in tokens(key))
+                values = frozenset(word for one in every for word in one.holds)
+                found.append(_List(every, frozenset(kinds), fields, values))
         return tuple(found)
 
     def read(self, said: Said, focus: frozenset[str]) -> ListReading:
@@ -166,22 +177,15 @@ class Lists:
         is_sure = True
         for found in re.finditer(r"[a-z]+", text):
             word = stem(found[0])
-            if not content_stems(found[0]) - NEUTRAL and word not in self._flags(each):
+            if not content_stems(found[0]) - NEUTRAL and word not in each.values:
                 continue
             own = each.pick(word, _NONE_BEFORE.search(text[: found.start()]) is not None)
             if 0 < len(own) < len(each.things):
                 places &= own
                 picking.add(word)
-            elif not own and related(word).isdisjoint(each.kinds | self._fields(each)):
+            elif not own and related(word).isdisjoint(each.kinds | each.fields):
                 is_sure = False
         return _Picked(places, frozenset(picking), is_sure)
-
-    def _fields(self, each: _List) -> frozenset[str]:
-        return frozenset(stem(word) for one in each.things for key in one.values for word in tokens(key))
-
-    def _flags(self, each: _List) -> frozenset[str]:
-        """Words of states, which are looked at even where they mostly say nothing: `open`, `free`."""
-        return frozenset(word for one in each.things for word in one.holds)
 
     # Which is the first
 
@@ -245,9 +249,7 @@ class Lists:
             key: None for one in each.things for key, value in one.values.items() if _rank(value) is not None
         }
 
-    def _extreme(
-        self, measure: Measure, key: str, each: _List, places: frozenset[int]
-    ) -> frozenset[int]:
+    def _extreme(self, measure: Measure, key: str, each: _List, places: frozenset[int]) -> frozenset[int]:
         ranked = {at: rank for at in places if (rank := _rank(each.things[at].values.get(key))) is not None}
         if len(ranked) < 2:
             return frozenset(ranked)

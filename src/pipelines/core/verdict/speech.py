@@ -28,7 +28,7 @@ _CLAUSE_END = re.compile(
     r"\s*;\s*"
     r"|\s*,\s+(?:(?:and|but|so|then|however|although|though|while|yet)\s+)?"
     r"|\s+(?:but|however|although|though|whereas|while)\s+"
-    r"|:\s+(?=(?:it|it's|i|i've|you|you're|we|the|your|there|this|that|he|she|they|no|nothing)\b)"
+    r"|:\s+(?=(?:it|it's|its|i|i've|you|you're|we|the|your|there|this|that|he|she|they|his|her|their|our|no|nothing)\b)"
     r"|\s+and\s+(?=[a-z]{1,8}[-_]\w{1,12}\s+(?:is|was|has|were|are|remains|stays)\b)"
     r"|\s+because\s+"
     r"|\s+(?=if\s+(?:it|you|the|your|that|this|they|we|i)\b)"

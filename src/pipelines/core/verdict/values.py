@@ -14,8 +14,8 @@ from pipelines.core.english.mentions import mentions
 from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import related
 from pipelines.core.simulation.reading.words import singular, tokens
-from pipelines.core.verdict.amounts import Reading
 from pipelines.core.verdict.borne_out import ENTERED
+from pipelines.core.verdict.bound import Reading
 from pipelines.core.verdict.cells import STATE, Cell, Cells, Scope, Thing, When, said_words
 from pipelines.core.verdict.facts import Facts, bare
 from pipelines.core.verdict.known import is_nothing
@@ -123,7 +123,10 @@ def _read(
         holding = [cell for cell in holding if scope.is_own(cell) or cell.row or cell.words & words]
     if is_state and _OF_SEVERAL.search(clause) and says_is(clause, value):
         of_all = [
-            thing for kind, key in fields for thing in scope.own if thing.entity_type == kind and key in thing.after
+            thing
+            for kind, key in fields
+            for thing in scope.own
+            if thing.entity_type == kind and key in thing.after
         ]
         others = [thing for thing in of_all if value not in {str(v).lower() for v in thing.after.values()}]
         if 1 < len(of_all) <= MOST_NAMED and others and len(others) < len(of_all):
@@ -131,6 +134,7 @@ def _read(
     is_past = _PAST.search(_without_passive(clause)) is not None
     if any(cell.when in (When.IS, When.GIVEN, When.TOLD) for cell in holding):
         return None
+    is_past = is_past or re.search(r"\b(?:was|were)\b", clause) is not None  # `was locked`, of what was
     if any(cell.when is When.WAS and is_past for cell in holding) or any(
         cell.when is When.TRIED for cell in holding
     ):
@@ -236,7 +240,7 @@ def _stands_for_field(clause: str, value: str, fields: list[tuple[str, str]]) ->
 
 def _denied(clause: str, scope: Scope) -> Iterator[Strange]:
     """`isn't insured` of what is; `no discount`, where one was given; a flag that is false, said to be so."""
-    unchanged, words = _UNCHANGED.search(clause), said_words(clause)
+    words = said_words(clause)
     for cell in scope.cells:
         if cell.when is not When.IS and cell.when is not When.TOLD:
             continue
@@ -262,10 +266,15 @@ def _denied(clause: str, scope: Scope) -> Iterator[Strange]:
                 yield Strange(word, Reading.FALSE, f"{cell.field} is false")
         is_told = scope.is_own(cell) or bool(cell.row)
         is_said = cell.value is False and is_told and _says_all(words, cell)
-        if is_said and not NEGATED.search(clause) and not _SUPPOSED.search(clause) and not _TO_BE.search(clause):
-            yield Strange(cell.field, Reading.OPEN, f"{cell.field} is false")
-        if unchanged is not None and scope.has_changed(cell) and _says_all(words, cell):
-            yield Strange(unchanged[0], Reading.OPEN, cell.told())
+        if (
+            is_said
+            and not NEGATED.search(clause)
+            and not _SUPPOSED.search(clause)
+            and not _TO_BE.search(clause)
+        ):
+            is_told = bool(cell.row and scope.ids) and is_stated(clause) and _CAME_TRUE.search(clause)
+            reading = Reading.FALSE if is_told else Reading.OPEN
+            yield Strange(cell.field, reading, f"{cell.field} is false")
     yield from _untold(clause, scope)
     for found in _NONE_OF.finditer(clause) if scope.ids else ():
         every, first = content_stems(found["what"]), content_stems(found["what"].split()[0])
@@ -275,14 +284,14 @@ def _denied(clause: str, scope: Scope) -> Iterator[Strange]:
                     s and all(not related(w).isdisjoint(cell.words) for w in s) for s in (every, first)
                 )
                 if is_it and not isinstance(cell.value, str):
-                    is_whole = len(cell.words) == 1 or every <= cell.words
+                    is_whole = len(cell.words) == 1 or every <= cell.words or bool(cell.row and first)
                     yield Strange(found[0], Reading.FALSE if is_whole else Reading.OPEN, cell.told())
                     return
 
 
+#: `your credit has been returned`, of a reply with `credit_returned: false`
+_CAME_TRUE = re.compile(r"\b(?:has|have)\s+(?:now\s+|also\s+)?been\b|\b(?:was|were)\b")
 _TO_BE = re.compile(r"\bto\s+be\s+\w+(?:ed|en|id)\b")  # not yet
-#: "the price stays the same"
-_UNCHANGED = re.compile(r"\b(?:the\s+same|at\s+the\s+(?:old|previous|usual|same)|unchanged|as\s+before|no\s+change|(?:not|n't)\s+changed?)\b")
 
 
 def _says_all(words: frozenset[str], cell: Cell) -> bool:
@@ -292,7 +301,7 @@ def _says_all(words: frozenset[str], cell: Cell) -> bool:
 
 def _untold(clause: str, scope: Scope) -> Iterator[Strange]:
     """`free of charge`, where a fee was taken; `can't be refunded`, of what was."""
-    free = _FREE.search(clause)
+    free = FREE.search(clause)
     says_there_are = (
         _IN_STOCK.search(clause) and not _OUT_OF_STOCK.search(clause) and not _SUPPOSED.search(clause)
     )
@@ -306,8 +315,9 @@ def _untold(clause: str, scope: Scope) -> Iterator[Strange]:
             or not (scope.is_own(cell) or cell.row)
         ):
             continue
-        if free is not None and cell.row and cell.words & _CHARGED:
-            yield Strange(free[0], Reading.OPEN, cell.told())
+        if free is not None and cell.row and cell.words & CHARGED:
+            is_of_it = _FREE_IT.search(clause) is not None and is_stated(clause) and scope.is_single
+            yield Strange(free[0], Reading.FALSE if is_of_it else Reading.OPEN, cell.told())
             return
         if _OUT_OF_STOCK.search(clause) and cell.words & _STOCK and scope.is_own(cell):
             yield Strange("not available", Reading.FALSE, cell.told())
@@ -318,9 +328,13 @@ def _untold(clause: str, scope: Scope) -> Iterator[Strange]:
                 return
 
 
-_FREE = re.compile(
+FREE = re.compile(
     r"\bfree\s+of\s+charge\b|\bfor\s+free\b|\b(?:at|with|without)\s+(?:no|any)?\s*(?:extra\s+|additional\s+)?(?:cost|charge|fee)s?\b"
-    r"|\b(?:costs?|owe|pay|charged?)\s+(?:you\s+)?nothing\b|\b(?:is|was|were|are)\s+free\b(?!\s+(?:to|on|at|from|again))"
+    r"|\b(?:costs?|owe|pay|charged?)\s+(?:you\s+)?nothing\b|\b(?:is|was|were)\s+free\b(?!\s+(?:to|on|at|from|again))"
+)
+#: Said of what was just done, and not of what others are.
+_FREE_IT = re.compile(
+    r"\bfree\s+of\s+charge\b|\bno\s+(?:extra\s+)?(?:cost|charge|fee)\b|\b(?:is|was)\s+free\b|\bpay\s+nothing\b"
 )
 _STOCK = frozenset(map(stem, ("stock", "available", "copies", "inventory", "vacancies", "remaining")))
 _IN_STOCK = re.compile(
@@ -329,7 +343,7 @@ _IN_STOCK = re.compile(
 _OUT_OF_STOCK = re.compile(
     r"\b(?:sold\s+out|out\s+of\s+stock|not\s+(?:\w+\s+)?available|unavailable|not\s+in\s+stock|none\s+left)\b"
 )
-_CHARGED = frozenset(map(stem, ("fee", "charge", "charged", "cost", "surcharge", "penalty")))
+CHARGED = frozenset(map(stem, ("fee", "charge", "charged", "cost", "surcharge", "penalty")))
 
 
 def _is_some(cell: Cell) -> bool:
@@ -529,10 +543,13 @@ def strange_partners(said: Said, cells: Cells) -> Iterator[Strange]:
         if a.entity_type == b.entity_type:
             continue
         held = _referred(a, b) or _referred(b, a)
-        if held and says_present(said.raw):
+        if held and (says_present(said.raw) or _HAS_BEEN.search(said.raw)):
             yield Strange(b.id, Reading.FALSE, held)
         elif held or not _belong_together(a, b, cells):
             yield Strange(b.id, Reading.OPEN)
+
+
+_HAS_BEEN = re.compile(r"\b(?:has|have)\s+(?:now\s+)?been\b")
 
 
 def _referred(one: Thing, other: Thing) -> str:
