@@ -34,7 +34,7 @@ OF_LISTS = {
     "other members": ("Two dogs are boarding: Bella and Otto.", "FAIL"),
     "a flag that is not set": ("One dog is not chipped.", "PASS"),
     "the first by a measure": ("Otto is the heaviest of the dogs at 44 kg.", "PASS"),
-    "another as the first": ("The heaviest of the dogs is Bella at 31 kg.", "FAIL"),
+    "another as the first": ("The heaviest of the dogs is Tuck at 9 kg.", "FAIL"),
     "the first of those that are meant": ("The heaviest boarding dog is Bella, with 31 kg.", "PASS"),
     "by a measure that nobody told": ("The friendliest of the dogs is Bella.", "PENDING"),
 }
@@ -99,7 +99,7 @@ def test_a_cause_is_compared_with_that_of_the_refusal(says, verdict):
     refusal = refused(1, "book_run", "not_here", "D-3 was collected", id="D-3")
     made = kennel(
         refusal,
-        asks="Book a run for Otto.",
+        asks="Book R-1 for Otto.",
         says=says,
         expected_outcome="refusal",
         expected_state={"dog.D-3.status": "collected"},

@@ -223,8 +223,9 @@ class Amounts:
         unit = stem(near.unit or "-")
         counting = [cell for cell in numeric if unit in map(stem, tokens(cell.field))]
         exact = {cell.field for cell in counting if len(tokens(cell.field)) == 1}
-        if any(cell.field in exact and scope.is_own(cell) for cell in holding):
-            return [cell for cell in holding if cell.field in exact and scope.is_own(cell)]
+        in_unit = [cell for cell in counting if cell.field in exact or stem(tokens(cell.field)[-1]) == unit]
+        if any(cell in in_unit and scope.is_own(cell) for cell in holding):
+            return [cell for cell in holding if cell in in_unit and scope.is_own(cell)]
         if SUM_CUE.search(near.both) and (self.others(one, said) or TOGETHER.search(near.both)):
             return [cell for cell in holding if "whole" in roles(cell.words) or scope.has_changed(cell)]
         if EACH.search(near.following[:20]):

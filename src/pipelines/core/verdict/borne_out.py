@@ -11,7 +11,7 @@ from pipelines.core.english.mentions import MARK
 from pipelines.core.english.numbers import Quantity
 from pipelines.core.english.polarity import without_denial
 from pipelines.core.english.stems import stem
-from pipelines.core.english.synonyms import SIDE_DEEDS, related
+from pipelines.core.english.synonyms import MESSAGES, SIDE_DEEDS, related
 from pipelines.core.simulation.reading.words import word_set
 from pipelines.core.verdict.facts import Facts
 from pipelines.core.verdict.known import Known
@@ -302,9 +302,7 @@ _RECKONS = frozenset(
 
 
 #: Said of what is left; such a number is looked up as one (`Figures.miscounts`).
-_LEFT_OVER = frozenset(
-    stem(word) for word in word_set("free available unused outstanding open due unpaid remaining")
-)
+_LEFT_OVER = frozenset(stem(word) for word in word_set("free available unused outstanding"))
 
 
 def _without_states(clause: str, facts: Facts) -> str:
@@ -463,5 +461,5 @@ def deeds_of_no_call(text: str, facts: Facts) -> Iterator[tuple[str, str]]:
         for said in statements(sentence) if not QUESTION.search(sentence) and is_read(sentence) else ():
             for found in _CAME_TO_PASS.finditer(said.text) if said.is_stated else ():
                 verb = stem(found["verb"])
-                if verb in SIDE_DEEDS and not facts.deeds.knows(verb):
+                if verb in SIDE_DEEDS | MESSAGES and not facts.deeds.knows(verb):
                     yield found["verb"], sentence

@@ -120,10 +120,11 @@ _PURPOSE = re.compile(r"\b(?:so|that|to|about|of)\b")  # what it was for, or wha
 _LET_KNOW = re.compile(r"\blet\b")
 
 
+MOST_WORDS = 8  # of a promise, in which its message is named
 #: What somebody will be told, and by whom: `you'll get a text message`, `our team will contact you`.
 _WILL_TELL = re.compile(
-    r"\b(?:you|they|he|she)(?:'ll|\s+will|\s+should)\s+(?:\w+\s+){0,2}?(?:get|receive|have|find|be)\s+(?:\S+\s+){0,4}?(?P<got>[a-z]+)\b"
-    r"|\b(?:i|we|they|[a-z]+)(?:'ll|\s+will)\s+(?:also\s+|then\s+|soon\s+)?(?P<does>[a-z]+)\s+(?:you|him|her|them|the|your)\b"
+    r"\b(?:you|they|he|she)(?:'ll|\s+will|\s+should)\s+(?:\w+\s+){0,2}?(?:get|receive|have|find|be)\b"
+    r"|\b(?:i|we|they|[a-z]+)(?:'ll|\s+will)\s+(?:also\s+|then\s+|soon\s+)?[a-z]+\s+(?:you|him|her|them|the|your)\b"
 )
 
 
@@ -134,9 +135,8 @@ def promised_messages(text: str) -> Iterator[tuple[str, str]]:
             if re.match(r"(?:if|once|when|should|as\s+soon\s+as|please)\b|.*\bnot\b|.*n't\b", clause):
                 continue
             for found in _WILL_TELL.finditer(clause):
-                for word in re.findall(r"[a-z]+", found[0]):
-                    if stem(word) in MESSAGES:
-                        yield word, sentence
+                words = re.findall(r"[a-z]+", clause[found.start() :])[:MOST_WORDS]
+                yield from ((word, sentence) for word in words if stem(word) in MESSAGES)
 
 
 #: What one sets up beside the thing that was asked.

@@ -154,17 +154,19 @@ class Disproof:
         10.00`, `two refills left`), where all of them hold one other number."""
         if stem(near.unit) in SPANS:
             return []  # days may be counted from anything
+        written = {row.sequence for row in self._cells.evidence.writes}
         every = [
             cell
             for cell in scope.cells
-            if cell.numbers and cell.when is not When.WAS and (scope.is_own(cell) or cell.row)
+            if cell.numbers
+            and cell.when is not When.WAS
+            and (cell.record in scope.ids or cell.row in written)
         ]
         named = [cell for cell in best(every, near) if _is_right_beside(cell, near)]
         if not named and content_stems(near.unit):  # `140 points`, of `loyalty_points`
             named = [cell for cell in every if stem(tokens(cell.field)[-1]) == stem(near.unit)]
-        if len({n for cell in named for n in cell.numbers}) != 1 or _PARTITIVE.search(
-            said.sentence[: one.start]
-        ):
+        told = {n for cell in named for n in cell.numbers}
+        if len(told) != 1 or wanted & told or _PARTITIVE.search(said.sentence[: one.start]):
             return []
         is_cued = CHANGED.search(near.both) or SUM_CUE.search(said.text) or EACH.search(near.following[:20])
         is_rest = _REST.search(near.both) is not None

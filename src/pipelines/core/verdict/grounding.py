@@ -23,7 +23,7 @@ from pipelines.core.verdict.cells import Cells, Scope, When
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.facts import Facts
 from pipelines.core.verdict.known import LARGEST_COUNT
-from pipelines.core.verdict.leftovers import as_it_was, costs_nothing, used_up
+from pipelines.core.verdict.leftovers import as_it_was, costs_nothing, left_to_pay, used_up
 from pipelines.core.verdict.lists import Lists
 from pipelines.core.verdict.moments import Moments, right_moves, wrong_moves
 from pipelines.core.verdict.said import QUESTION, Said, is_foreign, named_in, spoken_of, statements
@@ -125,7 +125,7 @@ class _Reader:
         if _DENIED_TWICE.search(sentence.lower()):
             yield LeftOver(sentence, sentence)
         for move in wrong_moves(sentence, scope):
-            yield LeftOver(move.written, sentence, move.instead, move.is_turned)
+            yield LeftOver(move.written, sentence, move.instead, move.is_turned or move.is_from)
         used: dict[object, list[frozenset[str]]] = {}
         for said in statements(sentence):
             if not SUPPOSED.search(said.text):
@@ -142,7 +142,7 @@ class _Reader:
         scope = self._cells.scope(
             named_in(said.raw, self._facts) or named_in(said.sentence, self._facts) or focus.described
         )
-        standing = (used_up(said, scope), as_it_was(said, scope), costs_nothing(said, scope))
+        standing = [check(said, scope) for check in (used_up, as_it_was, costs_nothing, left_to_pay)]
         strange += [_left(one, said.sentence) for each in standing for one in each.strange]
         if _lead_in(said) not in _CONDITIONS:
             strange += [_left(one, said.sentence) for one in strange_values(said, scope, self._cells)]

@@ -15,6 +15,8 @@ from pipelines.core.english.synonyms import related
 from pipelines.core.simulation.reading.words import tokens
 from pipelines.core.verdict.bound import Reading
 from pipelines.core.verdict.cells import Cell, Scope, When, said_words
+from pipelines.core.verdict.cues import OWED
+from pipelines.core.verdict.reckoning import owed
 from pipelines.core.verdict.said import Said, is_stated
 from pipelines.core.verdict.values import CHARGED, FREE, Strange
 
@@ -53,6 +55,9 @@ _OF_CHANGE = frozenset(
 
 
 _CHARGED = CHARGED | {stem("kept"), stem("deducted")}
+_OF_DEBT = frozenset(
+    map(stem, ("open", "due", "unpaid", "remaining", "outstanding", "owe", "balance", "pay"))
+)
 _OF_COST = _CHARGED | {stem("free"), stem("pay"), stem("cost")}
 
 
@@ -95,9 +100,19 @@ def as_it_was(said: Said, scope: Scope) -> Gone:
     return Gone(strange=(Strange(found[0], reading, changed[0].told()),))
 
 
+def left_to_pay(said: Said, scope: Scope) -> Gone:
+    """`90.00 are still open`, where that is what is not paid of a price."""
+    if OWED.search(said.text) is None:
+        return Gone()
+    rest = owed(scope)
+    is_so = any(not rest.isdisjoint(abs(value).normalize() for value in one.values) for one in said.numbers)
+    return Gone(_OF_DEBT if is_so else frozenset())
+
+
 def costs_nothing(said: Said, scope: Scope) -> Gone:
     """`free of charge`, where a call told of a fee, and that it is 0."""
-    if FREE.search(said.text) is None:
+    free = FREE.search(said.text)
+    if free is None or free[0].split()[-1] == "free":  # `is free` may be said of a morning
         return Gone()
     told = [cell for cell in scope.cells if cell.row and cell.numbers and cell.words & _CHARGED]
     is_free = bool(told) and all(number == 0 for cell in told for number in cell.numbers)

@@ -166,6 +166,9 @@ class Lists:
         lead = pieces[starts.index(one.start)] if one.start in starts else ""
         if _OF_ALL.search(lead):
             return _Picked(frozenset(range(len(each.things))), frozenset(), False)
+        whole = self._picked(_without(said.text.partition(":")[0], each), each)
+        if whole.words - picked.words and whole.places != picked.places:
+            return None  # `the open ones come to 300 across three deals`: of which are they three?
         if not names_kind and not (_COUNTS.search(following.strip()) and picked.words):
             return None
         return picked

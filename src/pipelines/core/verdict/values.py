@@ -252,7 +252,7 @@ def _denied(clause: str, scope: Scope) -> Iterator[Strange]:
         ):
             if says_is_not(clause, cell.value.lower()) and not _SUPPOSED.search(clause):
                 yield Strange(cell.value, Reading.FALSE, f"{cell.field} {cell.value}")
-        elif isinstance(cell.value, bool) and cell.words and scope.is_own(cell):
+        elif isinstance(cell.value, bool) and cell.words and cell.record in scope.ids:
             word = " ".join(cell.field.lower().split("_"))
             if cell.value and says_is_not(clause, word):
                 yield Strange(word, Reading.FALSE, f"{cell.field} {cell.value}")
@@ -277,6 +277,8 @@ def _denied(clause: str, scope: Scope) -> Iterator[Strange]:
             yield Strange(cell.field, reading, f"{cell.field} is false")
     yield from _untold(clause, scope)
     for found in _NONE_OF.finditer(clause) if scope.ids else ():
+        if _REST_FOLLOWS.match(clause, found.end()) or found[0].endswith((" left", " free", " available")):
+            continue  # whether it is used up is looked up by itself
         every, first = content_stems(found["what"]), content_stems(found["what"].split()[0])
         for cell in scope.cells:
             if cell.when in (When.IS, When.TOLD) and cell.words and _is_some(cell) and scope.is_own(cell):
@@ -292,6 +294,9 @@ def _denied(clause: str, scope: Scope) -> Iterator[Strange]:
 #: `your credit has been returned`, of a reply with `credit_returned: false`
 _CAME_TRUE = re.compile(r"\b(?:has|have)\s+(?:now\s+|also\s+)?been\b|\b(?:was|were)\b")
 _TO_BE = re.compile(r"\bto\s+be\s+\w+(?:ed|en|id)\b")  # not yet
+
+
+_REST_FOLLOWS = re.compile(r"\s*(?:(?:is|are|was|were)\s+)?(?:left|free|available|remain\w*|open)\b")
 
 
 def _says_all(words: frozenset[str], cell: Cell) -> bool:
@@ -321,6 +326,8 @@ def _untold(clause: str, scope: Scope) -> Iterator[Strange]:
             return
         if _OUT_OF_STOCK.search(clause) and cell.words & _STOCK and scope.is_own(cell):
             yield Strange("not available", Reading.FALSE, cell.told())
+        if isinstance(cell.value, bool) and cell.record not in scope.ids:
+            continue  # a flag of one of many
         done = [word for word in tokens(cell.field) if word.endswith("ed") and word in clause]
         for word in done:
             if re.search(rf"(?:\b(?:not|never|cannot|no)|n't)\s+(?:\w+\s+){{0,3}}?{word}\b", clause):
