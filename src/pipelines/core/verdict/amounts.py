@@ -218,14 +218,14 @@ class Amounts:
             return [cell for cell in holding if cell in numeric]
         if wanted == {Decimal()}:
             return [cell for cell in holding if near.names_wholly(cell)]
-        if APART_BY.search(near.lead) or MORE_OR_LESS.search(near.following):
-            return [cell for cell in holding if cell.words & OF_CHANGE]
         unit = stem(near.unit or "-")
         counting = [cell for cell in numeric if unit in map(stem, tokens(cell.field))]
         exact = {cell.field for cell in counting if len(tokens(cell.field)) == 1}
-        in_unit = [cell for cell in counting if cell.field in exact or stem(tokens(cell.field)[-1]) == unit]
+        in_unit = [cell for cell in counting if cell.field in exact or _counts_unit(cell, unit)]
         if any(cell in in_unit and scope.is_own(cell) for cell in holding):
             return [cell for cell in holding if cell in in_unit and scope.is_own(cell)]
+        if APART_BY.search(near.lead) or MORE_OR_LESS.search(near.following):
+            return [cell for cell in holding if cell.words & OF_CHANGE]
         if SUM_CUE.search(near.both) and (self.others(one, said) or TOGETHER.search(near.both)):
             return [cell for cell in holding if "whole" in roles(cell.words) or scope.has_changed(cell)]
         if EACH.search(near.following[:20]):
@@ -563,6 +563,15 @@ def _is_about(one: Quantity, said: Said, scope: Scope) -> bool:
         if any((low < n < wanted and not above) or (wanted < n < high and not below) for n in held):
             return True
     return False
+
+
+def _counts_unit(cell: Cell, unit: str) -> bool:
+    """`weight_kg` for kg; `spots_left`, for `five more spots`."""
+    words = [stem(word) for word in tokens(cell.field)]
+    return words[-1] == unit or {*words} - _OF_REST == {unit}
+
+
+_OF_REST = frozenset(map(stem, ("left", "remaining", "free", "available")))
 
 
 def _told(scope: Scope, is_exact: bool) -> list[Cell]:

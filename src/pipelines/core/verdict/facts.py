@@ -573,16 +573,6 @@ def _states(attributes: Mapping[str, Json] | None) -> Iterator[str]:
             yield value
 
 
-def _scalars(value: Json) -> Iterator[Json]:
-    pending = [value]
-    while pending:
-        node = pending.pop()
-        if isinstance(node, (dict, list)):
-            pending.extend(node.values() if isinstance(node, dict) else node)
-        else:
-            yield node
-
-
 def _read_deeds(known: Known, value: Json) -> None:
     for text in _texts(value):
         if "@" not in text:  # of an address the parts mean nothing: `mail.example`

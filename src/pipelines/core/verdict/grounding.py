@@ -125,7 +125,8 @@ class _Reader:
         if _DENIED_TWICE.search(sentence.lower()):
             yield LeftOver(sentence, sentence)
         for move in wrong_moves(sentence, scope):
-            yield LeftOver(move.written, sentence, move.instead, move.is_turned or move.is_from)
+            is_false = move.is_turned or (move.is_from and not move.is_told)
+            yield LeftOver(move.written, sentence, move.instead, is_false)
         used: dict[object, list[frozenset[str]]] = {}
         for said in statements(sentence):
             if not SUPPOSED.search(said.text):

@@ -47,19 +47,12 @@ _ABOUT = re.compile(
     r"\b(?:about|approximately|around|roughly|nearly|almost|up\s+to|minus|plus|of\s+the|total)\b"
 )
 _UNIT = re.compile(r"\s?(?:%|days?|hours?|minutes?|weeks?|months?|items?)")
-_NOT_BARE = bytes(set(range(256)) - set(b"abcdefghijklmnopqrstuvwxyz0123456789"))
 _AMOUNT_KEYS = ("amount", "total")
-_SUPPOSED = re.compile(r"\b(?:if|unless|once|until|when|whether|before|after|only|orders?\s+that|any)\b")
 _CENTS = re.compile(r"[.,]\d\d$")
 _OF_ALL = re.compile(r"\b(?:neither|none)\b")
 _HALF = re.compile(r"\bhalf\s+of\b")
 _IN_FULL = re.compile(r"\b(?:in\s+full|fully|entirely|completely)\b")
 _OF_BOTH = re.compile(r"\bboth\b")
-_REFERENCE = re.compile(
-    r"\b(?:confirmation|reference|refund|ticket|case|tracking|transaction|booking|reservation|receipt)\s+"
-    r"(?:id|number|no\.?|code|reference|#)\s*(?:is|was|:|=)?\s*[\"'(]?#?(?P<token>[a-z0-9][a-z0-9_-]{3,})",
-    re.IGNORECASE,
-)
 
 
 def claim_findings(evidence: RunEvidence) -> list[Finding]:

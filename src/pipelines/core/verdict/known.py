@@ -17,7 +17,6 @@ from pipelines.core.verdict.speech import content_stems
 LONGEST_TEXT = 4_000  # characters of one value that are read; nobody answers with more of it
 LONGEST_ID = 80
 MOST_ADDED = 12  # numbers of which every sum and difference of two counts as told
-MOST_COMPARED = 24  # numbers of which anything that could be worked out is no plain invention
 LARGEST_COUNT = 31
 
 _AMOUNTS = frozenset(

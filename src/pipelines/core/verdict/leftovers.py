@@ -74,6 +74,8 @@ def used_up(said: Said, scope: Scope) -> Gone:
         return Gone()
     thing = found["no"] or found["last"] or found["of"] or ""
     left = {cell: rest for cell, rest in _rests(scope) if not thing or thing == "one" or _is_of(cell, thing)}
+    exact = {cell: rest for cell, rest in left.items() if stem(thing) in map(stem, tokens(cell.field))}
+    left = exact or left  # `seats` are none of the `car_places`, where there are `seats`
     if not left:
         return Gone()
     if any(rest == 0 for rest in left.values()):

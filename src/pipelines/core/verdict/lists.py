@@ -73,6 +73,11 @@ class _List(NamedTuple):
         found = [{at for at, one in enumerate(self.things) if word in one.names} for word in words]
         return frozenset(at for places in found if len(places) == 1 for at in places)
 
+    def last_named_in(self, text: str) -> frozenset[int]:
+        """What `which` or `it` stands for: the one that was named last."""
+        words = reversed(re.findall(r"[\w'-]+", text))
+        return next((found for word in words if len(found := self.named_in(word)) == 1), frozenset())
+
     def pick(self, word: str, is_denied: bool) -> frozenset[int]:
         """The places of the things of which a word is so, or is denied."""
         meant = related(word)
@@ -212,7 +217,8 @@ class Lists:
     def _is_first(self, measure: Measure, focus: frozenset[str], said: Said, each: _List) -> bool | None:
         """Whether what is named is the first by the measure; None where that cannot be told."""
         named = each.named_in(said.raw)
-        mine = named or frozenset(at for at, one in enumerate(each.things) if not one.names.isdisjoint(focus))
+        spoken_of = frozenset(at for at, one in enumerate(each.things) if not one.names.isdisjoint(focus))
+        mine = named or each.last_named_in(said.sentence.lower().partition(said.raw.strip())[0]) or spoken_of
         fields = [key for key in self._measured(each) if measure.is_of(key)]
         said_of = {key for key in fields if frozenset(map(stem, tokens(key))) & said_words(said.text)}
         per = _PER.search(measure.following)

@@ -167,6 +167,7 @@ class WrongMove(NamedTuple):
     instead: str
     is_turned: bool = True  # what it is for what it was
     is_from: bool = False  # what it was is right, and what it is said to be now is not
+    is_told: bool = False  # it is a value that some reply told: perhaps on the way
 
 
 def wrong_moves(sentence: str, scope: Scope) -> Iterator[WrongMove]:
@@ -180,7 +181,10 @@ def wrong_moves(sentence: str, scope: Scope) -> Iterator[WrongMove]:
     kinds: tuple[tuple[Mention, ...], ...] = (read.days, read.times, read.numbers)
     for kind in kinds:
         for one, other in pairwise(kind):
-            yield from (move for move in _of_pair(sentence, one, other, changed) if tells or move.is_from)
+            for move in _of_pair(sentence, one, other, changed):
+                is_told = any(holds(other, c) or holds(one, c) for c in scope.cells if c.when is When.TOLD)
+                if tells or move.is_from:
+                    yield move._replace(is_told=is_told)
     yield from _of_texts(low, changed)
 
 
