@@ -27,7 +27,7 @@ from pipelines.core.verdict.said import (
     statements,
 )
 from pipelines.core.verdict.small_words import NEUTRAL
-from pipelines.core.verdict.speech import content_stems, sentences
+from pipelines.core.verdict.speech import content_stems, sentences, signed_words
 
 # Words of one who offers, asks or supposes: they state nothing about the backend.
 _OFFERS = re.compile(
@@ -145,11 +145,32 @@ def explains(said: Said, facts: Facts) -> bool:
     if _FIRST_PERSON.search(said.text) or (is_deed and not facts.touched):
         return False
     if NEGATED.search(said.text) and not _DECLINED.search(said.text):
-        return AHEAD.search(said.text) is None
+        if AHEAD.search(said.text) or _turns(said.text, facts) or _UNCHANGED.search(said.text):
+            return False
+        # What records know in all its words may be what is so, with its sign turned: that is looked up.
+        words = (telling_words(said.text) | _verbs(said.text)) - facts.verbs
+        return words <= facts.asked.stems or not all(map(facts.everything.tells, words))
+    if _turns(said.text, facts):
+        return False
     words = content_stems(said.sentence) - facts.verbs
     return NEGATED.search(said.sentence.lower()) is not None or any(
         not saying.isdisjoint(related(word)) for saying in facts.refusals for word in words
     )
+
+
+_IS_NOT_VALUE = re.compile(r"\b(?:is|are|was|were)(?:n't|\s+not)\s+(?:\w+\s+){0,2}§")
+
+
+def _turns(clause: str, facts: Facts) -> bool:
+    """Whether it denies what the backend gave as its reason, or affirms what that denied."""
+    words = signed_words(clause)
+    if _IS_NOT_VALUE.search(clause):
+        return True
+    for reason in facts.reasons:
+        turned = (words.denied & reason.affirmed) | (words.affirmed & reason.denied)
+        if turned - facts.verbs:
+            return True
+    return False
 
 
 def is_excused(said: Said) -> bool:
@@ -404,7 +425,8 @@ def _is_unchanged(said: Said, words: set[str], known: Known, facts: Facts) -> bo
 def _is_true_denial(said: Said, words: set[str], known: Known, facts: Facts) -> bool:
     """`you owe nothing now`, of one whose fees are 0; `not renewed`, of what no call has touched."""
     clause = said.text
-    if _OWN_DENIAL.search(clause) and not facts.touched and not said.days and not facts.is_refusal:
+    is_of_deed = _OWN_DENIAL.search(clause) or (facts.is_refusal and _NOT_DONE.search(clause))
+    if is_of_deed and not facts.touched and not said.days:
         return True  # where nothing was changed, whatever the agent says it has not done is not done
     if Decimal() in known.numbers and _NOTHING_LEFT.search(clause):
         return all(map(known.knows, words - _OWED))
@@ -437,6 +459,7 @@ def _is_true_denial(said: Said, words: set[str], known: Known, facts: Facts) -> 
 _OWN_DENIAL = re.compile(
     r"^(?:and\s+|but\s+|so\s+)*(?:i|we)\s*(?:haven't|have\s+not|'ve\s+not|didn't|did\s+not)\b"
 )
+_NOT_DONE = re.compile(r"\b(?:has|have)(?:n't|\s+not)\s+been\s+[a-z]+ed\b(?!.*\balready\b)")
 _ENDS = frozenset(stem(word) for word in word_set("approved rejected granted denied accepted"))
 #: What a word stands for that names several states at once.
 _ANY_OF = {stem("decided"): _ENDS, stem("decision"): _ENDS}

@@ -91,7 +91,7 @@ class Disproof:
     ) -> Bound:
         """False of a field that is named, of a single thing, in plain words; or where nothing makes it."""
         if self._is_invented_term(wanted, near, said):
-            return Bound(Reading.FALSE, "no such term")
+            return Bound(Reading.FALSE, "of no such term")
         is_said_so = is_stated(_RATE.sub(" ", said.text)) and NEGATED.search(said.text) is None
         if one.unit == "%" or not is_said_so:
             return _OPEN

@@ -14,6 +14,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from pipelines.core.english.dates import Day
+from pipelines.core.english.idioms import plain_verbs
 from pipelines.core.english.numbers import quantities
 from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import related
@@ -22,7 +23,7 @@ from pipelines.core.ledger import Add, Ledger, LedgerUpdate, Remove, Update
 from pipelines.core.simulation.reading.words import tokens
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.known import LONGEST_ID, LONGEST_TEXT, Known, is_nothing, numbers_of
-from pipelines.core.verdict.speech import content_stems, sentences
+from pipelines.core.verdict.speech import Signed, content_stems, sentences, signed_words
 from pipelines.core.verdict.tool_words import writing_tools
 
 MOST_RECORDS = 2_000
@@ -240,6 +241,13 @@ class Facts:
         """What the backend said as it refused."""
         texts = [text for row in self._evidence.calls if not row.succeeded for text in _texts(row.response)]
         return tuple(content_stems(text[:LONGEST_TEXT].replace("_", " ")) for text in texts)
+
+    @cached_property
+    def reasons(self) -> tuple[Signed, ...]:
+        """The words of each refusal by their sign; of one that tells a condition (`must be paid`) none."""
+        texts = [text for row in self._evidence.calls if not row.succeeded for text in _texts(row.response)]
+        plain = [plain_verbs(text[:LONGEST_TEXT].lower()) for text in texts if text.count(" ") >= 2]
+        return tuple(signed_words(text) for text in plain if _ON_CONDITION.search(text) is None)
 
     @cached_property
     def quotable(self) -> set[Decimal]:

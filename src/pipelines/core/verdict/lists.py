@@ -153,7 +153,7 @@ class Lists:
             return
         named = self._lists[0].named_in(rest.lower())
         if Decimal(len(named)) in one.values and not named <= every[0].places:
-            yield Strange(rest.strip(), Reading.FALSE, "others of the list")
+            yield Strange(rest.strip(), Reading.FALSE, "of others")
 
     def _counted(self, one: Quantity, said: Said, each: _List) -> _Picked | None:
         """What the words beside a number pick out of a list; None where it counts none of its things."""
@@ -211,7 +211,7 @@ class Lists:
             of_two = [one.start for one in said.numbers if measure.is_of_two and 2 in one.values]
             return ListReading(measure.words, frozenset(of_two[:1]))
         if verdicts and len(self._lists) == 1 and is_stated(said.text):
-            return ListReading(strange=(Strange(measure.said, Reading.FALSE, "another one as that"),))
+            return ListReading(strange=(Strange(measure.said, Reading.FALSE, "of another one"),))
         return ListReading()
 
     def _is_first(self, measure: Measure, focus: frozenset[str], said: Said, each: _List) -> bool | None:

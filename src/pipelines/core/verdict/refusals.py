@@ -142,7 +142,7 @@ def _another_reason(evidence: RunEvidence, reasons: list[_Reason]) -> _Another |
     subject = _subject_stems(evidence) | NEUTRAL | {stem(word) for word in asked}
     told = [_told(reason.text.replace("_", " ")) for reason in reasons]
     telling = [
-        one._replace(stems=(one.stems - subject) | _denied_words(reason.text))
+        one._replace(stems=(one.stems - subject) | _denied_words(reason.text) | reason.stems)
         for one, reason in zip(told, reasons, strict=True)
     ]
     small = NEUTRAL | {stem(word) for word in asked}
