@@ -144,6 +144,9 @@ def explains(said: Said, facts: Facts) -> bool:
     is_deed = came_to_pass is not None and stem(came_to_pass["verb"]) in facts.verbs
     if _FIRST_PERSON.search(said.text) or (is_deed and not facts.touched):
         return False
+    named = named_in(said.raw, facts)
+    if named and named.isdisjoint(facts.dealt_with):
+        return False  # it was about something else
     if NEGATED.search(said.text) and not _DECLINED.search(said.text):
         if AHEAD.search(said.text) or _turns(said.text, facts) or _UNCHANGED.search(said.text):
             return False
@@ -152,19 +155,22 @@ def explains(said: Said, facts: Facts) -> bool:
         return words <= facts.asked.stems or not all(map(facts.everything.tells, words))
     if _turns(said.text, facts):
         return False
-    words = content_stems(said.sentence) - facts.verbs
+    told = content_stems(said.sentence) - facts.verbs
     return NEGATED.search(said.sentence.lower()) is not None or any(
-        not saying.isdisjoint(related(word)) for saying in facts.refusals for word in words
+        not saying.isdisjoint(related(word)) for saying in facts.refusals for word in told
     )
 
 
+_NOT_ALREADY = re.compile(
+    r"(?:\bnot|n't)\b[^:;]{0,40}\balready\b|\balready\b[^:;]{0,40}(?:\bnot|n't)\b|\bnot\s+used\s+up\b"
+)
 _IS_NOT_VALUE = re.compile(r"\b(?:is|are|was|were)(?:n't|\s+not)\s+(?:\w+\s+){0,2}§")
 
 
 def _turns(clause: str, facts: Facts) -> bool:
     """Whether it denies what the backend gave as its reason, or affirms what that denied."""
     words = signed_words(clause)
-    if _IS_NOT_VALUE.search(clause):
+    if _IS_NOT_VALUE.search(clause) or _NOT_ALREADY.search(clause):
         return True
     for reason in facts.reasons:
         turned = (words.denied & reason.affirmed) | (words.affirmed & reason.denied)
@@ -228,13 +234,17 @@ class Looked(NamedTuple):
 
 
 MOST_STRANGE = 2
+_NOT_AS_IT_WAS = re.compile(
+    r"\bnot\s+(?:unchanged|untouched|unaffected|unable|as\s+before)\b|\bas\s+(?:it|they)\s+(?:is|are|was|were)\s+not\b"
+    r"|\b(?:is|are|was|were)\s+not\s+(?:now|also|on|the)\b|\bnot\s+nothing\b|\bno\s+\w+\s+(?:was|is|were|are)\s+not\b"
+)
 _RANKED = re.compile(r"\b(?:is|are|was|were|'s)\s+(?:the\s+|your\s+)?(?:best|worst)\b")
 
 
 def is_borne_out(said: Said, known: Known, facts: Facts, looked: Looked) -> bool:
     is_verified, settled = looked.is_claim, looked.settled
-    if _RANKED.search(said.text):
-        return False  # by what, nobody can tell
+    if _RANKED.search(said.text) or _NOT_AS_IT_WAS.search(said.text):
+        return False  # by what, nobody can tell; nor what is meant by a denial that is denied
     clause = said.text
     verbs = _verbs(clause) - settled
     words = telling_words(clause) - settled

@@ -243,6 +243,13 @@ class Facts:
         return tuple(content_stems(text[:LONGEST_TEXT].replace("_", " ")) for text in texts)
 
     @cached_property
+    def dealt_with(self) -> frozenset[str]:
+        """What calls were given and what that is called: ids, names and what belongs to them."""
+        given = frozenset(_ids([row.arguments for row in self._evidence.calls]))
+        linked = given.union(*(record.links for record in self.records if record.ids & given))
+        return given.union(*(record.ids for record in self.records if record.ids & linked))
+
+    @cached_property
     def reasons(self) -> tuple[Signed, ...]:
         """The words of each refusal by their sign; of one that tells a condition (`must be paid`) none."""
         texts = [text for row in self._evidence.calls if not row.succeeded for text in _texts(row.response)]

@@ -61,6 +61,9 @@ _OF_DEBT = frozenset(
 _OF_COST = _CHARGED | {stem("free"), stem("pay"), stem("cost")}
 
 
+_NOT = re.compile(r"\bnot\b|n't\b|\bnever\b")
+
+
 class Gone(NamedTuple):
     """What was settled of a clause, and what is against it."""
 
@@ -70,7 +73,7 @@ class Gone(NamedTuple):
 
 def used_up(said: Said, scope: Scope) -> Gone:
     found = _GONE.search(said.text)
-    if found is None:
+    if found is None or _NOT.search(said.text, 0, found.end()):
         return Gone()
     thing = found["no"] or found["last"] or found["of"] or ""
     left = {cell: rest for cell, rest in _rests(scope) if not thing or thing == "one" or _is_of(cell, thing)}
@@ -88,7 +91,7 @@ def used_up(said: Said, scope: Scope) -> Gone:
 
 def as_it_was(said: Said, scope: Scope) -> Gone:
     found = _KEPT.search(said.text)
-    if found is None:
+    if found is None or _NOT.search(said.text, 0, found.start()):
         return Gone()
     words = frozenset(other for word in said_words(said.text) for other in related(word))
     named = [cell for cell in scope.cells if cell.when is When.IS and cell.words and cell.words <= words]

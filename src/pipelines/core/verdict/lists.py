@@ -294,7 +294,9 @@ def _lists_in(value: Json) -> Iterator[tuple[str, Sequence[Mapping[str, Json]]]]
 
 
 def _thing(values: Mapping[str, Json]) -> _Thing:
-    names, holds, lacks = set(), set(), set()
+    names: set[str] = set()
+    holds: set[str] = set()
+    lacks: set[str] = set()
     for key, value in values.items():
         words = frozenset(map(stem, tokens(key)))
         if is_nothing(value):

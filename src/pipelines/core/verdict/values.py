@@ -136,7 +136,7 @@ def _read(
         return None
     is_past = is_past or re.search(r"\b(?:was|were)\b", clause) is not None  # `was locked`, of what was
     if any(cell.when is When.WAS and is_past for cell in holding) or any(
-        cell.when is When.TRIED for cell in holding
+        cell.when is When.TRIED and not _STAYS.search(clause) for cell in holding
     ):
         return None
     own = [
@@ -272,8 +272,8 @@ def _denied(clause: str, scope: Scope) -> Iterator[Strange]:
             and not _SUPPOSED.search(clause)
             and not _TO_BE.search(clause)
         ):
-            is_told = bool(cell.row and scope.ids) and is_stated(clause) and _CAME_TRUE.search(clause)
-            reading = Reading.FALSE if is_told else Reading.OPEN
+            is_plain = cell.row and scope.ids and is_stated(clause) and _CAME_TRUE.search(clause)
+            reading = Reading.FALSE if is_plain else Reading.OPEN
             yield Strange(cell.field, reading, f"{cell.field} is false")
     yield from _untold(clause, scope)
     for found in _NONE_OF.finditer(clause) if scope.ids else ():
@@ -293,6 +293,7 @@ def _denied(clause: str, scope: Scope) -> Iterator[Strange]:
 
 #: `your credit has been returned`, of a reply with `credit_returned: false`
 _CAME_TRUE = re.compile(r"\b(?:has|have)\s+(?:now\s+|also\s+)?been\b|\b(?:was|were)\b")
+_STAYS = re.compile(r"\b(?:stays?|remains?|still|keeps?)\b")
 _TO_BE = re.compile(r"\bto\s+be\s+\w+(?:ed|en|id)\b")  # not yet
 
 
