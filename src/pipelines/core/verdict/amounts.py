@@ -106,6 +106,9 @@ class Amounts:
             spans = {value * _TIMES_OF[stem(near.unit)] for value in wanted}
             is_plain = len(scope.own) == 1 and said.is_stated
             return _SO if spans & by else Bound(Reading.FALSE if is_plain else Reading.OPEN, "another span")
+        half = self._disproof.half(one, wanted, said, scope)
+        if half is not None:
+            return half
         bound = self._bound(one, wanted, near, scope, said)
         if bound:
             return Bound(Reading.SO, "", tuple(bound))

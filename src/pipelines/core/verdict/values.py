@@ -73,8 +73,9 @@ def strange_values(said: Said, scope: Scope, cells: Cells) -> Iterator[Strange]:
         if value in named or is_denied:
             continue
         found = _read(value, fields, clause, scope, cells)
-        if found is not None:
-            yield found
+        is_of_other = value in cells.proper_names and not names_at(said.sentence, cells.facts)
+        if found is not None:  # whose name it is not, is only sure where somebody is named
+            yield found._replace(reading=Reading.OPEN) if is_of_other else found
 
 
 def _exchanged(
