@@ -7,11 +7,19 @@ from pipelines.core.ledger import World
 
 STATE = {
     "parcel": {
-        "P-1": {"status": "open", "total_cents": 1080, "drop": "77 Mill Lane", "note": "DEF-7, repaired 2026-11-04"},
+        "P-1": {
+            "status": "open",
+            "total_cents": 1080,
+            "drop": "77 Mill Lane",
+            "note": "DEF-7, repaired 2026-11-04",
+        },
         "P-2": {"status": "delivered", "total_cents": 2940, "drop": "4 Elm Row", "note": ""},
     },
-    "refund": {"R-1": {"status": "pending", "parcel_id": "P-1"}, "R-2": {"status": "paid", "parcel_id": "P-2"}},
-}  # fmt: skip
+    "refund": {
+        "R-1": {"status": "pending", "parcel_id": "P-1"},
+        "R-2": {"status": "paid", "parcel_id": "P-2"},
+    },
+}
 TOLD = call(1, "get_order", {"order_id": "P-1"}, {"id": "P-1", **STATE["parcel"]["P-1"]})
 BOTH = call(1, "get_order", {}, {"parcels": [{"id": id, **parcel} for id, parcel in STATE["parcel"].items()]})
 REFUND = call(2, "get_order", {"order_id": "R-1"}, {"id": "R-1", **STATE["refund"]["R-1"]})
