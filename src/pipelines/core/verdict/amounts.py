@@ -466,6 +466,7 @@ class Amounts:
         ]
         spans = {Decimal(abs((a - b).days)) for some in days for a, b in combinations(some[:8], 2) if a and b}
         told = self._facts.asked.numbers | self._facts.quotable | steps(everything)
+        told |= self._facts.everything.numbers  # those that stand in texts, too: `77 Mill Lane`
         return frozenset(cells | told | spans)
 
     def _is_quoted(self, one: Quantity, wanted: frozenset[Decimal], near: Beside, said: Said) -> bool:
@@ -594,7 +595,7 @@ def _may_be(cell: Cell, is_exact: bool) -> bool:
 
 def _holds(cell: Cell, wanted: frozenset[Decimal], is_exact: bool) -> bool:
     if not cell.numbers & wanted:
-        return bool(is_exact and cell.is_amount and {n / 100 for n in cell.numbers} & wanted)
+        return bool(is_exact and cell.is_amount and {n / 100 for n in cell.numbers} & wanted)  # in cents
     return _may_be(cell, is_exact)
 
 

@@ -55,7 +55,7 @@ class Cell(NamedTuple):
     @property
     def numbers(self) -> set[Decimal]:
         is_number = isinstance(self.value, (int, float)) and not isinstance(self.value, bool)
-        return numbers_of(self.value) if is_number else set()
+        return numbers_of(self.value, self.field) if is_number else set()
 
     @property
     def is_amount(self) -> bool:

@@ -298,7 +298,7 @@ class Facts:
                     for key, value in thing.items() if isinstance(thing, dict) else ():
                         if isinstance(value, (int, float)) and not isinstance(value, bool):
                             column = found.setdefault(f"{row.sequence}/{number}/{key}", [])
-                            column += numbers_of(value)
+                            column += numbers_of(value, key)
         return found
 
     @cached_property

@@ -35,6 +35,7 @@ from pipelines.core.verdict.values import (
     other_refusals,
     repeated_references,
     strange_partners,
+    strange_plurals,
     strange_references,
     strange_values,
     unknown_ids,
@@ -121,6 +122,7 @@ class _Reader:
         scope = self._cells.scope(focus.described)
         for strange in (*strange_references(sentence, scope, self._cells), *repeated_references(sentence)):
             yield _left(strange, sentence)
+        yield from (_left(one, sentence) for one in strange_plurals(sentence, self._cells))
         yield from (LeftOver(one, sentence) for one in wrong_sums(sentence, self._numbers))
         if _DENIED_TWICE.search(sentence.lower()):
             yield LeftOver(sentence, sentence)

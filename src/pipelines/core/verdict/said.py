@@ -142,7 +142,7 @@ _PAST = re.compile(
     r"\b(?:was|were|had|before|previous(?:ly)?|originally|from|instead|old|used\s+to|formerly|until|no\s+longer)\b"
 )
 _IS = (
-    r"\b(?:is|are|was|were|been|be|it's|that's|he's|she's|has|have|had|status|now|still|currently|already"
+    r"\b(?:is|are|was|were|been|(?<!to\s)be|it's|that's|he's|she's|has|have|had|status|now|still|currently|already"
     r"|marked\s+as)\s*:?"
 )
 
@@ -153,7 +153,7 @@ def says_present(clause: str) -> bool:
 
 _FOLLOWING = (
     "with|and|now|again|since|as|from|on|in|at|by|to|already|yet|this|today|yesterday|last|for|because|but|so"
-    "|until|before"
+    "|until|before|out|off|back|up"
 )
 
 
@@ -161,5 +161,5 @@ def says_is(clause: str, state: str) -> bool:
     """`is now frozen`, `has already shipped`: a state word where something is said to be so."""
     spelled = re.escape(state).replace("_", r"[\s_-]")
     following = rf"(?=\W*$|\s+(?:{_FOLLOWING})\b|[,;:.(])"
-    saying = rf"{_IS}\s+(?:\w+ly\s+|now\s+|already\s+|been\s+)*\"?{spelled}{following}"
+    saying = rf"{_IS}\s+(?:\w+ly\s+|now\s+|already\s+|been\s+|both\s+|all\s+)*\"?{spelled}{following}"
     return state.replace("_", " ")[:4] in clause and re.search(saying, clause) is not None

@@ -175,6 +175,31 @@ def _read(
     return Strange(value, Reading.OPEN) if in_place else None
 
 
+def strange_plurals(sentence: str, cells: Cells) -> Iterator[Strange]:
+    """`Both orders, A-1 and A-2, are ready`, where one of them is not. Its clauses have one thing each, so
+    the sentence is looked at whole."""
+    low = sentence.lower()
+    verb = _ARE.search(low)
+    if verb is None or NEGATED.search(low) or _SUPPOSED.search(low) or not is_stated(low):
+        return
+    named = [
+        thing for at, names in names_at(low[: verb.start()], cells.facts) for thing in cells.named(names)
+    ]
+    things = named if len(named) > 1 else [*cells.things] if _EVERY.search(low[: verb.start()]) else []
+    said = low[verb.start() :]
+    for (kind, key), values in cells.texts.items():
+        own = [thing for thing in things if thing.entity_type == kind and key in thing.after]
+        for value in values if 1 < len(own) <= MOST_NAMED else ():
+            others = [thing for thing in own if value not in {str(v).lower() for v in thing.after.values()}]
+            if others and STATE.fullmatch(value) and says_is(said, value):
+                told = f"{key} of {others[0].id} {others[0].after[key]}"
+                yield Strange(value, Reading.FALSE if len(named) > 1 else Reading.OPEN, told)
+
+
+_ARE = re.compile(r"\b(?:are|were|have)\s+(?:(?:both|all|each|now|already|been)\s+)*(?=[a-z])")
+_EVERY = re.compile(r"\b(?:both|all)\b")
+
+
 def _undone(clause: str, scope: Scope, cells: Cells) -> Iterator[Strange]:
     """`V-2 is withdrawn`, where no call has withdrawn it and nothing says that it is: a state by the name of
     what a declared tool does is a deed."""
@@ -509,9 +534,14 @@ def _in_its_place(token: str, low: str, scope: Scope) -> str:
         for cell in scope.cells
         if word in cell.words and isinstance(cell.value, str) and any(map(str.isdigit, cell.value))
     ]
-    if not held or any(bare(token) in (bare(str(c.value)), bare(str(c.value)).lstrip("0")) for c in held):
+    if not held or any(bare(token) in _names_in(str(cell.value)) for cell in held):
         return ""
     return f"{word} {held[0].value}"
+
+
+def _names_in(value: str) -> set[str]:
+    """The whole, and each word of it: `OUT-7, expected today`."""
+    return {bare(value), bare(value).lstrip("0"), *map(bare, value.split())}
 
 
 def _is_known(name: str, facts: Facts) -> bool:
