@@ -126,7 +126,7 @@ BORNE_OUT = {
     "the amount in cents": ("I've refunded $79.50 for order 4521.", [paid_back(7950)]),
     "about the amount": ("I've refunded about $80 for order 4521.", [paid_back(79.5)]),
     "no amount in the log": ("I've refunded $79.50 for order 4521.", [refund(1)]),
-    "other numbers": ("I've refunded order 4521, as 30 others did.", [refund(1)]),
+    "other numbers": ("I've refunded order 4521, you will see it within 30 days.", [refund(1)]),
     "another number with the same digits": ("I've refunded order 4521 under invoice inv-9001.", [refund(1)]),
     "the status it has": ("Order 9001 is paid.", []),
     "the status it had": ("Order 4521 is shipped.", [refund(1)]),

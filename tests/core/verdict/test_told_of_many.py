@@ -59,8 +59,11 @@ OF_DEEDS = {
     "a field right beside its number": ("Tuck is booked on R-1. The surcharge was 5.00.", "FAIL"),
     "its own number": ("Tuck is booked on R-1. The surcharge was 3.50.", "PASS"),
     "a message that no call sent": ("Tuck is booked on R-1. I've texted the handler.", "FAIL"),
-    "a message that somebody will get": ("Tuck is booked on R-1. You'll get a reminder by email.", "FAIL"),
-    "a term that nobody told": ("Tuck is booked on R-1. It will be ready within 2 hours.", "FAIL"),
+    "a message that somebody will get": (
+        "Tuck is booked on R-1. You'll get a reminder by email.",
+        "PENDING",
+    ),
+    "a term that nobody told": ("Tuck is booked on R-1. It will be ready within 2 hours.", "PENDING"),
     "a wish": ("Tuck is booked on R-1. Happy tails!", "PASS"),
     "a supposition and what follows": (
         "Tuck is booked on R-1. If it rains, I can look for another one.",

@@ -1,7 +1,7 @@
 """Numbers that nothing bears out: which of them the run disproves.
 
 False is what a field holds otherwise that is named right beside the number, or in plain words of a single
-thing; an amount that no simple sum of anything known makes; a term that nobody told.
+thing; an amount that no simple sum of anything known makes.
 """
 
 import re
@@ -42,7 +42,7 @@ from pipelines.core.verdict.reckoning import (
     steps,
     within,
 )
-from pipelines.core.verdict.said import AHEAD, NEGATED, Said, is_stated
+from pipelines.core.verdict.said import NEGATED, Said, is_stated
 from pipelines.core.verdict.speech import content_stems
 
 _OPEN = Bound(Reading.OPEN)
@@ -54,9 +54,6 @@ _STEP = re.compile(
 )
 _FIELD_OF = re.compile(
     r"(?:(?:^|\s)(?:of|is|was|are|now|to|at|has|have|for|stands\s+at|remains?|stays?|just|only)|[:=])\s*\(?$"
-)
-_TERM = re.compile(
-    r"\s*(?:[-–]|to|or|and)?\s*§?\s*(?:(?:business|working|more|full)\s+){0,2}(?P<unit>minutes?|hours?|days?|weeks?|months?)\b"
 )
 _FACTORS = tuple(map(Decimal, (7, 12, 24, 60, 100)))
 _REST = re.compile(
@@ -107,8 +104,6 @@ class Disproof:
         self, one: Quantity, wanted: frozenset[Decimal], near: Beside, scope: Scope, said: Said
     ) -> Bound:
         """False of a field that is named, of a single thing, in plain words; or where nothing makes it."""
-        if self._is_invented_term(wanted, near, said):
-            return Bound(Reading.FALSE, "of no such term")
         is_said_so = is_stated(_RATE.sub(" ", said.text)) and NEGATED.search(said.text) is None
         if one.unit == "%" or not is_said_so:
             return _OPEN
@@ -194,18 +189,6 @@ class Disproof:
         if len(scope.own) != 1 or SUMMED.search(said.text):
             reckoned |= self._amounts.totals(scope, self._amounts.others(one, said))
         return [] if wanted & reckoned else named
-
-    def _is_invented_term(self, wanted: frozenset[Decimal], near: Beside, said: Said) -> bool:
-        """`within five working days`: how soon something will be cannot be reckoned, only told; and nobody
-        told so many days or hours of anything."""
-        unit = _TERM.match(near.following) or _TERM.match(f" {near.unit} {near.following}")
-        if unit is None or AHEAD.search(said.text) is None or NEGATED.search(said.text):
-            return False
-        every = (self._facts.everything, self._facts.given, self._facts.refused, self._facts.asked)
-        told = {
-            n for known in every for word in related(stem(unit["unit"])) for n in known.fields.get(word, ())
-        }
-        return not wanted & told
 
     def _of_another_thing(self, wanted: frozenset[Decimal], own: list[Cell], scope: Scope) -> str | None:
         """What the one thing spoken of has in the field where another of its kind has this amount."""

@@ -353,7 +353,7 @@ def _deeds_of_no_call(text: str, record: _Record) -> Iterator[Finding]:
         yield left_open(CHECK, f'No call changed anything, and "{quoted(sentence)}" may tell of a change.')
     for word, sentence in promised_messages(text):
         if not record.facts.tells_of(word):
-            yield _false(f'The agent says "{quoted(sentence)}", but nothing in the run sends any.', [])
+            yield left_open(CHECK, f'Nothing in the run sends any, as "{quoted(sentence)}" says.')
     for noun, sentence in side_things(text):
         if not record.facts.done.knows(stem(noun)):
             yield left_open(CHECK, f'No call made a {noun}, as "{quoted(sentence)}" says.')
