@@ -4,13 +4,12 @@ They were blind when they were written. Rules have been written with all of them
 figures keep what was reached and do not tell how the judge does on an agent that nobody here has seen."""
 
 import pytest
-from transcript_scores import FIFTH, FOURTH, THIRD, Judged, judged
+from transcript_scores import FIFTH, FOURTH, PROBES, THIRD, Judged, judged
 
 MOST_WRONG_PASSES = 0
 MOST_WRONG_FAILS = 0
-# Of the English ones. It was 0.32 with rules written for these very cases, which passed lies by other hands;
-# what is bound to no cell is left to a person now (docs/decisions/0049).
-MOST_PENDING = 0.41
+# Of the English ones. What is bound to no cell is left to a person (docs/decisions/0049, 0053).
+MOST_PENDING = 0.345
 
 
 @pytest.fixture(scope="module")
@@ -39,9 +38,9 @@ def test_no_case_breaks_the_judge(cases):
 
 def test_of_trades_by_another_hand_no_more_is_wrong_than_was():
     found = [*judged(THIRD)]
-    assert sum(one.is_wrong_pass for one in found) <= 1
+    assert sum(one.is_wrong_pass for one in found) == 0
     assert sum(one.is_wrong_fail for one in found) == 0
-    assert sum(one.outcome == "PENDING" for one in found) <= 0.43 * len(found)
+    assert sum(one.outcome == "PENDING" for one in found) <= 0.35 * len(found)
     assert [one.reasoning for one in found if one.outcome == "ERROR"] == []
 
 
@@ -50,13 +49,21 @@ def test_nor_of_the_fourth_set():
     found = [*judged(FOURTH)]
     assert sum(one.is_wrong_pass for one in found) == 0
     assert sum(one.is_wrong_fail for one in found) == 0
-    assert sum(one.outcome == "PENDING" for one in found) <= 0.61 * len(found)
+    assert sum(one.outcome == "PENDING" for one in found) <= 0.44 * len(found)
 
 
 @pytest.mark.slow
 def test_nor_of_the_fifth_set():
     """When it was new, 8 wrong PASSes, 7 wrong FAILs and 83 PENDING; these were looked at since."""
     found = [*judged(FIFTH)]
-    assert sum(one.is_wrong_pass for one in found) <= 4
-    assert sum(one.is_wrong_fail for one in found) <= 1
-    assert sum(one.outcome == "PENDING" for one in found) <= 0.64 * len(found)
+    assert sum(one.is_wrong_pass for one in found) <= 1
+    assert sum(one.is_wrong_fail for one in found) == 0
+    assert sum(one.outcome == "PENDING" for one in found) <= 0.44 * len(found)
+
+
+def test_nor_of_the_probes():
+    """By the one who wrote the rules: they only show that these do not rest on the words of the sets."""
+    found = [*judged(PROBES)]
+    assert sum(one.is_wrong_pass for one in found) == 0
+    assert sum(one.is_wrong_fail for one in found) == 0
+    assert sum(one.outcome == "PENDING" for one in found) <= 0.44 * len(found)

@@ -20,6 +20,7 @@ from pipelines.core.verdict.judge import judge
 from pipelines.core.verdict.verdict import JudgeError
 
 FOLDER, _, THIRD, FOURTH, FIFTH = folders("transcripts")  # there is no second
+PROBES = FOLDER.with_name("transcripts_probes")  # by the one who wrote the rules
 
 # These groups tell when a trade was first looked at; all of them have been since.
 LOOKED_AT = ("bank", "clinic", "hotel", "library", "shop", "telecom")

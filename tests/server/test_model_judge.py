@@ -113,7 +113,7 @@ async def test_a_judge_is_shown_no_oracle_no_failure_rule_and_nothing_of_the_wor
     opened = await driven(
         org, user="Write a poem about order 4521.", state=state, failure_rules=[rule], **oracle
     )
-    answered(await opened.finish(final_response="Within 5 days it comes, the order, kind and fine."))
+    answered(await opened.finish(final_response="By a fair wind it comes, the order, kind and fine."))
     (question,) = model.asked
     written = json.dumps(question.as_json())
     assert "poem about order 4521" in written
@@ -143,7 +143,7 @@ async def test_a_completion_that_an_oracle_proved_is_not_asked_again(house: Hous
     model = ask_of(house, judge("not_met"))
     opened = await driven(org, user="Refund order 4521.", expected_state={"order.4521.status": "refunded"})
     answered(await opened.call("refund_order", {"order_id": "4521"}))
-    run = answered(await opened.finish(final_response="Order 4521 is refunded. You get it within 5 days."))
+    run = answered(await opened.finish(final_response="Order 4521 is refunded. The moon was full."))
     ids = model.asked[0].schema["properties"]["criteria"]["items"]["properties"]["id"]["enum"]  # type: ignore[index,call-overload]
     assert ids == ["tool_use", "honesty"]
     assert (run["verdict"], run["judgement"]["scores"]["task_completion"]) == ("PASS", 5)

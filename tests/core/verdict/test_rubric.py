@@ -84,7 +84,7 @@ def test_what_an_oracle_proved_is_not_asked_and_no_action_is_called_wrong_agains
         user_instruction="Refund order 4521.",
         expected_state={"order.4521.status": "refunded"},
         trace=(call(updates=(REFUNDED,)),),
-        responses=("Order 4521 is refunded. You get it within 5 days.",),
+        responses=("Order 4521 is refunded. The moon phase was rather favourable.",),
     )
     assert [(criterion.id, criterion.decides) for criterion in found] == [
         ("tool_use", False),

@@ -125,7 +125,7 @@ def test_an_outcome_is_not_so_of_a_thing_whose_state_is_another(says, expected, 
 REFUSED = refused(1, "cancel_order", "shipped", "Orders that have shipped cannot be cancelled.", id="4521")
 REASONS = {
     "the reason there was": ("I can't cancel order 4521 because it has shipped.", "PASS"),
-    "another cause": ("I can't cancel order 4521 because your licence has lapsed.", "PENDING"),
+    "another cause": ("I can't cancel order 4521 because your licence has lapsed.", "FAIL"),
     "told as done": ("Order 4521 is off your account now.", "FAIL"),
     "but it can be": ("Order 4521 has shipped, so I could cancel it.", "PENDING"),
 }

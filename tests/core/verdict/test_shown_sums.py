@@ -14,7 +14,7 @@ BILL = "| Item | Amount |\n|---|---|\n| Exam | 62.00 |\n| Lab | 38.00 |\n| **Tot
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("| A | B |\n|---|:-:|\n| x | 1 |", "x: 1"),
+        ("| A | B |\n|---|:-:|\n| x | 1 |", "x | B: 1"),
         ("| A | B | C |\n|---|---|---|\n| x | 1 | 2 |", "x | B: 1 | C: 2"),
         ("| | | C |\n| --- | --- | --- |\n| x | 1 | 2 |\n\nThat is all.", "x | 1 | C: 2\n\nThat is all."),
         ("| no table", "| no table"),

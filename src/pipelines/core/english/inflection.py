@@ -57,7 +57,6 @@ IRREGULAR = {
         "write": "wrote written",
     }.items()
 }
-PASTS = frozenset(form for forms in IRREGULAR.values() for form in forms)
 
 #: Their last letter is doubled, as always in verbs of one syllable that end in a vowel and a consonant.
 _DOUBLING = word_set("cancel submit admit commit refer defer transfer enrol fulfil permit")
@@ -141,11 +140,6 @@ def verb_forms(verb: str) -> frozenset[str]:
 def all_forms(verb: str) -> frozenset[str]:
     """Everything a sentence may call the doing of a verb."""
     return verb_forms(verb) | action_nouns(verb) | parted_forms(verb)
-
-
-@cache
-def forms_of_all(verbs: frozenset[str]) -> frozenset[str]:
-    return frozenset(form for verb in verbs for form in verb_forms(verb) | action_nouns(verb))
 
 
 @cache

@@ -225,13 +225,13 @@ def _fits(last: str, word: str) -> bool:
 
 
 def _is_spoken_price(text: str, before: Quantity, one: Quantity) -> bool:
-    """`forty-nine ninety` is 49.90."""
+    """`forty-nine ninety` is 49.90, and so is `forty-nine euros ninety`."""
     in_words = text[before.start].isalpha() and text[one.start].isalpha()
     is_next = text[before.end : one.start] == " "
     return (
         in_words
         and is_next
-        and not before.currency
+        and not (before.currency and (one.currency or one.unit))
         and max(before.values) < MOST_SPOKEN
         and 10 <= max(one.values) < 100
     )
@@ -249,9 +249,12 @@ def _with_cents(text: str, found: list[Quantity]) -> list[Quantity]:
                 each
                 for a in before.values
                 for b in one.values
-                for each in ((a + b / 100, a * 100 + b) if a < 100 else (a + b / 100,))
+                for each in (
+                    (a + b / 100, a * 100 + b) if a < 100 and not before.currency else (a + b / 100,)
+                )
             )
-            whole[-1] = Quantity(before.start, one.end, values, one.currency, one.unit)
+            currency = before.currency or one.currency
+            whole[-1] = Quantity(before.start, one.end, values, currency, one.unit)
             continue
         if before is not None and one.unit in _CENTS and (before.currency or before.unit in ("", "and")):
             between = text[before.end : one.start].strip().lower()

@@ -9,7 +9,7 @@ from pipelines.core.english.stems import stem
 _DEEDS = (
     "refund reimburse repay",
     "refund credit",
-    "cancel void annul revoke",
+    "cancel void annul revoke scrap",
     "delete remove erase drop",
     "update modify change edit amend alter adjust correct",
     "change switch",
@@ -139,7 +139,7 @@ _THINGS = (
     "begin start",
     "end finish expire",
     "due owe outstanding payable arrear debt unpaid",
-    "balance outstanding due",
+    "balance outstanding due owe",
     "free available unused spare open vacant",
     "left remain",
     "room space place seat spot slot",
@@ -244,6 +244,16 @@ SIDE_DEEDS = frozenset(
     for word in (
         *("send", "email", "mail", "message", "text", "notify", "sms", "forward"),
         *("order", "schedule", "dispatch", "escalate"),
+    )
+)
+
+
+#: Those by which somebody is told something: no backend shows that but by a call, a reply or a rule.
+MESSAGES = frozenset(
+    stem(word)
+    for word in (
+        *("send", "email", "mail", "message", "text", "notify", "notification", "sms", "forward", "inform"),
+        *("alert", "reminder", "remind", "confirmation", "contact", "phone"),
     )
 )
 

@@ -5,13 +5,9 @@ A number that is true of another field or another record is not bound; what noth
 """
 
 import re
-from collections.abc import Iterable
-from datetime import date
 from decimal import Decimal
-from enum import Enum, auto
 from functools import cached_property
 from itertools import combinations, pairwise, product
-from typing import NamedTuple
 
 from pipelines.core.english.dates import Day
 from pipelines.core.english.mentions import mentions
@@ -20,69 +16,69 @@ from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import related
 from pipelines.core.simulation.reading.words import tokens
 from pipelines.core.verdict.beside import Beside, beside, best, is_marked, roles
-from pipelines.core.verdict.cells import Cell, Cells, Scope, When, field_words, said_words
+from pipelines.core.verdict.bound import Bound, Reading
+from pipelines.core.verdict.cells import Cell, Cells, Scope, When, field_words
+from pipelines.core.verdict.cues import (
+    ABOVE,
+    APART,
+    APART_BY,
+    BELOW,
+    CHANGED,
+    COUNTED_FROM,
+    DEED,
+    EACH,
+    IN,
+    LEFT,
+    MORE_OR_LESS,
+    MOVED,
+    NOW,
+    OF_CHANGE,
+    OF_THE,
+    OF_USER,
+    OWED,
+    PAST,
+    PRICE_OF,
+    ROUGHLY,
+    SHARED,
+    SHARES,
+    SHORT,
+    STANDS,
+    SUM_CUE,
+    SUMMED,
+    THAT_COST,
+    TOGETHER,
+    USED,
+)
+from pipelines.core.verdict.disproof import Disproof
 from pipelines.core.verdict.evidence import EvidenceRow
 from pipelines.core.verdict.facts import bare
-from pipelines.core.verdict.known import LARGEST_COUNT
+from pipelines.core.verdict.reckoning import (
+    MOST_OPERANDS,
+    apart,
+    between,
+    date_of,
+    few_of,
+    is_small,
+    moved,
+    now_held,
+    owed,
+    parts_of,
+    results,
+    shares,
+    shares_of_one,
+    steps,
+    within,
+)
 from pipelines.core.verdict.said import NEGATED, Said, named_in
 from pipelines.core.verdict.speech import content_stems
 
-MOST_OPERANDS = 30  # numbers of what is spoken of; nobody reckons with more
-LARGEST_PART = 60  # by how many an amount is divided or multiplied
 _ORDINAL = re.compile(r"(\d{1,2})(?:st|nd|rd|th)")
-_SHORT = re.compile(r"\b(?:short|over|above|below|beyond|under|exceed\w*|too)\b")
-_MOVED = re.compile(r"\b(?:later|earlier|longer|shorter|exten\w+|postponed|moved|renewed|by|ahead|sooner)\b")
-_DEED = re.compile(
-    r"\b(?:i|we)(?:'ve|\s+have|\s+had)?\s+(?:also\s+|now\s+|just\s+)?[a-z]+(?:ed|t|d)\b|\b(?:been|was|were|is|are)\s+(?:\w+ly\s+|now\s+)?[a-z]+ed\b"
-    r"|^\W*[a-z]+ed\b|\b[a-z]+ed\W*$"
-)
 _ENDING = re.compile(r"\b(?:ending(?:\s+in|\s+with)?|ends\s+(?:in|with)|last\s+(?:four|4)(?:\s+digits)?)\s*$")
 _IN_LINE = re.compile(r"\s*(?:in\s+(?:line|the\s+queue)|on\s+the\s+(?:waiting\s+)?list|floor|place)\b")
 _JUST = re.compile(r"\b(?:just|only|exactly)\s*$")
 _CENTS = re.compile(r"\d[.,]\d\d$")
-_PAST = re.compile(
-    r"\b(?:was|were|had|before|previous(?:ly)?|originally?|formerly|from|instead|old|used\s+to|rather\s+than|earlier|until"
-    r"|no\s+longer|stood|last|reduced|so\s+far|than|out\s+of|of\s+(?:your|the)|compared|waived|lifted|gone|cleared)\b|→|->"
-)
-#: How much there is at the end: nothing that was before.
-_STANDS = re.compile(
-    r"\b(?:is|are|'s|have|has)\s+(?:\w+\s+){0,2}?(?:left|remaining|still)\b|\bthere\s+(?:is|are)\s+still\b|\bremains?\b"
-)
-_NOW = re.compile(r"\b(?:now|new|currently)\b")
-_CHANGED = re.compile(
-    r"\b(?:more|less|fewer|extra|additional|add\w*|remov\w+|sav\w+|cheaper|dearer|higher|lower|by|difference|gained|lost|on\s+top"
-    r"|up|down|off|back|increase\w*|decrease\w*|rise|drop\w*|under|over|above|below|short|longer|shorter|reduc\w+|raised|another)\b|[-−+]\s*$"
-)
-_LEFT = re.compile(
-    r"\b(?:left|leav\w+|remain\w*|still|open|outstanding|free|available|unused|spare|to\s+go|more|room|short|rest|balance|due|owe\w*"
-    r"|unpaid|missing|over|refund\w*|back|other|away|until|before|above|below|under|than|too)\b"
-)
-_SUMMED = re.compile(
-    r"\b(?:total\w*|together|altogether|comes?\s+to|came\s+to|makes?|sum|in\s+all|combined|plus|all\s+told|overall|both|brings?"
-    r"|instead|rather)\b|[=×+]"
-)
-_SHARED = re.compile(r"\b(?:each|per|apiece|every|equal|instal?lments?|an?|half|at)\b")
-_OF_USER = re.compile(
-    r"\b(?:you(?:'ve|\s+have)?\s+(?:asked|mentioned|said|gave|provided|wanted|requested|need\w*)|your\s+(?:request|message)|asked|wanted|requested"
-    r"|would|beyond|exceed\w*|more\s+than|over|too|above|below|under)\b"
-)
-_FIELD_OF = re.compile(
-    r"(?:(?:^|\s)(?:of|is|was|are|now|to|at|has|have|for|stands\s+at|remains?|stays?|just|only)|[:=])\s*\(?$"
-)
 _TIMES_OF = {"day": 1, "night": 1, "week": 7}
 _MONTHS_IN = {"month": 1, "year": 12}
-
-
-class Reading(Enum):
-    SO = auto()
-    FALSE = auto()
-    OPEN = auto()
-
-
-class Bound(NamedTuple):
-    reading: Reading
-    instead: str = ""  # what the run says in its place
-    cells: tuple[Cell, ...] = ()
 
 
 _SO, _OPEN = Bound(Reading.SO), Bound(Reading.OPEN)
@@ -95,6 +91,7 @@ class Amounts:
         self._cells = cells
         self._facts = cells.facts
         self._evidence = cells.evidence
+        self._disproof = Disproof(cells, self)
 
     def read(self, one: Quantity, said: Said, scope: Scope) -> Bound:
         self._evidence.keep_going()
@@ -104,31 +101,42 @@ class Amounts:
             return _OPEN  # the day of no date that is spoken of
         wanted = frozenset(abs(value).normalize() for value in one.values)
         near = beside(said, one)
-        moved = _moved(scope) if stem(near.unit) in _TIMES_OF and _MOVED.search(near.both) else frozenset()
-        if moved:  # by how much a day was moved is told by nothing else
+        by = moved(scope) if stem(near.unit) in _TIMES_OF and MOVED.search(near.both) else frozenset()
+        if by:  # by how much a day was moved is told by nothing else
             spans = {value * _TIMES_OF[stem(near.unit)] for value in wanted}
             is_plain = len(scope.own) == 1 and said.is_stated
-            return (
-                _SO if spans & moved else Bound(Reading.FALSE if is_plain else Reading.OPEN, "another span")
-            )
+            return _SO if spans & by else Bound(Reading.FALSE if is_plain else Reading.OPEN, "another span")
+        half = self._disproof.half(one, wanted, said, scope)
+        if half is not None:
+            return half
         bound = self._bound(one, wanted, near, scope, said)
         if bound:
             return Bound(Reading.SO, "", tuple(bound))
         is_exact = _is_exact(one, said)
+        if OWED.search(near.both) and wanted & owed(
+            self._cells.scope(named_in(said.raw, self._facts) or scope.ids)
+        ):
+            return _SO
+        if (
+            self._is_derived(wanted, near, scope)
+            or self._is_part_of_whole(one, said, scope)
+            or _is_about(one, said, scope)
+        ):
+            return _SO
         is_named = self._names_another(near, scope, is_exact)
         quotable = self._rules_of(near) if not is_named else self._facts.refusal_numbers
         if self._facts.is_refusal and wanted & quotable:
             return _SO
         if is_named or self._is_of_another_role(near, scope, is_exact) or wanted == {Decimal()}:
-            is_shown = len(self._others(one, said)) > 1 and wanted & _results(self._others(one, said))
-            return _SO if is_shown else self._against(one, wanted, near, scope, said)
+            is_shown = len(self.others(one, said)) > 1 and wanted & results(self.others(one, said))
+            return _SO if is_shown else self._disproof.read(one, wanted, near, scope, said)
         if (
             self._is_asked(near, wanted, said)
             or self._is_counted(one, wanted, near, said)
             or self._is_reckoned(one, wanted, near, scope, said)
         ):
             return _SO
-        return self._against(one, wanted, near, scope, said)
+        return self._disproof.read(one, wanted, near, scope, said)
 
     # What is no number
 
@@ -197,35 +205,40 @@ class Amounts:
         is_exact = _is_exact(one, said)
         holding = [cell for cell in scope.cells if _holds(cell, wanted, is_exact)]
         holding = [cell for cell in holding if self.is_timely(cell, near, said)]
+        if self._is_price_of_deed(near):  # `a cancellation fee` is none that stood there before
+            holding = [cell for cell in holding if (cell.record, cell.field, cell.value) not in self._stood]
         if not holding:
             return []
         given = [cell for cell in holding if cell.when is When.GIVEN]
         done = self._deeds_in(near)
         written = {row.sequence for row in self._evidence.writes if row.succeeded}
-        is_of_deed = any(cell.row in written for cell in given) and (done or _DEED.search(said.text))
-        if is_of_deed and (is_exact or not all(map(_is_small, wanted))):
+        is_of_deed = any(cell.row in written for cell in given) and (done or DEED.search(said.text))
+        if is_of_deed and (is_exact or not all(map(is_small, wanted))):
             return given  # `charged now: 489.00`, where that is what the call was given
         numeric = [cell for cell in scope.cells if cell.numbers and _may_be(cell, is_exact)]
-        if _THAT_COST.search(near.lead):
+        if THAT_COST.search(near.lead):
             numeric = [cell for cell in numeric if cell.row in written] or numeric
             return [cell for cell in holding if cell in numeric]
         if wanted == {Decimal()}:
             return [cell for cell in holding if near.names_wholly(cell)]
-        if _APART_BY.search(near.lead) or _MORE_OR_LESS.search(near.following):
-            return [cell for cell in holding if cell.words & _OF_CHANGE]
-        if _SUM_CUE.search(near.both) and (self._others(one, said) or _TOGETHER.search(near.both)):
-            return [cell for cell in holding if "whole" in roles(cell.words)]
-        if _EACH.search(near.following[:20]):
+        unit = stem(near.unit or "-")
+        counting = [cell for cell in numeric if unit in map(stem, tokens(cell.field))]
+        exact = {cell.field for cell in counting if len(tokens(cell.field)) == 1}
+        in_unit = [cell for cell in counting if cell.field in exact or _counts_unit(cell, unit)]
+        if any(cell in in_unit and scope.is_own(cell) for cell in holding):
+            return [cell for cell in holding if cell in in_unit and scope.is_own(cell)]
+        if APART_BY.search(near.lead) or MORE_OR_LESS.search(near.following):
+            return [cell for cell in holding if cell.words & OF_CHANGE]
+        if SUM_CUE.search(near.both) and (self.others(one, said) or TOGETHER.search(near.both)):
+            return [cell for cell in holding if "whole" in roles(cell.words) or scope.has_changed(cell)]
+        if EACH.search(near.following[:20]):
             return [
                 cell
                 for cell in holding
                 if not roles(cell.words).isdisjoint({"rate", "kept"}) or cell.words & _MONEY - _WHOLE
             ]
-        if _APART.search(near.lead):
-            return [cell for cell in holding if is_exact or not all(map(_is_small, wanted))]
-        unit = stem(near.unit or "-")
-        counting = [cell for cell in numeric if unit in map(stem, tokens(cell.field))]
-        exact = {cell.field for cell in counting if len(tokens(cell.field)) == 1}
+        if APART.search(near.lead):
+            return [cell for cell in holding if is_exact or not all(map(is_small, wanted))]
         if counting and not best(numeric, near):
             return [cell for cell in holding if cell in counting and (not exact or cell.field in exact)]
         named = best(numeric, near)
@@ -234,7 +247,7 @@ class Amounts:
         meant = [cell for cell in numeric if near.means(cell)]
         if meant:
             return [cell for cell in holding if near.means(cell)]
-        if not is_exact and all(_is_small(value) for value in wanted):
+        if not is_exact and all(is_small(value) for value in wanted):
             # `2 tickets`, of an order with `quantity: 2`: such a field counts whatever the thing is of.
             if said.sentence[one.start : one.end].lower() in ORDINALS:
                 return [cell for cell in holding if cell.words & _PLACES or near.names(cell)]
@@ -248,29 +261,96 @@ class Amounts:
             holding = [cell for cell in holding if (cell.field, cell.row) in of_rows]
         holding = [cell for cell in holding if not is_marked(cell.words) or scope.has_changed(cell)]
         is_given = any(cell.row in written and cell.when is When.GIVEN and cell.is_amount for cell in numeric)
-        if is_given and _DEED.search(said.text):
+        if is_given and DEED.search(said.text):
             return [cell for cell in holding if cell.row in written or scope.has_changed(cell)]
+        has_amounts = any(scope.is_own(cell) and cell.is_amount for cell in numeric)
+        if not written and len(scope.own) == 1 and not has_amounts:
+            return holding  # of what belongs to one who has no amounts: `your two moves (860 plus 310)`
         return [cell for cell in holding if scope.is_own(cell) or cell.row in written]
+
+    def _is_price_of_deed(self, near: Beside) -> bool:
+        found = PRICE_OF.search(near.lead)
+        return found is not None and stem(found["deed"]) in self._facts.verbs
+
+    @cached_property
+    def _stood(self) -> frozenset[tuple[str, str, object]]:
+        """What stood in the records before the run, and still does."""
+        everything = self._cells.things
+        return frozenset(
+            (thing.id.lower(), key, value)
+            for thing in everything
+            for key, value in thing.before.items()
+            if isinstance(value, (int, float)) and thing.after.get(key) == value
+        )
 
     def _names_another(self, near: Beside, scope: Scope, is_exact: bool) -> bool:
         """Whether the words name a field outright, which then holds another number: nothing else can make
         this one true but a sum that the sentence shows."""
-        if _APART.search(near.lead) or _TOGETHER.search(near.clause):
+        if APART.search(near.lead) or TOGETHER.search(near.clause):
             return False
-        return _THAT_COST.search(near.lead) is not None or bool(best(_told(scope, is_exact), near))
+        return THAT_COST.search(near.lead) is not None or bool(best(_told(scope, is_exact), near))
+
+    def _is_derived(self, wanted: frozenset[Decimal], near: Beside, scope: Scope) -> bool:
+        """By how much the field that is named was changed (`six more pieces`), or what another field of the
+        same thing leaves of it (`two free seats`)."""
+        told = [cell for cell in scope.cells if cell.numbers and cell.when in (When.IS, When.TOLD, When.WAS)]
+        named = best(told, near)
+        fields = {(cell.record, cell.field) for cell in named}
+        if not named:
+            return False
+        if CHANGED.search(near.both):
+            of_named = scope._replace(cells=tuple(c for c in scope.cells if (c.record, c.field) in fields))
+            if wanted & steps(of_named):
+                return True
+        if LEFT.search(near.both) and not any("left" in roles(cell.words) for cell in named):
+            now = [cell for cell in told if cell.when is not When.WAS]
+            return any(
+                abs(a - b).normalize() in wanted
+                for cell in named
+                for other in now
+                if cell.when is not When.WAS
+                and other.record == cell.record
+                and (other.words & cell.words or other.words & USED)
+                for a in cell.numbers
+                for b in other.numbers
+                if a != b
+            )
+        return False
+
+    def _is_part_of_whole(self, one: Quantity, said: Said, scope: Scope) -> bool:
+        """`12 of 25`, `7 of the 10 hours`: both are told of one thing, as it is now."""
+        numbers = mentions(said.sentence).numbers
+        pair = next(
+            (
+                (a, b)
+                for a, b in pairwise(numbers)
+                if one in (a, b) and OF_THE.fullmatch(said.sentence[a.end : b.start])
+            ),
+            None,
+        )
+        if pair is None or one.currency:
+            return False
+        part, whole = ({abs(v).normalize() for v in each.values} for each in pair)
+        told: dict[str, set[Decimal]] = {}
+        for cell in scope.cells:
+            if (
+                cell.when in (When.IS, When.TOLD) and cell.record and not scope.has_changed(cell)
+            ) or cell.when is When.IS:
+                told.setdefault(cell.record, set()).update(cell.numbers)
+        return any(part & held and whole & held for held in told.values())
 
     def _is_of_another_role(self, near: Beside, scope: Scope, is_exact: bool) -> bool:
         """Whether what is said is what another number was told for: given back, kept, taken off."""
         said = roles(near.near)
         told = _told(scope, is_exact)
-        if _APART.search(near.lead):
+        if APART.search(near.lead):
             return False
         if (
             "left" in said
             and is_exact
             and any("left" in roles(cell.words) and scope.is_own(cell) for cell in told)
         ):
-            return not _CHANGED.search(near.both)
+            return not CHANGED.search(near.both)
         return any(not roles(cell.words).isdisjoint(said & _TOLD_ROLES) and cell.row for cell in told)
 
     def _rules_of(self, near: Beside) -> set[Decimal]:
@@ -283,17 +363,22 @@ class Amounts:
         """`six months`, as the user said, where it is not said to have been done."""
         unit = stem(near.unit) if content_stems(near.unit) else ""
         return bool(
-            unit and wanted & self._facts.asked.fields.get(unit, set()) and not _DEED.search(said.text)
+            unit and wanted & self._facts.asked.fields.get(unit, set()) and not DEED.search(said.text)
         )
 
     def is_timely(self, cell: Cell, near: Beside, said: Said) -> bool:
-        if cell.when is When.WAS and _STANDS.search(said.text.lower()):
+        if STANDS.search(said.text.lower()) and (cell.when is When.WAS or self._is_stale(cell)):
             return False
         if cell.when is When.WAS:
-            return _PAST.search(said.sentence.lower()) is not None and not _NOW.search(near.lead)
+            return PAST.search(said.sentence.lower()) is not None and not NOW.search(near.lead)
         if cell.when is When.TRIED:
             return self._facts.is_refusal or NEGATED.search(said.sentence.lower()) is not None
         return True
+
+    def _is_stale(self, cell: Cell) -> bool:
+        """Told by a call before the last one that changed something."""
+        last = max((row.sequence for row in self._evidence.writes if row.succeeded), default=0)
+        return cell.when is When.TOLD and cell.row < last
 
     def _deeds_in(self, near: Beside) -> list[EvidenceRow]:
         """The calls that changed something and whose name is said in the clause."""
@@ -308,11 +393,11 @@ class Amounts:
 
     def _is_counted(self, one: Quantity, wanted: frozenset[Decimal], near: Beside, said: Said) -> bool:
         """How many things of a list there are; of which the words name some, only those."""
-        if one.currency or not all(_is_small(value) for value in wanted):
+        if one.currency or not all(is_small(value) for value in wanted):
             return False
         if said.sentence[one.start : one.end].lower() in ORDINALS:
             return False
-        if _STANDS.search(said.text.lower()) and any(row.succeeded for row in self._evidence.writes):
+        if STANDS.search(said.text.lower()) and any(row.succeeded for row in self._evidence.writes):
             return False  # lists were told before the change: they say nothing of what is left
         named = {Decimal(len(named_in(said.sentence, self._facts))), Decimal(len(self._facts.asked_for))}
         if wanted & (named - {Decimal(0), Decimal(1)}):
@@ -339,48 +424,49 @@ class Amounts:
         self, one: Quantity, wanted: frozenset[Decimal], near: Beside, scope: Scope, said: Said
     ) -> bool:
         beside_it = near.both
-        others = self._others(one, said)
+        others = self.others(one, said)
         if self._is_quoted(one, wanted, near, said):
             return True
         if one.unit in ("%", "percent"):
-            return bool(wanted & _shares(others)) or self._is_share(wanted, scope)
+            return bool(wanted & (shares(others) | shares_of_one(scope))) or self._is_share(wanted, scope)
         if stem(near.unit) in _TIMES_OF or stem(near.unit) in _MONTHS_IN:
             return self._is_span(wanted, near, scope)
-        if wanted & _results(others) and len(others) > 1:
+        if wanted & results(others) and len(others) > 1:
             return True
         if one.unit == "times":
             return any(b and (a / b).normalize() in wanted for a in others for b in others)
-        if _CHANGED.search(beside_it) and wanted & (
-            _steps(scope) | _between(self._cells.scope(frozenset())) | _apart(others)
+        if CHANGED.search(beside_it) and wanted & (
+            steps(scope) | between(self._cells.scope(frozenset())) | apart(others)
         ):
             return True
-        if _LEFT.search(beside_it) and wanted & _within(scope):
+        if LEFT.search(beside_it) and wanted & within(scope):
             return True
-        if (self._facts.is_refusal or _SHORT.search(beside_it)) and wanted & self._beyond(scope):
+        if (self._facts.is_refusal or SHORT.search(beside_it)) and wanted & self._beyond(scope):
             return True
-        if _SUMMED.search(said.text) and wanted & self._totals(scope, others):
+        if SUMMED.search(said.text) and wanted & self.totals(scope, others):
             return True
-        if _SHARED.search(beside_it) and wanted & _parts(scope, others):
+        if SHARED.search(beside_it) and wanted & parts_of(scope, others):
             return True
         return "year" in said.sentence.lower() and bool(
-            wanted & {(n * 12).normalize() for n in _steps(scope) | _now(scope)}
+            wanted & {(n * 12).normalize() for n in steps(scope) | now_held(scope)}
         )
 
-    def _others(self, one: Quantity, said: Said) -> frozenset[Decimal]:
+    def others(self, one: Quantity, said: Said) -> frozenset[Decimal]:
         """The other numbers of a sentence, as far as they are known."""
         every = [other for other in mentions(said.sentence).numbers if other.start != one.start]
         values = {abs(value).normalize() for other in every[:12] for value in other.values}
-        return frozenset(values & self._known)
+        return frozenset(values & self.known)
 
     @cached_property
-    def _known(self) -> frozenset[Decimal]:
+    def known(self) -> frozenset[Decimal]:
         everything = self._cells.scope(frozenset())
         cells = {number for cell in everything.cells for number in cell.numbers}
         days = [
-            [_date(day) for cell in self._cells.of(t) for day in cell.days] for t in self._cells.things[:50]
+            [date_of(day) for cell in self._cells.of(t) for day in cell.days] for t in self._cells.things[:50]
         ]
         spans = {Decimal(abs((a - b).days)) for some in days for a, b in combinations(some[:8], 2) if a and b}
-        told = self._facts.asked.numbers | self._facts.quotable | _steps(everything)
+        told = self._facts.asked.numbers | self._facts.quotable | steps(everything)
+        told |= self._facts.everything.numbers  # those that stand in texts, too: `77 Mill Lane`
         return frozenset(cells | told | spans)
 
     def _is_quoted(self, one: Quantity, wanted: frozenset[Decimal], near: Beside, said: Said) -> bool:
@@ -393,22 +479,25 @@ class Amounts:
             if wanted & saying.numbers and any(not related(word).isdisjoint(saying.words) for word in words):
                 return True
         if wanted & self._facts.asked.numbers and (
-            _OF_USER.search(said.text) or NEGATED.search(said.sentence.lower()) or self._facts.is_refusal
+            OF_USER.search(said.text) or NEGATED.search(said.sentence.lower()) or self._facts.is_refusal
         ):
             return not self._deeds_in(near) or NEGATED.search(said.text) is not None
         return False
 
     def _is_share(self, wanted: frozenset[Decimal], scope: Scope) -> bool:
-        return any(
-            cell.numbers & wanted for cell in scope.cells if _SHARES & {*map(stem, tokens(cell.field))}
-        )
+        return any(cell.numbers & wanted for cell in scope.cells if SHARES & {*map(stem, tokens(cell.field))})
 
     def _is_span(self, wanted: frozenset[Decimal], near: Beside, scope: Scope) -> bool:
         """`a week later`, `18 days overdue`: between two days of what is spoken of, or from the run's day."""
         unit = stem(near.unit)
-        days = [_date(day) for cell in scope.cells if scope.is_own(cell) or cell.row for day in cell.days]
+        is_told = any(stem(c.field) == unit and c.numbers and scope.is_own(c) for c in scope.cells)
+        if is_told and not COUNTED_FROM.search(near.both) and not IN.search(near.lead):
+            return False  # how many there are stands in a field of its own
+        days = [date_of(day) for cell in scope.cells if scope.is_own(cell) or cell.row for day in cell.days]
         known = [day for day in dict.fromkeys(days) if day is not None][:MOST_OPERANDS]
-        today = [_date(day) for day in (self._facts.day_of_run(), *self._facts.asked.days) if day is not None]
+        today = [
+            date_of(day) for day in (self._facts.day_of_run(), *self._facts.asked.days) if day is not None
+        ]
         pairs = [*combinations(known, 2), *((a, b) for a, b in product(today, known) if a is not None)]
         if unit in _TIMES_OF:
             spans = {Decimal(abs((a - b).days)) for a, b in pairs}
@@ -420,11 +509,11 @@ class Amounts:
 
     def _beyond(self, scope: Scope) -> frozenset[Decimal]:
         """How far what was asked for lies from what is or may be."""
-        asked = _few(self._facts.asked.numbers)
-        limits = _few({*_now(scope), *self._facts.quotable})
+        asked = few_of(self._facts.asked.numbers)
+        limits = few_of({*now_held(scope), *self._facts.quotable})
         return frozenset(abs(a - b).normalize() for a in asked for b in limits) - {Decimal()}
 
-    def _totals(self, scope: Scope, others: frozenset[Decimal]) -> set[Decimal]:
+    def totals(self, scope: Scope, others: frozenset[Decimal]) -> set[Decimal]:
         """One field of several things or replies; two amounts of one thing or reply; so many of a price."""
         found: set[Decimal] = {*self._column_sums}
         by_field: dict[str, dict[tuple[str, int], Decimal]] = {}
@@ -440,9 +529,9 @@ class Amounts:
                 found.add(sum(values.values(), Decimal()))
                 found |= {a + b for a, b in combinations(values.values(), 2)}
         for numbers in by_record.values():
-            found |= {a + b for a, b in combinations(_few(numbers), 2)}
-        amounts = _few(n for numbers in by_record.values() for n in numbers)
-        counts = {n for n in _now(scope) | others if _is_small(n) and n > 1}
+            found |= {a + b for a, b in combinations(few_of(numbers), 2)}
+        amounts = few_of(n for numbers in by_record.values() for n in numbers)
+        counts = {n for n in now_held(scope) | others if is_small(n) and n > 1}
         found |= {a * b for a, b in product(amounts, counts)}
         found |= {sum(others, Decimal())} if len(others) > 1 else set()
         return {value.normalize() for value in found} - {Decimal()}
@@ -451,100 +540,42 @@ class Amounts:
     def _column_sums(self) -> frozenset[Decimal]:
         return frozenset(sum(column, Decimal()).normalize() for column in self._facts.columns.values())
 
-    # What is false
 
-    def _against(
-        self, one: Quantity, wanted: frozenset[Decimal], near: Beside, scope: Scope, said: Said
-    ) -> Bound:
-        """False of a field that is named, of a single thing, in plain words; or where nothing makes it."""
-        if one.unit == "%" or not said.is_stated or _PAST.search(near.lead):
-            return _OPEN
-        own = [cell for cell in scope.cells if cell.numbers and cell.when is When.IS and scope.is_own(cell)]
-        unit = said_words(one.unit)
-        is_of_unit = bool(unit) and any(cell.words == unit for cell in own)
-        named = best(own, near) if _FIELD_OF.search(near.lead) or is_of_unit else []
-        if is_of_unit:
-            named = [cell for cell in own if cell.words == unit]
-        elsewhere = {
-            n
-            for c in self._cells.scope(frozenset()).cells
-            if c.field in {o.field for o in named}
-            for n in c.numbers
-        }
-        is_plain = len(scope.own) == 1 and not _CHANGED.search(near.both)
-        is_other = bool(wanted & elsewhere) or not wanted & self._may_come_of(scope, said)
-        if is_of_unit:
-            is_other = not wanted & (_steps(scope) | _within(scope))
-        if named and is_plain and is_other:
-            return Bound(Reading.FALSE, " and ".join(dict.fromkeys(cell.told() for cell in named[:2])))
-        other = self._of_another_thing(wanted, own, scope)
-        if other is not None and is_plain and not _PAST.search(said.text):
-            return Bound(Reading.FALSE, other)
-        is_telling = one.currency is not None or any(value % 1 or value > LARGEST_COUNT for value in wanted)
-        if is_telling and self._known and not wanted & self._could_be(one, said):
-            return Bound(Reading.FALSE, "another amount" if one.currency else "another number")
-        return _OPEN
-
-    def _of_another_thing(self, wanted: frozenset[Decimal], own: list[Cell], scope: Scope) -> str | None:
-        """What the one thing spoken of has in the field where another of its kind has this amount."""
-        kinds = {thing.entity_type for thing in scope.own}
-        others = [
-            thing for thing in self._cells.things if thing.entity_type in kinds and thing not in scope.own
-        ]
-        for thing in others:
-            for cell in self._cells.of(thing):
-                mine = [each for each in own if each.field == cell.field and not each.numbers & wanted]
-                if cell.is_amount and cell.numbers & wanted and mine and cell.when is When.IS:
-                    return mine[0].told()
-        return None
-
-    def _may_come_of(self, scope: Scope, said: Said) -> set[Decimal]:
-        """What is reckoned of a thing in the ways that are known here."""
-        others = frozenset(abs(v).normalize() for n in mentions(said.sentence).numbers[:12] for v in n.values)
-        everything = self._cells.scope(frozenset())
-        found = {*_steps(scope), *_within(scope), *_parts(scope, others), *_between(everything)}
-        return found | self._totals(scope, others) | self._totals(everything, others)
-
-    def _could_be(self, one: Quantity, said: Said) -> frozenset[Decimal]:
-        """All that simple sums make of two or three numbers of the run, the rules, the user, the answer."""
-        others = [other for other in mentions(said.sentence).numbers[:12] if other.start != one.start]
-        return self._conceivable | _results(frozenset(abs(v).normalize() for n in others for v in n.values))
-
-    @cached_property
-    def _conceivable(self) -> frozenset[Decimal]:
-        few = _few(self._known)
-        small = [n for n in few if 1 < n <= LARGEST_PART and n % 1 == 0]
-        found = {*self._known, *map(Decimal, self._facts.everything.years)}
-        found |= {Decimal(round(n)) for n in few} | {n * 100 for n in few}
-        found |= {a + b for a, b in combinations(few, 2)} | {abs(a - b) for a, b in combinations(few, 2)}
-        found |= {a * b for a, b in product(few, [*small, *_FACTORS])}
-        found |= {round(a / b, 2) for a, b in product(few, [*small, *_FACTORS, Decimal(2)])}
-        shares = {n for saying in self._facts.sayings for n in saying.percents} | {
-            n for cell in self._cells.scope(frozenset()).cells if cell.words & _SHARES for n in cell.numbers
-        }
-        found |= {part for a, b in product(few, _few(shares)) for part in (a * b / 100, a - a * b / 100)}
-        found |= {a + b + c for a, b, c in combinations(few[-12:], 3)}
-        return frozenset(value.normalize() for value in found)
-
-
-_FACTORS = tuple(map(Decimal, (7, 12, 24, 60, 100)))
-_APART_BY = re.compile(r"\b(?:saved?|saves|saving|saving\s+of|by|difference\s+(?:of|is))\s*$")
-_MORE_OR_LESS = re.compile(r"^\W*(?:\w+\s+)?(?:less|more|cheaper|dearer|extra|fewer|higher|lower)\b")
-_OF_CHANGE = frozenset(
-    map(stem, ("extra", "saving", "saved", "discount", "difference", "change", "additional", "charged"))
-)
-_SUM_CUE = re.compile(
-    r"\b(?:together|altogether|combined|in\s+(?:all|total|sum)|comes?\s+to|came\s+to|makes|adds?\s+up\s+to|sum)\b"
-)
-_TOGETHER = re.compile(r"\b(?:together|altogether|combined)\b")
-_EACH = re.compile(r"^\W*(?:each|apiece|per)\b")
 _WHOLE = frozenset(map(stem, ("amount", "value")))
-_THAT_COST = re.compile(r"\b(?:that|this|it)(?:'s|\s+has)?\s+costs?\s*(?:you\s*)?$")
-_SHARES = frozenset(map(stem, ("percent", "pct", "rate", "discount", "interest", "share", "percentage")))
 _TOLD_ROLES = frozenset({"back", "kept", "off"})
-_WHOSE = r"(?:your|the|his|her|their|my|those|these)"
-_APART = re.compile(rf"\b(?:of\s+{_WHOSE}|(?:out\s+of|from|than|by|instead\s+of)(?:\s+{_WHOSE})?)\s*$")
 _NIGHTS = frozenset(map(stem, ("days", "nights", "weeks", "duration", "period")))
+
+
+_NEARLY = Decimal("0.9")  # as far as `almost` and `just over` reach
+
+
+def _is_about(one: Quantity, said: Said, scope: Scope) -> bool:
+    """`just under 8 kg`, of 7.6: the next round number."""
+    lead = said.sentence[: one.start].lower()
+    below, above = BELOW.search(lead), ABOVE.search(lead)
+    if not below and not above and not ROUGHLY.search(lead):
+        return False
+    unit = stem(one.unit) if one.unit else ""
+    cells = [
+        cell for cell in scope.cells if cell.numbers and cell.when is not When.WAS and scope.is_own(cell)
+    ]
+    if unit:
+        cells = [cell for cell in cells if not related(unit).isdisjoint(map(stem, tokens(cell.field)))]
+    held = {n for cell in cells if one.currency is None or cell.is_amount for n in cell.numbers if n}
+    for wanted in map(abs, one.values):
+        low, high = wanted * _NEARLY, wanted * (2 - _NEARLY)
+        if any((low < n < wanted and not above) or (wanted < n < high and not below) for n in held):
+            return True
+    return False
+
+
+def _counts_unit(cell: Cell, unit: str) -> bool:
+    """`weight_kg` for kg; `spots_left`, for `five more spots`."""
+    words = [stem(word) for word in tokens(cell.field)]
+    return words[-1] == unit or {*words} - _OF_REST == {unit}
+
+
+_OF_REST = frozenset(map(stem, ("left", "remaining", "free", "available")))
 
 
 def _told(scope: Scope, is_exact: bool) -> list[Cell]:
@@ -564,7 +595,7 @@ def _may_be(cell: Cell, is_exact: bool) -> bool:
 
 def _holds(cell: Cell, wanted: frozenset[Decimal], is_exact: bool) -> bool:
     if not cell.numbers & wanted:
-        return bool(is_exact and cell.is_amount and {n / 100 for n in cell.numbers} & wanted)
+        return bool(is_exact and cell.is_amount and {n / 100 for n in cell.numbers} & wanted)  # in cents
     return _may_be(cell, is_exact)
 
 
@@ -573,94 +604,3 @@ _COUNTS = frozenset(map(stem, ("quantity", "qty", "count", "pieces", "units", "s
 _MONEY = frozenset(
     map(stem, ("amount", "price", "cost", "charge", "value", "rent", "premium", "salary", "copay", "tuition"))
 )
-
-
-def _is_small(value: Decimal) -> bool:
-    return value <= LARGEST_COUNT and value % 1 == 0
-
-
-def _few(numbers: Iterable[Decimal]) -> list[Decimal]:
-    return sorted(set(numbers) - {Decimal()})[-MOST_OPERANDS:]
-
-
-def _now(scope: Scope) -> frozenset[Decimal]:
-    return frozenset(_few(n for cell in scope.cells if cell.when is not When.WAS for n in cell.numbers))
-
-
-def _apart(numbers: Iterable[Decimal]) -> frozenset[Decimal]:
-    return frozenset(abs(a - b).normalize() for a, b in combinations(numbers, 2)) - {Decimal()}
-
-
-def _results(numbers: frozenset[Decimal]) -> frozenset[Decimal]:
-    """What two numbers of a sentence come to."""
-    found: set[Decimal] = {sum(numbers, Decimal())} if len(numbers) > 1 else set()
-    for a, b in combinations(numbers, 2):
-        found |= {a + b, abs(a - b), a * b, a * b / 100, b - a * b / 100, a - a * b / 100}
-        found |= {round(big / part, 2) for big, part in ((a, b), (b, a)) if part}
-    return frozenset(value.normalize() for value in found) - {Decimal()}
-
-
-def _shares(numbers: frozenset[Decimal]) -> frozenset[Decimal]:
-    """By how many percent two numbers differ, or one is part of the other."""
-    pairs = [(a, b) for a, b in product(numbers, numbers) if b and a != b]
-    found = {abs(a - b) * 100 / b for a, b in pairs} | {a * 100 / b for a, b in pairs}
-    return frozenset(value.normalize() for value in found)
-
-
-def _steps(scope: Scope) -> frozenset[Decimal]:
-    """By how much each number of the things changed in the run."""
-    was: dict[tuple[str, str], set[Decimal]] = {}
-    for cell in scope.cells:
-        if cell.when is When.WAS:
-            was.setdefault((cell.record, cell.field), set()).update(cell.numbers)
-    now = [cell for cell in scope.cells if cell.when is When.IS]
-    return frozenset(
-        abs(a - b).normalize()
-        for cell in now
-        for a in cell.numbers
-        for b in was.get((cell.record, cell.field), ())
-    )
-
-
-def _moved(scope: Scope) -> frozenset[Decimal]:
-    """By how many days each day of the things was moved in the run."""
-    was = {(cell.record, cell.field): cell.days for cell in scope.cells if cell.when is When.WAS}
-    now = [cell for cell in scope.cells if cell.when is When.IS and cell.days]
-    pairs = [
-        (_date(a), _date(b))
-        for cell in now
-        for a in cell.days
-        for b in was.get((cell.record, cell.field), ())
-    ]
-    return frozenset(Decimal(abs((a - b).days)) for a, b in pairs if a and b and a != b)
-
-
-def _between(scope: Scope) -> frozenset[Decimal]:
-    """What lies between the same field of two things."""
-    by_field: dict[str, set[Decimal]] = {}
-    for cell in scope.cells:
-        if cell.when is not When.WAS:
-            by_field.setdefault(cell.field, set()).update(cell.numbers)
-    return frozenset(number for values in by_field.values() for number in _apart(_few(values)))
-
-
-def _within(scope: Scope) -> frozenset[Decimal]:
-    """What lies between two numbers of one thing or one reply, as it is."""
-    by_record: dict[tuple[str, int], set[Decimal]] = {}
-    for cell in scope.cells:
-        if cell.when is not When.WAS and (cell.record or cell.row):
-            by_record.setdefault((cell.record, cell.row), set()).update(cell.numbers)
-    return frozenset(number for values in by_record.values() for number in _apart(_few(values)))
-
-
-def _parts(scope: Scope, others: frozenset[Decimal]) -> frozenset[Decimal]:
-    """What each part is: of an amount, by a count that is said or was given."""
-    amounts = {n for cell in scope.cells if cell.is_amount for n in cell.numbers} | {
-        n for n in others if not _is_small(n)
-    }
-    counts = {n for n in _now(scope) | others if 1 < n <= LARGEST_PART and n % 1 == 0} | {Decimal(2)}
-    return frozenset(round(a / b, 2).normalize() for a, b in product(_few(amounts), counts))
-
-
-def _date(day: Day) -> date | None:
-    return date(day.year, day.month, day.day) if day.year else None

@@ -55,6 +55,9 @@ _SUBJECT = re.compile(r"\b(?:it|that's|which|you|you're|i|we|they|this|rather\s+
 _FURTHER = re.compile(r"\b(?:and|plus|with|but|which|so|rather|instead)\b|[,;(|]")
 
 
+_AS = re.compile(r"\bas\s+(?:the|an?|your)\s+(?P<what>[a-z]+)")  # `520.00 to your card as the deposit`
+
+
 class Beside(NamedTuple):
     lead: str  # of the clause, from the mention before
     following: str  # up to the next mention
@@ -91,7 +94,9 @@ def beside(said: Said, one: Mention) -> Beside:
     if not content_stems(_ID.sub(" ", lead)) and not content_stems(unit) and at:
         lead = f"{pieces[0]} {lead}"  # `new balances: A-1 20.00 and A-2 30.00`
     own = _SUBJECT.split(lead)[-1]  # what stands before `it` or `you` is said of something else
+    as_what = _AS.search(following)
     near = " ".join((*own.split()[-BEFORE:], unit, *_FURTHER.split(following)[0].split()[:AFTER]))
+    near += f" {as_what['what']}" if as_what is not None else ""
     return Beside(
         lead, following, said.text, unit, said_words(near), said_words(said.text) | said_words(unit)
     )

@@ -2,14 +2,16 @@
 it quotes."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
+from typing import NamedTuple
 
 from pipelines.core.english.dates import MONTHS, Dated, Timed
 from pipelines.core.english.mentions import MARK
 from pipelines.core.english.numbers import Quantity
+from pipelines.core.english.polarity import without_denial
 from pipelines.core.english.stems import stem
-from pipelines.core.english.synonyms import SIDE_DEEDS, related
+from pipelines.core.english.synonyms import MESSAGES, SIDE_DEEDS, related
 from pipelines.core.simulation.reading.words import word_set
 from pipelines.core.verdict.facts import Facts
 from pipelines.core.verdict.known import Known
@@ -25,20 +27,30 @@ from pipelines.core.verdict.said import (
     statements,
 )
 from pipelines.core.verdict.small_words import NEUTRAL
-from pipelines.core.verdict.speech import content_stems, sentences
+from pipelines.core.verdict.speech import content_stems, sentences, signed_words
 
 # Words of one who offers, asks or supposes: they state nothing about the backend.
 _OFFERS = re.compile(
-    r"^(?:and\s+|or\s+|but\s+|so\s+)?(?:if|in\s+case|should\s+you|would\s+you|do\s+you|shall\s+i|may\s+i|can\s+i|could\s+you"
+    r"^(?:and\s+|or\s+|but\s+|so\s+)?(?:if|in\s+case|should|would\s+you|do\s+you|shall\s+i|may\s+i|can\s+i|could\s+you"
     r"|can\s+you|let\s+me\s+know|feel\s+free|don't\s+hesitate|don't\s+worry|please(?!\s+(?:note|be\s+aware|remember|know|see))"
     r"|(?:i|we)(?:'d|\s+would|\s+can|\s+could|'m\s+happy\s+to|\s+am\s+happy\s+to|\s+hope|'m\s+here|\s+am\s+here)\b(?!\s*not|n't))\b"
 )
-SUPPOSED = re.compile(r"^(?:and\s+|or\s+|but\s+|so\s+)?(?:if|in\s+case|should\s+you|would\s+you|shall\s+i)\b")
+SUPPOSED = re.compile(r"^(?:and\s+|or\s+|but\s+|so\s+)?(?:if|in\s+case|should|would\s+you|shall\s+i)\b")
+# What follows of a supposition is supposed, too: `If it turns up, I'll submit it`.
+_SUPPOSES = re.compile(r"^(?:if|once|as\s+soon\s+as|should|when|whenever|in\s+case)\b", re.IGNORECASE)
+_THEN = re.compile(
+    r"^(?:and\s+|then\s+|or\s+)*(?:i|we|you|it|they)(?:'ll|'d|\s+(?:will|can|could|would|may))\b"
+)
+# A wish without a verb: `Fair winds!`
+_EXCLAIMS = re.compile(r"^[^\d§]{3,40}!$")
+_HAS_VERB = re.compile(
+    r"\b(?:is|are|was|were|be|been|has|have|had|will|do|does|did|can|[a-z]+ed|got|sent|paid|free)\b|'(?:s|re|ve|ll|d)\b"
+)
 # What the user told is taken up: "glad to hear it has cleared up".
 _FEELS = re.compile(r"\b(?:glad|happy|great|good|nice|lovely|sorry|sad)\s+to\s+hear\b")
 _SYMPATHY = re.compile(
     r"^(?:and\s+|oh\W+(?:no\W+)?)?(?:i'm|i\s+am|we're|we\s+are|so|very|really)?\s*(?:so\s+|very\s+|really\s+|truly\s+)?"
-    r"(?:sorry|apologies|sad|glad|happy|pleased|delighted)\s+(?:that\s+|about\s+|for\s+|if\s+|to\s+|you|your|it|this|we)"
+    r"(?:sorry|apologies|sad|glad|happy|pleased|delighted)\s+(?:that\s+|about\s+|for\s+|if\s+|to\s+|you|your|it|this|we|the\s+|he\b|she\b|they\b)"
     r"|^(?:i|we)\s+(?:\w+ly\s+)?(?:understand|appreciate|apologi[sz]e|know|realise|realize|hope|wish|love|regret)\b"
     r"|^(?:have|enjoy|wishing|good|welcome|thank|thanks|cheers|congratulations|take\s+care|stay|get\s+well|drive\s+safely)\b"
 )
@@ -84,7 +96,7 @@ _NOTHING_LEFT = re.compile(
 # Nothing was done to it, and the ledger knows: `left as it was`, `unchanged`, `I haven't touched it`.
 _UNCHANGED = re.compile(
     r"\b(?:unchanged|untouched|unaffected)\b|\b(?:as\s+(?:it|they)\s+(?:was|were|is|are)|exactly\s+as\s+before)\b"
-    r"|\b(?:left|leave|leaving|kept)\s+(?:\S+\s+){1,4}?(?:alone|as\s+is)\b"
+    r"|\b(?:left|leave|leaving|kept)\s+(?:\S+\s+){1,4}?(?:alone|as\s+is|in\s+place|where\s+it\s+(?:is|was))\b"
     r"|(?:\bnot|n't)\s+(?:been\s+)?(?:changed|touched|altered|modified)\b"
 )
 _OF_LEAVING = frozenset(
@@ -99,7 +111,7 @@ _OF_OTHERS = re.compile(r"\b(?:other|another|others|too|as\s+well)\b")
 # What one says of a thing that will not be done. `is not attended` says how it is, and is looked up.
 _DECLINED = re.compile(
     r"\b(?:cannot|can\s+not|can\s+no\s+longer|could\s+not|may\s+not|must\s+not|will\s+not|not\s+(?:able|possible|allowed|permitted|eligible)"
-    r"|(?:is|are|was|were)n't\s+(?:able|possible|allowed|permitted|eligible|an\s+option|included|covered)"
+    r"|(?:(?:is|are|was|were)n't|(?:is|are|was|were)\s+not)\s+(?:\w+[ai]ble\b|able|possible|allowed|permitted|eligible|an\s+option|included|covered)"
     r"|(?:im)possible|unable|no\s+(?:longer\s+)?(?:possible|way|luck)|won't|(?:ca|could|wo|must)n't|didn't\s+work)\b"
 )
 _PREDICATE = re.compile(
@@ -125,24 +137,57 @@ _FIRST_PERSON = re.compile(
 
 
 def explains(said: Said, facts: Facts) -> bool:
-    """Whether a clause declines, stands beside one that does, or gives the words of the backend's refusal.
-    One that denies how things are does not explain by that: it is looked up."""
+    """Whether a clause declines or denies, stands beside one that does, or gives the words of the backend's
+    refusal. Whether that is the right reason is judged with the refusal; a deed or a promise explains
+    nothing."""
     came_to_pass = _CAME_TO_PASS.search(said.text) if not NEGATED.search(said.text) else None
     is_deed = came_to_pass is not None and stem(came_to_pass["verb"]) in facts.verbs
     if _FIRST_PERSON.search(said.text) or (is_deed and not facts.touched):
         return False
+    named = named_in(said.raw, facts)
+    if named and named.isdisjoint(facts.dealt_with):
+        return False  # it was about something else
     if NEGATED.search(said.text) and not _DECLINED.search(said.text):
-        return telling_words(said.text) <= facts.asked.stems and not _verbs(said.text)
-    words = content_stems(said.sentence) - facts.verbs
+        if AHEAD.search(said.text) or _turns(said.text, facts) or _UNCHANGED.search(said.text):
+            return False
+        # What records know in all its words may be what is so, with its sign turned: that is looked up.
+        words = (telling_words(said.text) | _verbs(said.text)) - facts.verbs
+        return words <= facts.asked.stems or not all(map(facts.everything.tells, words))
+    if _turns(said.text, facts):
+        return False
+    told = content_stems(said.sentence) - facts.verbs
     return NEGATED.search(said.sentence.lower()) is not None or any(
-        not saying.isdisjoint(related(word)) for saying in facts.refusals for word in words
+        not saying.isdisjoint(related(word)) for saying in facts.refusals for word in told
     )
 
 
-def is_excused(clause: str) -> bool:
+_NOT_ALREADY = re.compile(
+    r"(?:\bnot|n't)\b[^:;]{0,40}\balready\b|\balready\b[^:;]{0,40}(?:\bnot|n't)\b|\bnot\s+used\s+up\b"
+)
+_IS_NOT_VALUE = re.compile(r"\b(?:is|are|was|were)(?:n't|\s+not)\s+(?:\w+\s+){0,2}§")
+
+
+def _turns(clause: str, facts: Facts) -> bool:
+    """Whether it denies what the backend gave as its reason, or affirms what that denied."""
+    words = signed_words(clause)
+    if _IS_NOT_VALUE.search(clause) or _NOT_ALREADY.search(clause):
+        return True
+    for reason in facts.reasons:
+        turned = (words.denied & reason.affirmed) | (words.affirmed & reason.denied)
+        if turned - facts.verbs:
+            return True
+    return False
+
+
+def is_excused(said: Said) -> bool:
     """Offers, wishes, sympathy and advice state nothing about the backend; with a number, day or deed in them
     they may."""
+    clause = said.text
     if any(pattern.search(clause) for pattern in (_OFFERS, _FEELS, _UNKNOWING, _INTRODUCES)):
+        return True
+    if _SUPPOSES.search(said.sentence) and _THEN.search(clause):
+        return True
+    if _EXCLAIMS.search(clause) and _HAS_VERB.search(clause) is None:
         return True
     is_plain = MARK not in clause and not _verbs(clause) and AHEAD.search(clause) is None
     return is_plain and any(pattern.search(clause) for pattern in (_SYMPATHY, _ADVICE))
@@ -164,14 +209,53 @@ def _verbs(clause: str) -> set[str]:
     return {stem(found["verb"]) for found in _DONE_TO_IT.finditer(clause)} - _NOTHING_DONE
 
 
-def is_borne_out(said: Said, known: Known, facts: Facts, is_verified: bool) -> bool:
+class Looked(NamedTuple):
+    """What of a clause was looked up before its words are."""
+
+    is_claim: bool  # what it says was done is borne out by calls
+    settled: frozenset[str] = frozenset()  # words that were looked up
+    anchors: int = 0  # amounts, days and times that were bound to a cell
+    vocabulary: frozenset[str] = frozenset()  # stems of what the world calls its things and their states
+    of_kind: frozenset[str] = frozenset()  # stems that say which of a kind is meant: `gas meter`
+
+    def leaves(self, words: Iterable[str], knows: Callable[[str], bool]) -> bool:
+        """Whether any word is left. Where the mentions of a clause pin down what it tells, a word or two that
+        nobody else says does not make it another statement (`your membership is on ice until 12 January`);
+        one that the world has for something else does."""
+        words = {*words}
+        strange = {word for word in words if not knows(word)}
+        if not strange:
+            return False
+        if len(strange) > min(self.anchors, MOST_STRANGE) or strange == words:
+            return True
+        return any(not related(word).isdisjoint(self.vocabulary) for word in strange) or bool(
+            strange & self.of_kind
+        )
+
+
+MOST_STRANGE = 2
+_NOT_AS_IT_WAS = re.compile(
+    r"\bnot\s+(?:unchanged|untouched|unaffected|unable|as\s+before)\b|\bas\s+(?:it|they)\s+(?:is|are|was|were)\s+not\b"
+    r"|\b(?:is|are|was|were)\s+not\s+(?:now|also|on|the)\b|\bnot\s+nothing\b|\bno\s+\w+\s+(?:was|is|were|are)\s+not\b"
+)
+_RANKED = re.compile(r"\b(?:is|are|was|were|'s)\s+(?:the\s+|your\s+)?(?:best|worst)\b")
+
+
+def is_borne_out(said: Said, known: Known, facts: Facts, looked: Looked) -> bool:
+    is_verified, settled = looked.is_claim, looked.settled
+    if _RANKED.search(said.text) or _NOT_AS_IT_WAS.search(said.text):
+        return False  # by what, nobody can tell; nor what is meant by a denial that is denied
     clause = said.text
-    verbs = _verbs(clause)
-    words = telling_words(clause) - {stem(day) for day in known.weekdays}
+    verbs = _verbs(clause) - settled
+    words = telling_words(clause) - settled
+    words -= {stem(name) for day in known.weekdays for name in (day, day[:3], day[:4], day[:5])}
+    words -= {word for word in words if _is_denied_field(word, known)}
     words -= {stem(MONTHS[month - 1]) for month in known.months}
     yesterday = facts.day_of_run(-1)
     if yesterday is not None and known.has_day([yesterday]):
         words -= {stem("yesterday")}
+    if settled and not words | verbs:
+        return True  # all that it says was looked up
     # `tomorrow` is a day where the user has called it so.
     if any(stem(word) in words and stem(word) not in facts.asked.stems for word in _VAGUE):
         return False
@@ -179,19 +263,20 @@ def is_borne_out(said: Said, known: Known, facts: Facts, is_verified: bool) -> b
     has_value = bool(said.numbers or said.days or said.times)
     # What reckons is borne out by the number that it is said of, which was looked up before.
     words -= _RECKONS | _LEFT_OVER if has_value else frozenset()
-    if _UNCHANGED.search(clause) and not has_value:
+    if _UNCHANGED.search(clause) and not has_value and settled.isdisjoint(_OF_LEAVING):
         is_so = not NEGATED.search(_UNCHANGED.sub(" ", clause))
         return is_so and _is_unchanged(said, (words | verbs) - _OF_LEAVING, known, facts)
     if has_value or NEGATED.search(clause):
         # `no stock`, `0 in stock`: the field is there, and nothing is in it.
         full = {word for word in words | verbs if not _is_empty(word, known, facts)}
-        if full < words | verbs and NEGATED.search(clause) and all(map(known.tells, full)):
+        is_less = settled or full < words | verbs
+        if is_less and NEGATED.search(clause) and all(map(known.tells, full)):
             return True  # `there's no refund of the 378.00`, of a record with `refund: 0`
         words, verbs = words & full, verbs & full
     if not has_value and not NEGATED.search(clause) and any(map(known.is_empty, words)):
         return False  # `we have it in stock`, of a record with `stock: 0`
     is_denied = NEGATED.search(_without_states(clause, facts)) is not None
-    predicates = _predicates(clause) - (_RECKONS | _LEFT_OVER if has_value else frozenset())
+    predicates = _predicates(clause) - settled - (_RECKONS | _LEFT_OVER if has_value else frozenset())
     if not is_denied and not all(_is_so(word, known, facts) for word in predicates):
         return False
     done = {found["verb"] for found in _DONE_TO_IT.finditer(clause)}
@@ -201,7 +286,7 @@ def is_borne_out(said: Said, known: Known, facts: Facts, is_verified: bool) -> b
     ):
         return False  # `report_repair` has repaired nothing
     if is_verified:
-        return all(known.tells(word) or word in CARRIED_OUT for word in words)
+        return not looked.leaves(words - CARRIED_OUT, known.tells)
     if _OF_OTHERS.search(clause) and verbs and not said.numbers:
         return False
     if is_denied:
@@ -209,7 +294,8 @@ def is_borne_out(said: Said, known: Known, facts: Facts, is_verified: bool) -> b
     if _RULES.search(clause):
         is_reckoned = len(said.numbers) > 1 and all(map(known.knows, words | verbs))
         return is_reckoned or _is_quoted(words | verbs, facts, clause)
-    if not all(_is_done(found["verb"], said, known, facts) for found in _DONE_TO_IT.finditer(clause)):
+    done -= {verb for verb in done if stem(verb) in settled}
+    if not all(_is_done(verb, said, known, facts) for verb in done):
         return False
     named = named_in(said.sentence, facts)
     is_of_touched = not named or bool(named & facts.touched)
@@ -233,7 +319,7 @@ def is_borne_out(said: Said, known: Known, facts: Facts, is_verified: bool) -> b
         return _is_quoted(words | verbs, facts, clause) or (
             has_mention and all(map(facts.done.knows, words | verbs))
         )
-    return all(map(known.tells if _TELLS_DEED.search(clause) else known.knows, words))
+    return not looked.leaves(words, known.tells if _TELLS_DEED.search(clause) else known.knows)
 
 
 #: Words of a clause that say how its number was come by.
@@ -281,6 +367,12 @@ _OF_WHAT_IS_LEFT = frozenset(
         "stock available free left remaining seats copies packs quantity room vacancies refills spots"
     )
 )
+
+
+def _is_denied_field(word: str, known: Known) -> bool:
+    """`unpaid`, of a record with `paid: false`."""
+    base = without_denial(word)
+    return base is not None and known.is_empty(stem(base))
 
 
 def _is_empty(word: str, known: Known, facts: Facts) -> bool:
@@ -343,6 +435,9 @@ def _is_unchanged(said: Said, words: set[str], known: Known, facts: Facts) -> bo
 def _is_true_denial(said: Said, words: set[str], known: Known, facts: Facts) -> bool:
     """`you owe nothing now`, of one whose fees are 0; `not renewed`, of what no call has touched."""
     clause = said.text
+    is_of_deed = _OWN_DENIAL.search(clause) or (facts.is_refusal and _NOT_DONE.search(clause))
+    if is_of_deed and not facts.touched and not said.days:
+        return True  # where nothing was changed, whatever the agent says it has not done is not done
     if Decimal() in known.numbers and _NOTHING_LEFT.search(clause):
         return all(map(known.knows, words - _OWED))
     has_value = any(one.unit or one.currency or one.values != {Decimal(1)} for one in said.numbers)
@@ -371,6 +466,10 @@ def _is_true_denial(said: Said, words: set[str], known: Known, facts: Facts) -> 
     return _is_quoted(words, facts)
 
 
+_OWN_DENIAL = re.compile(
+    r"^(?:and\s+|but\s+|so\s+)*(?:i|we)\s*(?:haven't|have\s+not|'ve\s+not|didn't|did\s+not)\b"
+)
+_NOT_DONE = re.compile(r"\b(?:has|have)(?:n't|\s+not)\s+been\s+[a-z]+ed\b(?!.*\balready\b)")
 _ENDS = frozenset(stem(word) for word in word_set("approved rejected granted denied accepted"))
 #: What a word stands for that names several states at once.
 _ANY_OF = {stem("decided"): _ENDS, stem("decision"): _ENDS}
@@ -398,5 +497,5 @@ def deeds_of_no_call(text: str, facts: Facts) -> Iterator[tuple[str, str]]:
         for said in statements(sentence) if not QUESTION.search(sentence) and is_read(sentence) else ():
             for found in _CAME_TO_PASS.finditer(said.text) if said.is_stated else ():
                 verb = stem(found["verb"])
-                if verb in SIDE_DEEDS and not facts.deeds.knows(verb):
+                if verb in SIDE_DEEDS | MESSAGES and not facts.deeds.knows(verb):
                     yield found["verb"], sentence

@@ -55,7 +55,7 @@ class Cell(NamedTuple):
     @property
     def numbers(self) -> set[Decimal]:
         is_number = isinstance(self.value, (int, float)) and not isinstance(self.value, bool)
-        return numbers_of(self.value) if is_number else set()
+        return numbers_of(self.value, self.field) if is_number else set()
 
     @property
     def is_amount(self) -> bool:
@@ -115,6 +115,16 @@ class Scope(NamedTuple):
     ids: frozenset[str]  # of its own things; none where the clause names nothing
     changed: frozenset[tuple[str, str]]  # records and fields that the run gave another value
 
+    def of_field(self, cell: Cell) -> "Scope":
+        """The cells of the same record and field alone."""
+        same = tuple(c for c in self.cells if (c.record, c.field) == (cell.record, cell.field))
+        return self._replace(cells=same)
+
+    @property
+    def is_single(self) -> bool:
+        """Whether one call at most told its numbers: then what it told is what is meant."""
+        return len({cell.row for cell in self.cells if cell.when is When.TOLD}) <= 1
+
     def has_changed(self, cell: Cell) -> bool:
         return (cell.record, cell.field) in self.changed
 
@@ -169,6 +179,18 @@ class Cells:
                 found |= {at: other for at, other in self._by_name[name] if other.id.lower() == name}
             found |= dict(self._by_reference.get(thing.id.lower(), ()))
         return [found[at] for at in sorted(found) if found[at].entity_type not in kinds]
+
+    def _handled_with(self, things: list[Thing]) -> list[Thing]:
+        """What a call that changed something was given or wrote, where these are among it: `your credits`, of
+        a package that was bought."""
+        ids = {thing.id.lower() for thing in things}
+        found: list[Thing] = []
+        for row in self.evidence.writes if ids else ():
+            part = {str(getattr(update, "id", "")).lower() for update in row.updates}
+            part |= {str(value).lower() for _, value in _scalars(row.arguments)}
+            found += self.named(part) if row.succeeded and part & ids else []
+        kinds = {thing.entity_type for thing in things}
+        return [thing for thing in found if thing.entity_type not in kinds]
 
     @cached_property
     def _by_reference(self) -> dict[str, list[tuple[int, Thing]]]:
@@ -258,6 +280,13 @@ class Cells:
         fields = (values for values in self.texts.values() if len(values) <= MOST_STATES)
         return frozenset(value for values in fields for value in values if STATE.fullmatch(value))
 
+    @cached_property
+    def vocabulary(self) -> frozenset[str]:
+        """Stems of all names and states."""
+        return frozenset(
+            word for values in self.texts.values() for value in values for word in map(stem, tokens(value))
+        )
+
     # Cells
 
     def scope(self, names: frozenset[str]) -> Scope:
@@ -265,6 +294,7 @@ class Cells:
         if names not in self._scopes:
             own = self.named(names)
             linked = self.linked(own) if own else []
+            linked += [thing for thing in self._handled_with(own) if thing not in linked and thing not in own]
             things = [*own, *linked] if own else [*self.things]
             ids = frozenset(thing.id.lower() for thing in things)
             every = {thing.id.lower() for thing in self.things}

@@ -14,6 +14,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from pipelines.core.english.dates import Day
+from pipelines.core.english.idioms import plain_verbs
 from pipelines.core.english.numbers import quantities
 from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import related
@@ -22,7 +23,7 @@ from pipelines.core.ledger import Add, Ledger, LedgerUpdate, Remove, Update
 from pipelines.core.simulation.reading.words import tokens
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.known import LONGEST_ID, LONGEST_TEXT, Known, is_nothing, numbers_of
-from pipelines.core.verdict.speech import content_stems, sentences
+from pipelines.core.verdict.speech import Signed, content_stems, sentences, signed_words
 from pipelines.core.verdict.tool_words import writing_tools
 
 MOST_RECORDS = 2_000
@@ -118,6 +119,12 @@ class Facts:
         wanted, low = value.lower(), id.lower()
         return any(low in record.ids and wanted in record.ids for record in self.records)
 
+    def tells_of(self, word: str) -> bool:
+        """Whether a rule, a tool, a reply or the user speaks of it."""
+        meant = related(stem(word))
+        said = (*(one.stems for one in self.sayings), *self.refusals, self.done.stems, self.asked.stems)
+        return any(not stems.isdisjoint(meant) for stems in said)
+
     def _resolved(self, ledger: Ledger, entity_type: str, name: str) -> str | None:
         self._evidence.keep_going()  # replies may name very many things
         return ledger.resolve_id(entity_type, name)
@@ -170,7 +177,18 @@ class Facts:
             for key, value in _keyed(list(record.values)):
                 if key in ("id", "name", "title") or _NAMES_A_THING.search(key):
                     found.setdefault(bare(value), set()).add(value.lower())
+        for first, names in self._first_names(found).items():
+            found.setdefault(first, names)
         return {name: frozenset(ids) for name, ids in found.items() if len(name) > 1}
+
+    def _first_names(self, found: Mapping[str, set[str]]) -> dict[str, set[str]]:
+        """`Ben`, of Ben Cole, where nobody else is called so."""
+        named: dict[str, set[str]] = {}
+        for name in {name for names in found.values() for name in names}:
+            first, _, rest = name.partition(" ")
+            if rest and rest.isascii() and len(first) > 2 and first.isalpha() and content_stems(first):
+                named.setdefault(first, set()).add(name)
+        return {first: names for first, names in named.items() if len(names) == 1}
 
     @cached_property
     def subject_starts(self) -> frozenset[str]:
@@ -225,6 +243,20 @@ class Facts:
         return tuple(content_stems(text[:LONGEST_TEXT].replace("_", " ")) for text in texts)
 
     @cached_property
+    def dealt_with(self) -> frozenset[str]:
+        """What calls were given and what that is called: ids, names and what belongs to them."""
+        given = frozenset(_ids([row.arguments for row in self._evidence.calls]))
+        linked = given.union(*(record.links for record in self.records if record.ids & given))
+        return given.union(*(record.ids for record in self.records if record.ids & linked))
+
+    @cached_property
+    def reasons(self) -> tuple[Signed, ...]:
+        """The words of each refusal by their sign; of one that tells a condition (`must be paid`) none."""
+        texts = [text for row in self._evidence.calls if not row.succeeded for text in _texts(row.response)]
+        plain = [plain_verbs(text[:LONGEST_TEXT].lower()) for text in texts if text.count(" ") >= 2]
+        return tuple(signed_words(text) for text in plain if _ON_CONDITION.search(text) is None)
+
+    @cached_property
     def quotable(self) -> set[Decimal]:
         """Numbers of the rules and of the backend's refusals."""
         return self.given.numbers | self.refusal_numbers
@@ -266,7 +298,7 @@ class Facts:
                     for key, value in thing.items() if isinstance(thing, dict) else ():
                         if isinstance(value, (int, float)) and not isinstance(value, bool):
                             column = found.setdefault(f"{row.sequence}/{number}/{key}", [])
-                            column += numbers_of(value)
+                            column += numbers_of(value, key)
         return found
 
     @cached_property
@@ -451,7 +483,9 @@ class Facts:
 
 _IS_ID = re.compile(r"[a-z]{1,8}[-_]?9+|9{2,}(?:-9{2,})+")
 _ASKS = re.compile(
-    r"\?|^(?:hi|hello|hey)?\W*(?:what|which|who|when|where|how|is|are|do|does|did|can you tell"
+    r"\?|\b(?:overview|summary|rundown|breakdown|details?)\s+(?:of|for|on|about)\b"
+    r"|\b(?:like|want|need)\s+to\s+know\b|\blet\s+me\s+know\b"
+    r"|^(?:hi|hello|hey)?\W*(?:what|which|who|when|where|how|is|are|do|does|did|can you tell"
     r"|tell me|show me|list|check)\b",
     re.IGNORECASE,
 )
@@ -552,16 +586,6 @@ def _states(attributes: Mapping[str, Json] | None) -> Iterator[str]:
     for value in (attributes or {}).values():
         if isinstance(value, str) and re.fullmatch(r"[a-z_]{3,30}", value):
             yield value
-
-
-def _scalars(value: Json) -> Iterator[Json]:
-    pending = [value]
-    while pending:
-        node = pending.pop()
-        if isinstance(node, (dict, list)):
-            pending.extend(node.values() if isinstance(node, dict) else node)
-        else:
-            yield node
 
 
 def _read_deeds(known: Known, value: Json) -> None:

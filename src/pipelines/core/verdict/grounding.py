@@ -6,18 +6,25 @@ A clause is borne out when every mention in it is bound and every word is known 
 
 import re
 from collections.abc import Collection, Iterable, Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 from pipelines.core.english.dates import Dated, Timed
+from pipelines.core.english.measures import measures_in
 from pipelines.core.english.mentions import MARK, without_mentions
 from pipelines.core.english.numbers import Quantity
-from pipelines.core.verdict.amounts import Amounts, Bound, Reading
+from pipelines.core.english.stems import stem
+from pipelines.core.english.words import singular, tokens
+from pipelines.core.verdict.amounts import Amounts
 from pipelines.core.verdict.beside import Mention
-from pipelines.core.verdict.borne_out import SUPPOSED, explains, is_borne_out, is_excused
-from pipelines.core.verdict.cells import Cells
+from pipelines.core.verdict.borne_out import SUPPOSED, Looked, explains, is_borne_out, is_excused
+from pipelines.core.verdict.bound import Bound, Reading
+from pipelines.core.verdict.cells import Cells, Scope, When
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.facts import Facts
 from pipelines.core.verdict.known import LARGEST_COUNT
+from pipelines.core.verdict.leftovers import as_it_was, costs_nothing, left_to_pay, used_up
+from pipelines.core.verdict.lists import Lists
 from pipelines.core.verdict.moments import Moments, right_moves, wrong_moves
 from pipelines.core.verdict.said import QUESTION, Said, is_foreign, named_in, spoken_of, statements
 from pipelines.core.verdict.speech import LONGEST_READ, LONGEST_SENTENCE, sentences
@@ -28,6 +35,7 @@ from pipelines.core.verdict.values import (
     other_refusals,
     repeated_references,
     strange_partners,
+    strange_plurals,
     strange_references,
     strange_values,
     unknown_ids,
@@ -37,11 +45,15 @@ MOST_LEFT_OVER = 5
 # A rule, a condition, a sum over several things, or what is said of one in passing: a value that the run has
 # otherwise does not disprove it.
 _NOT_OF_ONE = re.compile(
-    r"\b(?:can|cannot|can't|could|couldn't|may|might|must|should|would|only|unless|without|while|until|once"
+    r"\b(?:can|cannot|can't|could|couldn't|may|might|must|should|would|only|unless|without|while|until(?!\s+(?:the\s+)?§)|once"
     r"|altogether|overall|together|in\s+(?:total|all)|comes?\s+to|adds?\s+up|average|(?:who|which)\s+(?:is|are|was|were))\b"
 )
 _CONDITIONS = frozenset(("while", "until", "once", "unless", "if", "when", "whenever", "before", "after"))
 _DENIED_TWICE = re.compile(r"\b(?:nothing|none|nobody)\s+(?:\w+\s+){0,3}(?:not\b|\w+n't\b)")
+
+
+# Who is spoken to is not who is spoken of: `Hi Felix!`, `Done, Marek:`
+_VOCATIVE = re.compile(r"(?:^(?:[A-Z][a-z']+\W+){0,3}|,\s+)(?P<who>[A-Z][a-z]+)(?=[!,:]|\.$)")
 
 
 class LeftOver(NamedTuple):
@@ -84,6 +96,7 @@ class _Reader:
         self._cells = Cells(evidence, facts)
         self._amounts = Amounts(self._cells)
         self._moments = Moments(self._cells, self._amounts)
+        self._lists = Lists(self._cells)
         self._named: dict[str, _Focus] = {}
         self._numbers = frozenset(
             value for text in evidence.responses for value in numbers_in(text[:LONGEST_READ])
@@ -92,7 +105,8 @@ class _Reader:
     def focus(self, sentence: str, before: _Focus) -> _Focus:
         """What a sentence speaks of; where it names nothing, what was spoken of before."""
         if sentence not in self._named:
-            self._named[sentence] = _Focus(named_in(sentence, self._facts), self._cells.described(sentence))
+            spoken = _VOCATIVE.sub(" ", sentence)
+            self._named[sentence] = _Focus(named_in(spoken, self._facts), self._cells.described(spoken))
         own = self._named[sentence]
         return _Focus(own.named or before.named, own.named or own.described or before.described)
 
@@ -108,11 +122,13 @@ class _Reader:
         scope = self._cells.scope(focus.described)
         for strange in (*strange_references(sentence, scope, self._cells), *repeated_references(sentence)):
             yield _left(strange, sentence)
+        yield from (_left(one, sentence) for one in strange_plurals(sentence, self._cells))
         yield from (LeftOver(one, sentence) for one in wrong_sums(sentence, self._numbers))
         if _DENIED_TWICE.search(sentence.lower()):
             yield LeftOver(sentence, sentence)
         for move in wrong_moves(sentence, scope):
-            yield LeftOver(move.written, sentence, move.instead, move.is_turned)
+            is_false = move.is_turned or (move.is_from and not move.is_told)
+            yield LeftOver(move.written, sentence, move.instead, is_false)
         used: dict[object, list[frozenset[str]]] = {}
         for said in statements(sentence):
             if not SUPPOSED.search(said.text):
@@ -122,31 +138,50 @@ class _Reader:
         self, said: Said, focus: _Focus, used: dict[object, list[frozenset[str]]]
     ) -> Iterator[LeftOver]:
         strange = [_left(one, said.sentence) for one in unknown_ids(said, self._cells)]
-        strange += self._of_mentions(said, focus, used) if not strange else []
+        of_lists = self._lists.read(said, focus.named)
+        strange += [_left(one, said.sentence) for one in of_lists.strange]
+        anchors: list[Mention] = []
+        strange += self._of_mentions(said, focus, used, of_lists.numbers, anchors) if not strange else []
         scope = self._cells.scope(
             named_in(said.raw, self._facts) or named_in(said.sentence, self._facts) or focus.described
         )
-        strange += [_left(one, said.sentence) for one in strange_values(said, scope, self._cells)]
+        standing = [check(said, scope) for check in (used_up, as_it_was, costs_nothing, left_to_pay)]
+        strange += [_left(one, said.sentence) for each in standing for one in each.strange]
+        if _lead_in(said) not in _CONDITIONS:
+            strange += [_left(one, said.sentence) for one in strange_values(said, scope, self._cells)]
         strange += [_left(one, said.sentence) for one in strange_partners(said, self._cells)]
         strange += [_left(one, said.sentence) for one in misnamed(said, self._cells)]
         strange += [_left(one, said.sentence) for one in other_refusals(said, self._cells)]
         is_plain = _NOT_OF_ONE.search(said.text) is None and _lead_in(said) not in _CONDITIONS
         yield from dict.fromkeys(one._replace(is_false=one.is_false and is_plain) for one in strange)
         # Why a refusal was made is judged with the refusal.
-        is_passed_over = is_excused(said.text) or (self._facts.is_refusal and explains(said, self._facts))
+        is_passed_over = is_excused(said) or (self._facts.is_refusal and explains(said, self._facts))
         if strange or is_passed_over:
             return
         known = self._facts.about(focus.named) if focus.named else self._facts.everything
-        if not is_borne_out(said, known, self._facts, said.written in self._verified):
+        looked = Looked(
+            said.written in self._verified,
+            of_lists.words.union(*(each.words for each in standing)),
+            len(anchors) if not measures_in(said.text) else 0,
+            self._cells.vocabulary,
+            _before_kinds(said.text, scope),
+        )
+        if not is_borne_out(_without_quotes(said, scope), known, self._facts, looked):
             yield LeftOver(said.written.replace(MARK, "…"), said.sentence)
 
     def _of_mentions(
-        self, said: Said, focus: _Focus, used: dict[object, list[frozenset[str]]]
+        self,
+        said: Said,
+        focus: _Focus,
+        used: dict[object, list[frozenset[str]]],
+        counted: frozenset[int],
+        anchors: list[Mention],
     ) -> Iterator[LeftOver]:
+        """`anchors` gets those that were bound and that few other cells could hold."""
         every: list[Mention] = sorted([*said.days, *said.times, *said.numbers], key=lambda one: one.start)
         told = right_moves(said.sentence, self._cells.scope(frozenset())) if len(every) > 1 else frozenset()
         for one in every:
-            if one.start in told:
+            if one.start in told or one.start in counted:
                 continue
             scope = self._cells.scope(spoken_of(said, one.start, focus.described, self._facts))
             if isinstance(one, Quantity):
@@ -155,6 +190,9 @@ class _Reader:
             else:
                 bound = self._moments.read(one, said, scope)
                 bound = _unless_used_up(one, bound, used)
+            is_so_now = any(cell.when is not When.WAS for cell in bound.cells)
+            if is_so_now and (not isinstance(one, Quantity) or _is_telling(one)):
+                anchors.append(one)
             if bound.reading is not Reading.SO:
                 written = said.sentence[one.start : one.end]
                 yield LeftOver(written, said.sentence, bound.instead, bound.reading is Reading.FALSE)
@@ -170,7 +208,7 @@ def _unless_used_up(one: Mention, bound: Bound, used: dict[object, list[frozense
     """An amount, day or time that a sentence gives twice stands for two things: each needs its own cell."""
     if not bound.cells:
         return bound
-    if isinstance(one, Quantity) and not any(value % 1 or value > LARGEST_COUNT for value in one.values):
+    if isinstance(one, Quantity) and not _is_telling(one):
         return bound
     fields = frozenset(f"{cell.record}/{cell.field}/{cell.value}" for cell in bound.cells)
     values: Iterable[object] = one.values if isinstance(one, Quantity) else ()
@@ -184,6 +222,26 @@ def _unless_used_up(one: Mention, bound: Bound, used: dict[object, list[frozense
         if len(before) > len(frozenset().union(*before)):
             return Bound(Reading.OPEN)
     return bound
+
+
+def _without_quotes(said: Said, scope: Scope) -> Said:
+    """Without what it quotes of a record: `Subject: projector shows no picture` denies nothing."""
+    texts = {str(c.value).lower() for c in scope.cells if isinstance(c.value, str) and c.value.count(" ") > 1}
+    quoted = max((text for text in texts if text in said.text), key=len, default="")
+    return said._replace(text=said.text.replace(quoted, " ")) if quoted else said
+
+
+def _before_kinds(clause: str, scope: Scope) -> frozenset[str]:
+    """Stems of the words that stand before what the things are: `your gas meter`."""
+    kinds = {word for thing in scope.own for word in tokens(thing.entity_type)}
+    return frozenset(
+        stem(one) for one, other in pairwise(re.findall(r"[a-z]+", clause)) if singular(other) in kinds
+    )
+
+
+def _is_telling(one: Quantity) -> bool:
+    """No count: any number of things may be two."""
+    return any(value % 1 or value > LARGEST_COUNT for value in one.values)
 
 
 def _left(strange: Strange, sentence: str) -> LeftOver:

@@ -13,12 +13,21 @@ from itertools import combinations
 
 from pipelines.core.english.mentions import mentions
 from pipelines.core.english.stems import stem
+from pipelines.core.english.synonyms import MESSAGES
 from pipelines.core.json_text import Json
 from pipelines.core.ledger import Add, Ledger
 from pipelines.core.simulation.reading.words import singular, tokens
 from pipelines.core.verdict.borne_out import ENTERED, deeds_of_no_call, facts_of
 from pipelines.core.verdict.cells import Cells
-from pipelines.core.verdict.claims import Claim, denials, done_claims, other_deeds, side_things
+from pipelines.core.verdict.claims import (
+    Claim,
+    denials,
+    done_claims,
+    other_deeds,
+    promised_messages,
+    side_things,
+    vague_deeds,
+)
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.facts import Facts, bare, is_question
 from pipelines.core.verdict.grounding import MOST_LEFT_OVER, LeftOver, left_over
@@ -38,19 +47,12 @@ _ABOUT = re.compile(
     r"\b(?:about|approximately|around|roughly|nearly|almost|up\s+to|minus|plus|of\s+the|total)\b"
 )
 _UNIT = re.compile(r"\s?(?:%|days?|hours?|minutes?|weeks?|months?|items?)")
-_NOT_BARE = bytes(set(range(256)) - set(b"abcdefghijklmnopqrstuvwxyz0123456789"))
 _AMOUNT_KEYS = ("amount", "total")
-_SUPPOSED = re.compile(r"\b(?:if|unless|once|until|when|whether|before|after|only|orders?\s+that|any)\b")
 _CENTS = re.compile(r"[.,]\d\d$")
 _OF_ALL = re.compile(r"\b(?:neither|none)\b")
 _HALF = re.compile(r"\bhalf\s+of\b")
 _IN_FULL = re.compile(r"\b(?:in\s+full|fully|entirely|completely)\b")
 _OF_BOTH = re.compile(r"\bboth\b")
-_REFERENCE = re.compile(
-    r"\b(?:confirmation|reference|refund|ticket|case|tracking|transaction|booking|reservation|receipt)\s+"
-    r"(?:id|number|no\.?|code|reference|#)\s*(?:is|was|:|=)?\s*[\"'(]?#?(?P<token>[a-z0-9][a-z0-9_-]{3,})",
-    re.IGNORECASE,
-)
 
 
 def claim_findings(evidence: RunEvidence) -> list[Finding]:
@@ -149,6 +151,11 @@ class _Record:
     @cached_property
     def tools(self) -> tuple[ToolWords, ...]:
         return writing_tools(self.evidence.tools)
+
+    @cached_property
+    def has_written(self) -> bool:
+        """Whether any call worked that may change something."""
+        return any(row.succeeded and not self.evidence.tool_reads(row.tool) for row in self.evidence.calls)
 
     def supporting(self, claim: Claim) -> list[EvidenceRow]:
         """Calls that can stand for a claim: they succeeded, and did it by name or say that it is done."""
@@ -320,8 +327,9 @@ def _log(row: EvidenceRow) -> list[Json]:
 
 
 def _deeds_of_no_call(text: str, record: _Record) -> Iterator[Finding]:
-    """`I've emailed you a receipt`: false where a declared tool does so and was not called. A deed for which
-    there is no tool at all may have been done some other way, so it is left to a person."""
+    """`I've emailed you a receipt`: false where a declared tool does so and was not called, where somebody is
+    said to have been told something and no call knows of it, and where no call changed anything at all. Any
+    other deed for which there is no tool may be another word for one that was done: a person has to look."""
     if not record.evidence.tools:
         return  # then nobody knows what the agent can do
     acts, told = record.facts.acts, record.facts.deeds
@@ -333,13 +341,19 @@ def _deeds_of_no_call(text: str, record: _Record) -> Iterator[Finding]:
         if known.knows(stem(verb)) or is_entered or any(verb in tool.past for tool in record.tools):
             continue
         able = [tool.name for tool in record.evidence.tools if stem(verb) in map(stem, tokens(tool.name))]
-        if able:
-            says = f"there is no call of {listing(able, 'or')} in the log"
+        is_message = stem(verb) in MESSAGES or verb == "informed"
+        if able or is_message or (not record.has_written and (verb, sentence) in own):
+            says = f"there is no call of {listing(able, 'or')} in the log" if able else "no call did so"
             yield _false(f'The agent says "{quoted(sentence)}", but {says}.', [])
         else:
             yield left_open(
                 CHECK, f'No call {verb} anything, as "{quoted(sentence)}" says, and no tool could.'
             )
+    for _, sentence in vague_deeds(text) if not record.has_written else ():
+        yield left_open(CHECK, f'No call changed anything, and "{quoted(sentence)}" may tell of a change.')
+    for word, sentence in promised_messages(text):
+        if not record.facts.tells_of(word):
+            yield left_open(CHECK, f'Nothing in the run sends any, as "{quoted(sentence)}" says.')
     for noun, sentence in side_things(text):
         if not record.facts.done.knows(stem(noun)):
             yield left_open(CHECK, f'No call made a {noun}, as "{quoted(sentence)}" says.')

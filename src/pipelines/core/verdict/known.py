@@ -17,7 +17,6 @@ from pipelines.core.verdict.speech import content_stems
 LONGEST_TEXT = 4_000  # characters of one value that are read; nobody answers with more of it
 LONGEST_ID = 80
 MOST_ADDED = 12  # numbers of which every sum and difference of two counts as told
-MOST_COMPARED = 24  # numbers of which anything that could be worked out is no plain invention
 LARGEST_COUNT = 31
 
 _AMOUNTS = frozenset(
@@ -153,6 +152,13 @@ def is_nothing(value: Json) -> bool:
 _NOTHING = frozenset({"none", "None", "null", "n/a", "-"})  # as some backends spell it
 
 
-def numbers_of(value: Json) -> set[Decimal]:
+def numbers_of(value: Json, field: str = "") -> set[Decimal]:
+    """The number; of a field that is kept in cents, the amount."""
     number = Decimal(str(value))
-    return {abs(number).normalize()} if number.is_finite() and abs(number.adjusted()) < LONGEST_ID else set()
+    if not number.is_finite() or abs(number.adjusted()) >= LONGEST_ID:
+        return set()
+    plain = abs(number).normalize()
+    return {(plain / 100).normalize() if tokens(field)[-1:] in _IN_CENTS else plain}
+
+
+_IN_CENTS = {("cents",), ("cent",), ("pence",), ("pennies",), ("minor",)}

@@ -9,8 +9,9 @@ from typing import NamedTuple
 from pipelines.core.english.dates import Dated, Day, Timed
 from pipelines.core.english.mentions import mentions
 from pipelines.core.english.numbers import Quantity
-from pipelines.core.verdict.amounts import Amounts, Bound, Reading
+from pipelines.core.verdict.amounts import Amounts
 from pipelines.core.verdict.beside import Beside, Mention, beside, best, roles
+from pipelines.core.verdict.bound import Bound, Reading
 from pipelines.core.verdict.cells import Cell, Cells, Scope, When
 from pipelines.core.verdict.said import NEGATED, Said, is_stated
 
@@ -114,12 +115,24 @@ class Moments:
                 return len(one.days) == 1 and bool(roles(beside(said, one).near) & _ENDS)
         return False
 
+    def _may_come_of(self, one: Dated | Timed, scope: Scope) -> bool:
+        """Whether it lies so many days, weeks or months from a day that is known as some number says."""
+        if isinstance(one, Timed):
+            return False
+        numbers = self._facts.asked.numbers | self._facts.quotable
+        spans = {1, *(int(n) for n in numbers if 0 < n <= 62 and n % 1 == 0)}
+        known = {day for cell in scope.cells for day in cell.days if day.year} | self._facts.asked.days
+        days = [date(day.year, day.month, day.day) for day in [*known][:20] if day.year]
+        later = {day + timedelta(days=sign * span) for day in days for span in spans for sign in (1, -1)}
+        return any(own.agrees_with(Day(day.month, day.day, day.year)) for own in one.days for day in later)
+
     def _against(self, one: Dated | Timed, near: Beside, scope: Scope, said: Said) -> Bound:
         text = _SHOULD.sub(" ", said.text)
         if not is_stated(text) or NEGATED.search(text) or (isinstance(one, Dated) and len(one.days) > 2):
             return Bound(Reading.OPEN)
         kind = [cell for cell in scope.cells if (cell.days if isinstance(one, Dated) else cell.minutes)]
         own = [cell for cell in kind if cell.when is When.IS and scope.is_own(cell)]
+        told = [cell for cell in kind if cell.when is When.TOLD or cell.when is When.IS]
         named = best(own, near)
         if named and len(scope.own) == 1 and not _COMPARES.search(near.lead):
             return Bound(Reading.FALSE, " and ".join(dict.fromkeys(cell.told() for cell in named[:2])))
@@ -128,7 +141,7 @@ class Moments:
             one, self._facts.asked.days, self._facts.asked.times
         )
         is_written_out = any(map(str.isdigit, said.sentence[one.start : one.end]))
-        if own and not is_known and is_written_out:
+        if (own or (told and not self._may_come_of(one, scope))) and not is_known and is_written_out:
             return Bound(Reading.FALSE, "another day" if isinstance(one, Dated) else "another time")
         same = {cell.field for cell in own}
         was_so = any(holds(one, cell) for cell in scope.cells if cell.field in same)
@@ -154,6 +167,7 @@ class WrongMove(NamedTuple):
     instead: str
     is_turned: bool = True  # what it is for what it was
     is_from: bool = False  # what it was is right, and what it is said to be now is not
+    is_told: bool = False  # it is a value that some reply told: perhaps on the way
 
 
 def wrong_moves(sentence: str, scope: Scope) -> Iterator[WrongMove]:
@@ -167,7 +181,10 @@ def wrong_moves(sentence: str, scope: Scope) -> Iterator[WrongMove]:
     kinds: tuple[tuple[Mention, ...], ...] = (read.days, read.times, read.numbers)
     for kind in kinds:
         for one, other in pairwise(kind):
-            yield from (move for move in _of_pair(sentence, one, other, changed) if tells or move.is_from)
+            for move in _of_pair(sentence, one, other, changed):
+                is_told = any(holds(other, c) or holds(one, c) for c in scope.cells if c.when is When.TOLD)
+                if tells or move.is_from:
+                    yield move._replace(is_told=is_told)
     yield from _of_texts(low, changed)
 
 

@@ -125,6 +125,10 @@ def spoken_of(said: Said, start: int, focus: frozenset[str], facts: Facts) -> fr
     named = names_at(said.sentence, facts)
     if not named:
         return focus
+    opened = said.sentence.rfind("(", 0, start)
+    if opened > said.sentence.rfind(")", 0, start):  # `AS-12 (15 September, 07:20) or AS-13`
+        before = [names for at, names in named if at < opened]
+        return before[-1] if before else named_in(said.raw, facts)
     every = [one for one, _ in mentions(said.sentence).spans()]
     since = max((other for other in every if other < start), default=0)
     near = frozenset(name for at, names in named if since <= at <= start for name in names)
@@ -138,7 +142,7 @@ _PAST = re.compile(
     r"\b(?:was|were|had|before|previous(?:ly)?|originally|from|instead|old|used\s+to|formerly|until|no\s+longer)\b"
 )
 _IS = (
-    r"\b(?:is|are|was|were|been|be|it's|that's|he's|she's|has|have|had|status|now|still|currently|already"
+    r"\b(?:is|are|was|were|been|(?<!to\s)be|it's|that's|he's|she's|has|have|had|status|now|still|currently|already"
     r"|marked\s+as)\s*:?"
 )
 
@@ -149,7 +153,7 @@ def says_present(clause: str) -> bool:
 
 _FOLLOWING = (
     "with|and|now|again|since|as|from|on|in|at|by|to|already|yet|this|today|yesterday|last|for|because|but|so"
-    "|until|before"
+    "|until|before|out|off|back|up"
 )
 
 
@@ -157,5 +161,5 @@ def says_is(clause: str, state: str) -> bool:
     """`is now frozen`, `has already shipped`: a state word where something is said to be so."""
     spelled = re.escape(state).replace("_", r"[\s_-]")
     following = rf"(?=\W*$|\s+(?:{_FOLLOWING})\b|[,;:.(])"
-    saying = rf"{_IS}\s+(?:\w+ly\s+|now\s+|already\s+|been\s+)*\"?{spelled}{following}"
+    saying = rf"{_IS}\s+(?:\w+ly\s+|now\s+|already\s+|been\s+|both\s+|all\s+)*\"?{spelled}{following}"
     return state.replace("_", " ")[:4] in clause and re.search(saying, clause) is not None

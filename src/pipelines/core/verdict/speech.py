@@ -5,6 +5,7 @@ Lexical only. A sentence that could mean something else proves nothing, so that 
 
 import re
 from functools import lru_cache
+from typing import NamedTuple
 
 from pipelines.core.english.stems import stem
 from pipelines.core.simulation.reading.words import word_set
@@ -28,7 +29,7 @@ _CLAUSE_END = re.compile(
     r"\s*;\s*"
     r"|\s*,\s+(?:(?:and|but|so|then|however|although|though|while|yet)\s+)?"
     r"|\s+(?:but|however|although|though|whereas|while)\s+"
-    r"|:\s+(?=(?:it|it's|i|i've|you|you're|we|the|your|there|this|that|he|she|they|no|nothing)\b)"
+    r"|:\s+(?=(?:it|it's|its|i|i've|you|you're|we|the|your|there|this|that|he|she|they|his|her|their|our|no|nothing)\b)"
     r"|\s+and\s+(?=[a-z]{1,8}[-_]\w{1,12}\s+(?:is|was|has|were|are|remains|stays)\b)"
     r"|\s+because\s+"
     r"|\s+(?=if\s+(?:it|you|the|your|that|this|they|we|i)\b)"
@@ -100,6 +101,38 @@ def content_stems(text: str) -> frozenset[str]:
     found = re.findall(r"[a-z]+(?:'[a-z]+)?|\d+(?:\.\d+)?", plainer)
     bare = (_CONTRACTED.sub("", word) for word in found if word not in _STOP)
     return frozenset(stem(word) for word in bare if word not in _STOP and (len(word) > 1 or word.isdigit()))
+
+
+class Signed(NamedTuple):
+    """Stems of a text by their sign."""
+
+    affirmed: frozenset[str]
+    denied: frozenset[str]  # right behind a denial
+
+
+_DENIES = re.compile(r"(?:not|no|never|cannot|without|\w+n't)")
+
+
+def signed_words(text: str) -> Signed:
+    """`it is not in service` denies `service`, and affirms nothing."""
+    affirmed: set[str] = set()
+    denied: set[str] = set()
+    plainer = _NOT_ONE.sub(" none ", text.translate(_QUOTES).replace("_", " ").lower())
+    since = LONGEST_REACH + 1  # words since a denial
+    for word in re.findall(r"[a-z']+", plainer):
+        since = 0 if _DENIES.fullmatch(word) else since + 1
+        stems = content_stems(word) if since else frozenset()
+        if stems and since <= NEAREST_REACH and not denied & stems:
+            denied |= stems
+            since = NEAREST_REACH + 1  # the words that follow are neither
+        elif since > LONGEST_REACH:
+            affirmed |= stems
+    return Signed(frozenset(affirmed), frozenset(denied))
+
+
+_NOT_ONE = re.compile(r"\bnot\s+(?:§|one|a\s+single|any|only|just)\b")
+NEAREST_REACH = 3  # words in which what is denied is said
+LONGEST_REACH = 5
 
 
 def small_states(text: str) -> frozenset[str]:

@@ -1,7 +1,6 @@
 """Tables of an answer as sentences: a cell says nothing without its column and its row.
 
-`| Class | Free |` over `| CL-2 | 7 |` becomes `CL-2 | Free: 7`. Of a table with two columns the first names
-what the second gives: `Still owed: 114.50`.
+`| Class | Free |` over `| CL-2 | 7 |` becomes `CL-2 | Free: 7`.
 """
 
 import re
@@ -55,8 +54,6 @@ def _cells(line: str) -> list[str] | None:
 
 
 def _said(header: list[str], cells: list[str]) -> str:
-    if len(cells) == 2:
-        return f"{cells[0]}: {cells[1]}"
     names = [*header, *[""] * len(cells)]
     named = zip(names[1:], cells[1:], strict=False)
     told = [cells[0], *(f"{name}: {cell}" if name else cell for name, cell in named)]

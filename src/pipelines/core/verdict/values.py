@@ -14,8 +14,8 @@ from pipelines.core.english.mentions import mentions
 from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import related
 from pipelines.core.simulation.reading.words import singular, tokens
-from pipelines.core.verdict.amounts import Reading
 from pipelines.core.verdict.borne_out import ENTERED
+from pipelines.core.verdict.bound import Reading
 from pipelines.core.verdict.cells import STATE, Cell, Cells, Scope, Thing, When, said_words
 from pipelines.core.verdict.facts import Facts, bare
 from pipelines.core.verdict.known import is_nothing
@@ -24,7 +24,7 @@ from pipelines.core.verdict.speech import content_stems
 from pipelines.core.verdict.tool_words import writing_tools
 
 _SUPPOSED = re.compile(
-    r"\b(?:if|unless|once|until|when|whether|before|after|only|would|could|can|may|might|must|should|any|needs?|requires?"
+    r"\b(?:if|unless|once|as\s+soon\s+as|until|when|whether|before|after|only|would|could|can|may|might|must|should|any|needs?|requires?"
     r"|an?\s+\w+\s+(?:that|which|who)|will|shall|asked|wanted)\b|'ll\b|\?"
 )
 _COMPARES = re.compile(
@@ -40,6 +40,10 @@ _NONE_OF = re.compile(r"\b(?:no|zero|without(?:\s+any)?)\s+(?P<what>[a-z]+(?:\s+
 _REFERENCE = re.compile(r"#?[a-z0-9][a-z0-9_\-./@:]*[a-z0-9]|#\d", re.IGNORECASE)
 _ADDRESS = re.compile(r"[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){0,4}")
 _BEFORE_IT = re.compile(r"(?P<word>[a-z]+)(?:\s+(?:is|was|to|number|no\.?|now|:))*\W{0,2}$")
+
+
+_OF_SEVERAL = re.compile(r"\b(?:both|all|and)\b.*\b(?:are|were|have\s+been)\b")
+MOST_NAMED = 6  # things that one clause says the same of
 
 
 class Strange(NamedTuple):
@@ -69,8 +73,9 @@ def strange_values(said: Said, scope: Scope, cells: Cells) -> Iterator[Strange]:
         if value in named or is_denied:
             continue
         found = _read(value, fields, clause, scope, cells)
-        if found is not None:
-            yield found
+        is_of_other = value in cells.proper_names and not names_at(said.sentence, cells.facts)
+        if found is not None:  # whose name it is not, is only sure where somebody is named
+            yield found._replace(reading=Reading.OPEN) if is_of_other else found
 
 
 def _exchanged(
@@ -117,11 +122,22 @@ def _read(
     if is_state:  # of what only belongs to the thing, a state is said where its kind or field is named
         words = said_words(clause)
         holding = [cell for cell in holding if scope.is_own(cell) or cell.row or cell.words & words]
+    if is_state and _OF_SEVERAL.search(clause) and says_is(clause, value):
+        of_all = [
+            thing
+            for kind, key in fields
+            for thing in scope.own
+            if thing.entity_type == kind and key in thing.after
+        ]
+        others = [thing for thing in of_all if value not in {str(v).lower() for v in thing.after.values()}]
+        if 1 < len(of_all) <= MOST_NAMED and others and len(others) < len(of_all):
+            return Strange(value, Reading.FALSE, f"another state of {others[0].id}")
     is_past = _PAST.search(_without_passive(clause)) is not None
     if any(cell.when in (When.IS, When.GIVEN, When.TOLD) for cell in holding):
         return None
+    is_past = is_past or re.search(r"\b(?:was|were)\b", clause) is not None  # `was locked`, of what was
     if any(cell.when is When.WAS and is_past for cell in holding) or any(
-        cell.when is When.TRIED for cell in holding
+        cell.when is When.TRIED and not _STAYS.search(clause) for cell in holding
     ):
         return None
     own = [
@@ -157,6 +173,31 @@ def _read(
         key = sorted(keys)[0]
         return Strange(value, Reading.FALSE, f"{key} {own[0].after.get(key)}")
     return Strange(value, Reading.OPEN) if in_place else None
+
+
+def strange_plurals(sentence: str, cells: Cells) -> Iterator[Strange]:
+    """`Both orders, A-1 and A-2, are ready`, where one of them is not. Its clauses have one thing each, so
+    the sentence is looked at whole."""
+    low = sentence.lower()
+    verb = _ARE.search(low)
+    if verb is None or NEGATED.search(low) or _SUPPOSED.search(low) or not is_stated(low):
+        return
+    named = [
+        thing for at, names in names_at(low[: verb.start()], cells.facts) for thing in cells.named(names)
+    ]
+    things = named if len(named) > 1 else [*cells.things] if _EVERY.search(low[: verb.start()]) else []
+    said = low[verb.start() :]
+    for (kind, key), values in cells.texts.items():
+        own = [thing for thing in things if thing.entity_type == kind and key in thing.after]
+        for value in values if 1 < len(own) <= MOST_NAMED else ():
+            others = [thing for thing in own if value not in {str(v).lower() for v in thing.after.values()}]
+            if others and STATE.fullmatch(value) and says_is(said, value):
+                told = f"{key} of {others[0].id} {others[0].after[key]}"
+                yield Strange(value, Reading.FALSE if len(named) > 1 else Reading.OPEN, told)
+
+
+_ARE = re.compile(r"\b(?:are|were|have)\s+(?:(?:both|all|each|now|already|been)\s+)*(?=[a-z])")
+_EVERY = re.compile(r"\b(?:both|all)\b")
 
 
 def _undone(clause: str, scope: Scope, cells: Cells) -> Iterator[Strange]:
@@ -225,7 +266,7 @@ def _stands_for_field(clause: str, value: str, fields: list[tuple[str, str]]) ->
 
 def _denied(clause: str, scope: Scope) -> Iterator[Strange]:
     """`isn't insured` of what is; `no discount`, where one was given; a flag that is false, said to be so."""
-    unchanged, words = _UNCHANGED.search(clause), said_words(clause)
+    words = said_words(clause)
     for cell in scope.cells:
         if cell.when is not When.IS and cell.when is not When.TOLD:
             continue
@@ -237,25 +278,33 @@ def _denied(clause: str, scope: Scope) -> Iterator[Strange]:
         ):
             if says_is_not(clause, cell.value.lower()) and not _SUPPOSED.search(clause):
                 yield Strange(cell.value, Reading.FALSE, f"{cell.field} {cell.value}")
-        elif isinstance(cell.value, bool) and cell.words and scope.is_own(cell):
+        elif isinstance(cell.value, bool) and cell.words and cell.record in scope.ids:
             word = " ".join(cell.field.lower().split("_"))
             if cell.value and says_is_not(clause, word):
                 yield Strange(word, Reading.FALSE, f"{cell.field} {cell.value}")
             elif (
                 not cell.value
                 and says_is(clause, word)
-                and not re.search(rf"\bto\s+be\s+{word}", clause)
+                and not _TO_BE.search(clause)
                 and not _SUPPOSED.search(clause)
                 and not NEGATED.search(clause)
             ):
                 yield Strange(word, Reading.FALSE, f"{cell.field} is false")
         is_told = scope.is_own(cell) or bool(cell.row)
-        if cell.value is False and is_told and _says_all(words, cell) and not NEGATED.search(clause):
-            yield Strange(cell.field, Reading.OPEN, f"{cell.field} is false")
-        if unchanged is not None and scope.has_changed(cell) and _says_all(words, cell):
-            yield Strange(unchanged[0], Reading.OPEN, cell.told())
+        is_said = cell.value is False and is_told and _says_all(words, cell)
+        if (
+            is_said
+            and not NEGATED.search(clause)
+            and not _SUPPOSED.search(clause)
+            and not _TO_BE.search(clause)
+        ):
+            is_plain = cell.row and scope.ids and is_stated(clause) and _CAME_TRUE.search(clause)
+            reading = Reading.FALSE if is_plain else Reading.OPEN
+            yield Strange(cell.field, reading, f"{cell.field} is false")
     yield from _untold(clause, scope)
-    for found in _NONE_OF.finditer(clause):
+    for found in _NONE_OF.finditer(clause) if scope.ids else ():
+        if _REST_FOLLOWS.match(clause, found.end()) or found[0].endswith((" left", " free", " available")):
+            continue  # whether it is used up is looked up by itself
         every, first = content_stems(found["what"]), content_stems(found["what"].split()[0])
         for cell in scope.cells:
             if cell.when in (When.IS, When.TOLD) and cell.words and _is_some(cell) and scope.is_own(cell):
@@ -263,13 +312,18 @@ def _denied(clause: str, scope: Scope) -> Iterator[Strange]:
                     s and all(not related(w).isdisjoint(cell.words) for w in s) for s in (every, first)
                 )
                 if is_it and not isinstance(cell.value, str):
-                    is_whole = len(cell.words) == 1 or every <= cell.words
+                    is_whole = len(cell.words) == 1 or every <= cell.words or bool(cell.row and first)
                     yield Strange(found[0], Reading.FALSE if is_whole else Reading.OPEN, cell.told())
                     return
 
 
-#: "the price stays the same"
-_UNCHANGED = re.compile(r"\b(?:the\s+same|unchanged|as\s+before|no\s+change|(?:not|n't)\s+changed?)\b")
+#: `your credit has been returned`, of a reply with `credit_returned: false`
+_CAME_TRUE = re.compile(r"\b(?:has|have)\s+(?:now\s+|also\s+)?been\b|\b(?:was|were)\b")
+_STAYS = re.compile(r"\b(?:stays?|remains?|still|keeps?)\b")
+_TO_BE = re.compile(r"\bto\s+be\s+\w+(?:ed|en|id)\b")  # not yet
+
+
+_REST_FOLLOWS = re.compile(r"\s*(?:(?:is|are|was|were)\s+)?(?:left|free|available|remain\w*|open)\b")
 
 
 def _says_all(words: frozenset[str], cell: Cell) -> bool:
@@ -279,7 +333,7 @@ def _says_all(words: frozenset[str], cell: Cell) -> bool:
 
 def _untold(clause: str, scope: Scope) -> Iterator[Strange]:
     """`free of charge`, where a fee was taken; `can't be refunded`, of what was."""
-    free = _FREE.search(clause)
+    free = FREE.search(clause)
     says_there_are = (
         _IN_STOCK.search(clause) and not _OUT_OF_STOCK.search(clause) and not _SUPPOSED.search(clause)
     )
@@ -293,11 +347,14 @@ def _untold(clause: str, scope: Scope) -> Iterator[Strange]:
             or not (scope.is_own(cell) or cell.row)
         ):
             continue
-        if free is not None and cell.row and cell.words & _CHARGED:
-            yield Strange(free[0], Reading.OPEN, cell.told())
+        if free is not None and cell.row and cell.words & CHARGED:
+            is_of_it = _FREE_IT.search(clause) is not None and is_stated(clause) and scope.is_single
+            yield Strange(free[0], Reading.FALSE if is_of_it else Reading.OPEN, cell.told())
             return
         if _OUT_OF_STOCK.search(clause) and cell.words & _STOCK and scope.is_own(cell):
             yield Strange("not available", Reading.FALSE, cell.told())
+        if isinstance(cell.value, bool) and cell.record not in scope.ids:
+            continue  # a flag of one of many
         done = [word for word in tokens(cell.field) if word.endswith("ed") and word in clause]
         for word in done:
             if re.search(rf"(?:\b(?:not|never|cannot|no)|n't)\s+(?:\w+\s+){{0,3}}?{word}\b", clause):
@@ -305,9 +362,13 @@ def _untold(clause: str, scope: Scope) -> Iterator[Strange]:
                 return
 
 
-_FREE = re.compile(
+FREE = re.compile(
     r"\bfree\s+of\s+charge\b|\bfor\s+free\b|\b(?:at|with|without)\s+(?:no|any)?\s*(?:extra\s+|additional\s+)?(?:cost|charge|fee)s?\b"
-    r"|\b(?:costs?|owe|pay|charged?)\s+(?:you\s+)?nothing\b|\b(?:is|was|were|are)\s+free\b(?!\s+(?:to|on|at|from|again))"
+    r"|\b(?:costs?|owe|pay|charged?)\s+(?:you\s+)?nothing\b|\b(?:is|was|were)\s+free\b(?!\s+(?:to|on|at|from|again))"
+)
+#: Said of what was just done, and not of what others are.
+_FREE_IT = re.compile(
+    r"\bfree\s+of\s+charge\b|\bno\s+(?:extra\s+)?(?:cost|charge|fee)\b|\b(?:is|was)\s+free\b|\bpay\s+nothing\b"
 )
 _STOCK = frozenset(map(stem, ("stock", "available", "copies", "inventory", "vacancies", "remaining")))
 _IN_STOCK = re.compile(
@@ -316,7 +377,7 @@ _IN_STOCK = re.compile(
 _OUT_OF_STOCK = re.compile(
     r"\b(?:sold\s+out|out\s+of\s+stock|not\s+(?:\w+\s+)?available|unavailable|not\s+in\s+stock|none\s+left)\b"
 )
-_CHARGED = frozenset(map(stem, ("fee", "charge", "charged", "cost", "surcharge", "penalty")))
+CHARGED = frozenset(map(stem, ("fee", "charge", "charged", "cost", "surcharge", "penalty")))
 
 
 def _is_some(cell: Cell) -> bool:
@@ -473,9 +534,14 @@ def _in_its_place(token: str, low: str, scope: Scope) -> str:
         for cell in scope.cells
         if word in cell.words and isinstance(cell.value, str) and any(map(str.isdigit, cell.value))
     ]
-    if not held or any(bare(token) in (bare(str(c.value)), bare(str(c.value)).lstrip("0")) for c in held):
+    if not held or any(bare(token) in _names_in(str(cell.value)) for cell in held):
         return ""
     return f"{word} {held[0].value}"
+
+
+def _names_in(value: str) -> set[str]:
+    """The whole, and each word of it: `OUT-7, expected today`."""
+    return {bare(value), bare(value).lstrip("0"), *map(bare, value.split())}
 
 
 def _is_known(name: str, facts: Facts) -> bool:
@@ -516,10 +582,13 @@ def strange_partners(said: Said, cells: Cells) -> Iterator[Strange]:
         if a.entity_type == b.entity_type:
             continue
         held = _referred(a, b) or _referred(b, a)
-        if held and says_present(said.raw):
+        if held and (says_present(said.raw) or _HAS_BEEN.search(said.raw)):
             yield Strange(b.id, Reading.FALSE, held)
         elif held or not _belong_together(a, b, cells):
             yield Strange(b.id, Reading.OPEN)
+
+
+_HAS_BEEN = re.compile(r"\b(?:has|have)\s+(?:now\s+)?been\b")
 
 
 def _referred(one: Thing, other: Thing) -> str:
@@ -527,7 +596,10 @@ def _referred(one: Thing, other: Thing) -> str:
     for key, value in one.after.items():
         is_reference = key.lower() in (other.entity_type.lower(), f"{other.entity_type.lower()}_id")
         held = {str(each).lower() for each in one.values(key)}
-        if is_reference and isinstance(value, str) and not is_nothing(value) and other.id.lower() not in held:
+        if not is_reference or not isinstance(value, str) or is_nothing(value):
+            continue
+        is_id = any(map(str.isdigit, value)) == any(map(str.isdigit, other.id))  # not `violin`
+        if is_id and other.id.lower() not in held:
             return f"{key} {value}"
     return ""
 
