@@ -25,7 +25,8 @@ _SHOWING = word_set(
     "returned listed shown included displayed contained come comes back appear appears offered puts put"
 )
 _SEEN = word_set(
-    "listed shown returned included displayed contained visible offered found appear appears show shows list "
+    "listed shown returned included displayed contained visible offered found appear appears show shows list lists "
+    "returns includes displays contains gives "
     "return include display contain come comes turn"
 )
 _LEFT_OUT = word_set(
