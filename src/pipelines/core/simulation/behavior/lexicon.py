@@ -4,6 +4,7 @@ values.
 Looking up, not reading: a word that fits nothing, or more than one thing alike, is not found.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -32,6 +33,7 @@ class Lexicon:
     flags: frozenset[str]
     nouns: Mapping[str, str]  # singular words run together -> kind
     links: Mapping[tuple[str, str], str] = field(default_factory=dict)  # (kind, other) -> field with its id
+    referring: Mapping[str, str] = field(default_factory=dict)  # a field's name -> the kind whose ids it holds
 
     def kind_of(self, noun: str) -> str | None:
         """The kind a noun stands for: `orders`, `customer` where the world has users, `support tickets`."""
@@ -70,7 +72,9 @@ class Lexicon:
                 found = None if noun == last or is_seeded else _id_argument(tool, noun)
                 if found is not None:
                     return found
-        return None
+        # `backer_id`, where the world's records hold the ids of users under that name.
+        by_role = [name for name in tool.arguments if self.referring.get(name) == kind]
+        return by_role[0] if len(by_role) == 1 else None
 
 
 def build_lexicon(
@@ -95,6 +99,7 @@ def build_lexicon(
         flags=world.flags,
         nouns=nouns,
         links=_links(world),
+        referring=_referring(world),
     )
 
 
@@ -105,6 +110,15 @@ def _links(world: World) -> dict[tuple[str, str], str]:
         if len(one.path) == 1 and not one.in_list and one.share == 1:
             found.setdefault((one.entity_type, one.to), []).append(one.path[0])
     return {pair: names[0] for pair, names in found.items() if len(names) == 1}
+
+
+def _referring(world: World) -> dict[str, str]:
+    """Names of fields that hold the ids of one kind wherever they stand."""
+    found: dict[str, set[str]] = {}
+    for one in references_in(world):
+        if len(one.path) == 1 and not one.in_list and one.share == 1:
+            found.setdefault(one.path[0], set()).add(one.to)
+    return {name: next(iter(kinds)) for name, kinds in found.items() if len(kinds) == 1}
 
 
 def _id_argument(tool: ToolWords, kind: str) -> str | None:
@@ -162,6 +176,7 @@ def _tool_words(tool: ToolLike) -> ToolWords:
         },
         required=frozenset(map(str, required)) if isinstance(required, list) else frozenset(),
         output=_output_properties(tool.output_schema),
+        described=tuple(re.findall(r"[a-z_]+|[.,:;]", (tool.description or "").lower())),
     )
 
 
@@ -206,7 +221,35 @@ def _noun_index(kinds: Mapping[str, Kind]) -> dict[str, str]:
 
 def _with_kind(tool: ToolWords, nouns: Mapping[str, str], kinds: Mapping[str, Kind]) -> ToolWords:
     kind = _kind_of_tool(tool, nouns, kinds)
-    return replace(tool, kind=kind)
+    return replace(tool, kind=kind, makes=_made_by(replace(tool, kind=kind), nouns, kinds))
+
+
+def _made_by(tool: ToolWords, nouns: Mapping[str, str], kinds: Mapping[str, Kind]) -> str | None:
+    """What each call adds one of: what a tool that creates is about, what its description calls new, else the
+    one kind that keeps all the ids it is given.
+    """
+    if tool.reads:
+        return None
+    if tool.creates and tool.kind and _id_argument(tool, tool.kind) is None:
+        return tool.kind
+    said = tool.described
+    for at, word in enumerate(said[:-1]):
+        is_new = word == "new" or (word in ("a", "an") and at and said[at - 1] in _CREATING)
+        for noun in (said[at + 1 : at + 3], said[at + 1 : at + 2]) if is_new else ():
+            kind = nouns.get(joined(noun))
+            if kind and kinds[kind].fields and _id_argument(tool, kind) is None:
+                return kind
+    ids = [name for name in tool.arguments if words_of(name)[-1:] == ("id",)]
+    keeping = [
+        name for name, kind in kinds.items()
+        if len(ids) > 1 and all((one,) in kind.fields for one in ids) and _id_argument(tool, name) is None
+    ]  # fmt: skip
+    plain = [name for name in tool.arguments if name not in ids]
+    fitting = [name for name in keeping if plain and any((one,) in kinds[name].fields for one in plain)]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+_CREATING = ("creates", "create", "starts", "start", "adds", "add", "opens", "open", "records", "record")
 
 
 def _kind_of_tool(tool: ToolWords, nouns: Mapping[str, str], kinds: Mapping[str, Kind]) -> str | None:

@@ -272,6 +272,8 @@ def _below(path: tuple[str, ...]) -> tuple[str, ...]:
 
 def _makes(scope: Scope, noun: str, kind: str) -> bool:
     tool = scope.tool
+    if tool.makes == kind:
+        return True
     is_named = tool.kind == kind or stem(noun) in {stem(word) for word in tool.words}
     is_named = is_named or any(tool.verb in same and singular(noun) in same for same in SAME_VERBS)
     is_new = scope.lexicon.id_argument(tool, kind) is None or tool.verb in _HANDING_OUT

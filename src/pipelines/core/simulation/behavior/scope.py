@@ -240,8 +240,8 @@ class Scope:
         )
 
     def _is_yet_to_be(self, kind: str) -> bool:
-        is_own = self.tool.creates and kind == self.kind and self.in_list is None
-        return is_own and self.lexicon.id_argument(self.tool, kind) is None
+        is_own = (self.tool.creates and kind == self.kind) or (kind == self.tool.makes and kind != self.kind)
+        return is_own and self.in_list is None and self.lexicon.id_argument(self.tool, kind) is None
 
     def _argument(self, name: str) -> Place:
         found = find_argument(self.tool, name) or (name if name in self.tool.arguments else None)

@@ -82,6 +82,8 @@ class ToolWords:
     required: frozenset[str]
     output: Mapping[str, JsonObject]  # properties of the reply, or of each element where it is a list
     kind: str | None = None  # what the tool is about
+    makes: str | None = None  # the kind of which each call adds one, where its words or arguments say so
+    described: tuple[str, ...] = ()  # the words of its description
 
     def choices(self, argument: str) -> list[str]:
         """The texts that an argument may be, where its schema lists them."""

@@ -323,7 +323,14 @@ class Vocabulary:
         return find_argument(tool, " ".join(words))
 
     def is_about(self, tool: ToolWords, kind: str) -> bool:
-        return tool.kind == kind or self._names_id(tool, kind)
+        return kind in (tool.kind, tool.makes) or self._names_id(tool, kind)
+
+    def makers(self, kind: str) -> list[ToolWords]:
+        """Tools of which each call adds one such thing."""
+        tools = [tool for tool in self.lexicon.tools.values() if not tool.reads]
+        found = [tool for tool in tools if tool.makes == kind]
+        own = [tool for tool in tools if tool.kind == kind]
+        return found or [tool for tool in own if self.lexicon.id_argument(tool, kind) is None]
 
 
 #: What is done again is said with `re` in front: reassigned, rebooked.
