@@ -190,6 +190,20 @@ class Counted:
 
 
 @dataclass(frozen=True, slots=True)
+class Among:
+    """A value is one of those that a list holds: `its category is among their skills`."""
+
+    field: Field
+    listed: Field
+
+
+@dataclass(frozen=True, slots=True)
+class StartsWith:
+    field: Field
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Unique:
     field: Field
 
@@ -228,6 +242,8 @@ Condition: TypeAlias = (
     | CallerIs
     | Allowed
     | Counted
+    | Among
+    | StartsWith
     | Unique
     | Always
     | All

@@ -396,6 +396,8 @@ class Scope:
                 return text("now")
             case Sum("len", (Field() as counted,)):
                 return self._count(counted)
+            case Sum("length", (Field() as written,)):
+                return text("len(default(", self.place(written).value, ", ''))")
             case Sum(op, parts):
                 return _sum(op, [self.amount(part) for part in parts])
             case Total():

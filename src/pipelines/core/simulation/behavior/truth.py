@@ -10,6 +10,7 @@ from pipelines.core.simulation.behavior.meaning import (
     All,
     Allowed,
     Always,
+    Among,
     Any_,
     CallerIs,
     Choice,
@@ -29,6 +30,7 @@ from pipelines.core.simulation.behavior.meaning import (
     Owns,
     Percent,
     Present,
+    StartsWith,
     Times,
     Unique,
 )
@@ -101,6 +103,10 @@ def truth(condition: Condition, scope: Scope) -> Text:
             return caller_is(word, scope)
         case Unique(field):
             return _unique(field, scope)
+        case Among(field, listed):
+            return _among(field, listed, scope)
+        case StartsWith(field, start):
+            return text("starts_with(default(", scope.place(field).value, f", ''), {literal(start)})")
         case Counted():
             return _counted(condition, scope)
 
@@ -282,6 +288,13 @@ def _counted(condition: Counted, scope: Scope) -> Text:
         f"len([other for other in entities({literal(counted.name)}) if ", joined(said, " and "), "])"
     )
     return text(every, f" {condition.op} {condition.than}")
+
+
+def _among(field: Field, listed: Field, scope: Scope) -> Text:
+    place, of = scope.place(field), scope.place(listed)
+    if of.about is None or of.about.keeps != "list" or (place.about is not None and place.about.keeps):
+        raise Unresolved(f"{listed.name} is no list of such values")
+    return text(place.value, " in default(", of.value, ", [])")
 
 
 def _unique(field: Field, scope: Scope) -> Text:

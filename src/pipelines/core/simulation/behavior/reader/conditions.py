@@ -3,12 +3,13 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from pipelines.core.english.words import tokens as words_of
 from pipelines.core.english.words import word_set
 from pipelines.core.simulation.behavior import meaning as m
 from pipelines.core.simulation.behavior.reader import times
 from pipelines.core.simulation.behavior.reader.cursor import Cursor
 from pipelines.core.simulation.behavior.reader.phrases import Phrases, Thing, without_state
-from pipelines.core.simulation.behavior.reader.vocabulary import ANYBODY, key_of
+from pipelines.core.simulation.behavior.reader.vocabulary import ANYBODY, key_of, number_of
 from pipelines.core.simulation.behavior.things import ToolWords
 from pipelines.core.simulation.behavior.tokens import Kind as TokenKind
 from pipelines.core.simulation.behavior.words import OWNERS
@@ -190,18 +191,23 @@ class Conditions:
     ) -> Iterator[tuple[m.Condition, int]]:
         """What an argument is: at least 1, positive, in the future, after another one, one of these."""
         cursor = self.cursor
-        start = cursor.past(at, word_set("be come lie fall set kept stay remain"))
+        start = cursor.past(at, _LYING)
+        start = cursor.after(start, *_NUMBERS) or start
         for bounds, end in cursor.bounds(start):
             if bounds[0][1].duration is None:
-                parts = tuple(m.Compare(name, op, self.phrases.literal(one)) for op, one in bounds)
-                is_text = bounds[0][1].unit == "character"
-                if not is_text:
-                    yield (parts[0] if len(parts) == 1 else m.All(parts)), end
+                is_text = bounds[-1][1].unit == "character"
+                measured = m.Sum("length", (name,)) if is_text else name
+                parts = tuple(m.Compare(measured, op, self.phrases.literal(one)) for op, one in bounds)
+                last = cursor.after(end, *_INCLUSIVE) or end
+                if not is_text or name.is_argument:
+                    yield (parts[0] if len(parts) == 1 else m.All(parts)), last
             span = bounds[0][1].duration
             ahead = cursor.after(end, "from today", "from now", "from the run date", "in the future", "ahead",
                                  "in advance", "away")  # fmt: skip
             if span is not None and ahead is not None and len(bounds) == 1:
                 yield m.Age(name, bounds[0][0], span, None, True), ahead
+            elif span is not None and f"{span.unit}s" in words_of(name.name):  # `60 minutes` of duration_minutes
+                yield m.both(*(m.Compare(name, op, self.phrases.literal(one)) for op, one in bounds)), end
         for word, op in _SIGNS:
             signed = cursor.after(start, word)
             if signed is not None:
@@ -212,8 +218,26 @@ class Conditions:
         if when is not None:
             yield m.Compare(name, ">" if cursor.low(when - 1) == "future" else "<", m.Now()), when
         yield from self._against(name, start, tools)
+        for word, op in _DIFFERING:
+            begin = cursor.after(start, word)
+            for other, end in self._other(begin, tools, name) if begin is not None else ():
+                yield m.Compare(name, op, other), end
+        begin = cursor.after(start, "start with", "begin with", "starts with", "begins with")
+        token = self.phrases.token(begin) if begin is not None else None
+        if token is not None and begin is not None:
+            yield m.StartsWith(name, token.text), begin + 1
+        yield from self.among(name, start, tools[0].kind if tools else None)
         for values, end in self.values(start, tools, name.name):
             yield m.OneOf(name, values), end
+
+    def among(self, name: m.Field, at: int, near: str | None) -> Iterator[tuple[m.Condition, int]]:
+        """`one of the tutor's subjects`, `among their skills`."""
+        start = self.cursor.after(at, "one of", "among", "in", "listed in", "included in", "part of")
+        for listed, end in self.phrases.amount_field(start, near) if start is not None else ():
+            kind = self.phrases.words.lexicon.kinds.get(listed.owner or "")
+            path = self.phrases.words.field_of(listed.owner or "", [listed.name])
+            if kind is not None and path is not None and kind.fields[path].keeps == "list":
+                yield m.Among(name, listed), end
 
     def values(
         self, at: int, tools: Sequence[ToolWords], name: str
@@ -229,6 +253,8 @@ class Conditions:
             spelled = known.get(key_of([token.low]))
             if token.kind is TokenKind.TEXT:
                 found.append(token.text)
+            elif token.kind is TokenKind.NUMBER and token.number is not None and _is_numeric(tools, name):
+                found.append(number_of(token.number))
             elif spelled is not None:
                 found.append(spelled)
             else:
@@ -238,11 +264,13 @@ class Conditions:
             following = self.phrases.token(joined) if joined is not None else None
             if joined is None or following is None:
                 break
-            if following.kind is not TokenKind.TEXT and key_of([following.low]) not in known:
+            is_number = following.kind is TokenKind.NUMBER and _is_numeric(tools, name)
+            if following.kind is not TokenKind.TEXT and key_of([following.low]) not in known and not is_number:
                 break
             start = joined
-        if found:
-            yield tuple(found), start
+        if len(found) > 1 or (found and not isinstance(found[0], (int, float))):
+            unit = self.cursor.words(start, start + 1)
+            yield tuple(found), start + (bool(unit) and unit[0] in words_of(name))
 
     def _against(
         self, name: m.Field, at: int, tools: Sequence[ToolWords]
@@ -270,6 +298,16 @@ class Conditions:
         yield from self.phrases.amount_field(at, tools[0].kind if tools else None)
 
 
+def _is_numeric(tools: Sequence[ToolWords], name: str) -> bool:
+    return any(tool.arguments.get(name, {}).get("type") in ("integer", "number") for tool in tools)
+
+
+_LYING = word_set("be come lie lies fall set kept stay remain have has contain contains range ranges run runs go goes need needs")
+_NUMBERS = tuple(f"{a} {kind}" for a in ("a whole", "a", "an", "any") for kind in ("number", "value", "integer", "amount"))
+_INCLUSIVE = (", both included", ", inclusive", "inclusive", "long", "in length", ", both inclusive")
+_DIFFERING: tuple[tuple[str, m.Op], ...] = (
+    ("differ from", "!="), ("different from", "!="), ("the same as", "=="), ("equal", "=="), ("identical to", "=="),
+)  # fmt: skip
 _SIGNS: tuple[tuple[str, m.Op], ...] = (
     ("positive", ">"), ("negative", "<"), ("zero", "=="), ("above zero", ">"), ("below zero", "<"),
 )  # fmt: skip

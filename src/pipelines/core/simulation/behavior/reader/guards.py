@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 from pipelines.core.english.words import word_set
 from pipelines.core.simulation.behavior import meaning as m
 from pipelines.core.simulation.behavior.reader import times
+from pipelines.core.simulation.behavior.reader.asked_values import AskedValues
 from pipelines.core.simulation.behavior.reader.answers import answered, failure, tail
 from pipelines.core.simulation.behavior.reader.conditions import Conditions
 from pipelines.core.simulation.behavior.reader.cursor import Cursor
 from pipelines.core.simulation.behavior.reader.modality import BE, Modal, modal
-from pipelines.core.simulation.behavior.reader.phrases import Phrases, Thing
+from pipelines.core.simulation.behavior.reader.phrases import Phrases, Thing, without_state
 from pipelines.core.simulation.behavior.reader.said import Said, is_debt, is_role
 from pipelines.core.simulation.behavior.reader.tool_names import named_tools
 from pipelines.core.simulation.behavior.reader.vocabulary import Deed
@@ -129,6 +130,37 @@ class Guards:
             yield from self._predicates(said, end)
         yield from self._field_must(at, lead)
         yield from self._commands(at)
+        yield from AskedValues(guards=self).read(at)
+
+    def restricted(self, said: Said, at: int) -> Iterator[tuple[Said, int]]:
+        """What must be so, only of some calls: `if …`, `unless …`, `for premium members`."""
+        cursor = self.cursor
+        begin = at + (cursor.low(at) == ",")
+        start = cursor.after(begin, *_WHEN)
+        for so, thing, end in self.conditions(said).read(start, self.near(said)) if start is not None else ():
+            things = (*said.things, thing) if thing is not None else said.things
+            yield replace(said, so=(*said.so, so), things=things), end
+        excepted = cursor.after(begin, *_EXCEPT)
+        yield from self._excepted(said, excepted, self.near(said)) if excepted is not None else ()
+        for thing, end in self.phrases.thing(at + 1) if cursor.low(at) == "for" else ():
+            so_of = m.both(*thing.so)
+            if so_of is not None:
+                yield replace(said, so=(*said.so, so_of), things=(*said.things, without_state(thing))), end
+        yield said, at
+
+    def events(self, at: int) -> Iterator[tuple[Said, int]]:
+        """A deed that is done: `cancelling a trip`, `a charter is cancelled`, `a member cancels a booking`."""
+        cursor = self.cursor
+        for verbs, end in self.verbs(at):
+            yield from self.extended(Said(verbs=verbs, is_forbidden=True), end, is_subject=True)
+        for thing, end in self.phrases.thing(at):
+            if thing.deeds:
+                base = Said(verbs=(thing.deeds,), is_forbidden=True).with_thing(thing)
+                yield from self.extended(base, end, is_subject=True)
+            after = cursor.past(end, word_set("is are was were has have been being gets get"))
+            for verbs, then in self.verbs(after) if thing.kind else ():
+                base = Said(verbs=verbs, is_forbidden=True).with_thing(thing)
+                yield from self.extended(base, then, is_subject=True)
 
     def _field_must(self, at: int, lead: Said) -> Iterator[tuple[Said, int]]:
         """`the order's status must be pending`, of a deed that was named before."""

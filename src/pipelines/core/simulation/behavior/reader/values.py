@@ -1,6 +1,6 @@
 """Rules about values: what an argument may be, what it is when not given, and how a field is worked out."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pipelines.core.english.words import tokens as words_of
@@ -8,11 +8,10 @@ from pipelines.core.english.words import word_set
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
-from pipelines.core.simulation.behavior.reader.conditions import GIVEN, MISSING, Conditions
+from pipelines.core.simulation.behavior.reader.arguments import SpokenArguments
+from pipelines.core.simulation.behavior.reader.conditions import GIVEN, MISSING
 from pipelines.core.simulation.behavior.reader.guards import Guards
-from pipelines.core.simulation.behavior.reader.modality import modal
 from pipelines.core.simulation.behavior.reader.phrases import Phrases
-from pipelines.core.simulation.behavior.reader.said import Said
 from pipelines.core.simulation.behavior.reader.tool_names import named_tools
 from pipelines.core.simulation.behavior.reader.vocabulary import key_of, number_of
 from pipelines.core.simulation.behavior.things import ToolWords
@@ -36,13 +35,6 @@ _NONE_GIVEN = tuple(
         "not given", "it is missing", "it is left out", "it is omitted", "it is not given", "left out",
     )
 )  # fmt: skip
-_REQUIRED = tuple(
-    f"{be} {word}"
-    for be in ("is", "are", "is always", "must be", "has to be", "should be")
-    for word in ("required", "mandatory", "compulsory", "provided", "given", "supplied", "stated")
-    if not (be.startswith("is") and word in ("provided", "given", "supplied", "stated"))
-    and not (be == "are" and word in ("provided", "given", "supplied", "stated"))
-)
 _STARTING = word_set(
     "start starts begin begins get gets receive receives are is come comes created opened made"
 )
@@ -58,7 +50,6 @@ class Values:
         return self.guards.phrases
 
     def read(self, at: int) -> Iterator[tuple[tuple[c.Clause, ...], int]]:
-        yield from self._bounded(at)
         yield from self._defaults(at)
         yield from self._new_things(at)
         yield from self._unique(at)
@@ -100,7 +91,7 @@ class Values:
             for thing, end in self.phrases.thing(start + length + 1):
                 path = self.phrases.words.field_of(thing.kind, said) if thing.kind else None
                 number = cursor.number(end + 1) if cursor.low(end) == "is" else None
-                tools = self._makers(thing.kind)
+                tools = self.phrases.words.makers(thing.kind)
                 if (
                     thing.is_new
                     and path is not None
@@ -114,116 +105,10 @@ class Values:
                         number[1],
                     )
 
-    def _makers(self, kind: str) -> list[ToolWords]:
-        lexicon = self.phrases.words.lexicon
-        tools = [tool for tool in lexicon.tools.values() if tool.kind == kind and not tool.reads]
-        return [tool for tool in tools if lexicon.id_argument(tool, kind) is None]
-
-    # -- what an argument may be
-
-    def _bounded(self, at: int) -> Iterator[tuple[tuple[c.Clause, ...], int]]:
-        """`The price must be greater than zero`, `return_date must come after pickup_date`."""
-        for tools, name, start in self._arguments(at):
-            field = m.Field(name, None, True)
-            yield from self._asked_for(tools, name, start)
-            found = modal(self.phrases.cursor, start)
-            conditions = Conditions(phrases=self.phrases, tools=tools)
-            for need, end in conditions.asked_of(field, found.end, tools) if found is not None else ():
-                is_limit = found is not None and (found.must or found.is_not or _is_limit(need))
-                if found is not None and is_limit and not (found.is_not and isinstance(need, m.All)):
-                    so = m.negated(need) if found.is_not else need
-                    yield (c.Guard(so, None, _who(tools)),), end
-            yield from self._limited(tools, field, start)
-            yield from self._ranging(tools, field, start)
-
-    def _ranging(
-        self, tools: list[ToolWords], field: m.Field, at: int
-    ) -> Iterator[tuple[tuple[c.Clause, ...], int]]:
-        """`The score in submit_feedback runs from 1 to 10`."""
-        cursor = self.phrases.cursor
-        inside = cursor.after(at, "in", "of", "for")
-        found = named_tools(self.phrases, inside) if inside is not None else None
-        start, about = (found[1], [*found[0]]) if found is not None else (at, tools)
-        if cursor.low(start) in ("runs", "ranges", "goes", "lies"):
-            for bounds, end in cursor.bounds(start + 1):
-                parts = tuple(m.Compare(field, op, self.phrases.literal(one)) for op, one in bounds)
-                yield (c.Guard(parts[0] if len(parts) == 1 else m.All(parts), None, _who(about)),), end
-
-    def _limited(
-        self, tools: list[ToolWords], field: m.Field, at: int
-    ) -> Iterator[tuple[tuple[c.Clause, ...], int]]:
-        """`is limited to 2`, `never exceeds 2`, `cannot go over 2`."""
-        cursor = self.phrases.cursor
-        limited = cursor.after(
-            at, "is limited to", "are limited to", "is capped at", "are capped at", "never exceeds",
-            "can not go over", "can not go above", "must not go over", "may not go over",
-        )  # fmt: skip
-        found = cursor.quantity(limited) if limited is not None else None
-        if found is not None:
-            so = m.Compare(field, "<=", self.phrases.literal(found[0]))
-            yield (c.Guard(so, None, _who(tools)),), found[1]
-
-    def _asked_for(
-        self, tools: list[ToolWords], name: str, at: int
-    ) -> Iterator[tuple[tuple[c.Clause, ...], int]]:
-        """`A reason is required for cancel_order`, `a reason must be provided when cancelling an order`."""
-        cursor = self.phrases.cursor
-        end = cursor.after(at, *_REQUIRED)
-        if end is None:
-            return
-        present = m.Present(m.Field(name, None, True))
-        start = cursor.after(end, "for", "when calling", "in", "by", "when", "to", "on")
-        named = named_tools(self.phrases, start) if start is not None else None
-        if named is not None:
-            yield (c.Guard(present, None, _who(list(named[0]))),), named[1]
-        for thing, last in self.phrases.thing(start) if start is not None else ():
-            for said, after in self.guards.extended(Said(verbs=(thing.deeds,)), last) if thing.deeds else ():
-                about = [one for one in self.guards.tools_of(said) if name in one.arguments]
-                about = [one for one in about if not said.kinds or one.kind in said.kinds] or about
-                if about and not said.so and not said.needed:
-                    yield (c.Guard(present, None, _who(about)),), after
-        yield (c.Guard(present, None, _who(tools)),), end
-
     def _arguments(self, at: int) -> Iterator[tuple[list[ToolWords], str, int]]:
         """An argument, by the words for it, and the tools that take it."""
-        cursor = self.phrases.cursor
-        start = cursor.past(at, _DET)
-        start = cursor.after(start, "number of") or start
-        owner = ""
-        for length in (2, 1):
-            said = cursor.words(start, start + length)
-            kinds = self.phrases.words.kinds_named(said) if len(said) == length else ()
-            if kinds and cursor.low(start + length) == "'s":
-                owner, start = kinds[0], start + length + 1
-                break
-        for length in (3, 2, 1):
-            said = cursor.words(start, start + length)
-            found = list(self._taking(said)) if len(said) == length else []
-            if not found:
-                continue
-            end = start + length
-            done = cursor.words(end, end + 1)
-            if done and done[0].endswith("ed") and self.phrases.words.deeds_of(done[0]):
-                end += 1  # the amount claimed
-            for thing, last in self.phrases.linked(end) if cursor.low(end) in ("of", "for", "on") else ():
-                about = [
-                    one for one in found if thing.kind and self.phrases.words.is_about(one[0], thing.kind)
-                ]
-                if about and not thing.so:
-                    yield [tool for tool, _ in about], about[0][1], last
-            about = [one for one in found if not owner or self.phrases.words.is_about(one[0], owner)]
-            if about and len({name for _, name in about}) == 1:
-                yield [tool for tool, _ in about], about[0][1], end
-            return
-
-    def _taking(self, said: Sequence[str]) -> Iterator[tuple[ToolWords, str]]:
-        for tool in self.phrases.words.lexicon.tools.values():
-            name = self.phrases.words.argument_of(tool, said)
-            if tool.reads and name is not None and key_of([name]) != key_of(said):
-                continue  # what only filters a list is meant where it is called by its own name
-            is_spelled_so = name is not None and key_of([name]) == key_of(said)  # e-mail is email
-            if name is not None and (is_spelled_so or set(words_of(name)) & set(words_of(" ".join(said)))):
-                yield tool, name
+        for spoken in SpokenArguments(phrases=self.phrases).read(at):
+            yield [*spoken.tools], spoken.name, spoken.end
 
     # -- what it is when it is not given
 
@@ -322,7 +207,7 @@ class Values:
         """`New members start on the basic plan … and with status active.`"""
         cursor = self.phrases.cursor
         for thing, start in self.phrases.thing(at):
-            makers = self._makers(thing.kind)
+            makers = self.phrases.words.makers(thing.kind)
             start += cursor.low(start) == "always"
             if not thing.is_new or thing.so or len(makers) != 1 or cursor.low(start) not in _STARTING:
                 continue
@@ -375,13 +260,3 @@ class Values:
 
 def _who(tools: list[ToolWords]) -> m.Who:
     return m.Who(names=tuple(tool.name for tool in tools), reaches_links=True)
-
-
-def _is_limit(need: m.Condition) -> bool:
-    """`can be at most 5` sets a limit; `can be over 5` allows something, and `is over 5` tells it."""
-    match need:
-        case m.Compare(_, op, _):
-            return op in ("<=", ">=", "<")
-        case m.All(parts):
-            return all(_is_limit(part) for part in parts)
-    return False
