@@ -39,6 +39,8 @@ _REJECTING = word_set("reject rejects refuse refuses decline declines block bloc
 _CHECKING = word_set("check checks verify verifies ensure ensures validate validates enforce enforces")
 _GIVING = word_set("give state include supply provide specify carry name have contain quote enter")
 _NEEDING = word_set("require requires need needs demand demands take takes")
+_LIGHT = word_set("make makes get gets receive receives take takes place places have given handed granted order open start "
+                  "request")  # fmt: skip
 _OUT_OF_ORDER = word_set("disabled unavailable down offline broken inoperative")
 _PERMISSION = word_set("permission permissions rights privileges access role")
 _WHEN = (
@@ -300,7 +302,7 @@ class Guards:
         """`cannot be booked or moved`, `may cancel reservations`, `are only ever booked with`."""
         start = found.end + (self.cursor.low(found.end) == "neither")
         is_neither = start > found.end
-        for verbs, end in (*self.verbs(start), *self._able(start)):
+        for verbs, end in (*self.verbs(start), *self._able(start), *self.lightly(start)):
             if said.verbs and not self._is_same_deed(said, verbs):
                 continue  # the subject is the deed itself
             verbs = _of_named(said, verbs)
@@ -309,9 +311,19 @@ class Guards:
             told = replace(said, verbs=said.verbs or verbs, is_forbidden=said.is_forbidden or is_neither)
             if told.is_forbidden and found.only:
                 continue
+            if found.is_told and not told.is_forbidden:  # `Inspections are recorded by inspectors`
+                yield from self._done_by(told, end)
             for whole, last in self.extended(told, end, is_needed=found.must or found.only):
                 yield whole, last
                 yield from self._second_deed(whole, last, found)
+
+    def _done_by(self, said: Said, at: int) -> Iterator[tuple[Said, int]]:
+        """Who does it, told as a fact, is who may."""
+        by = self.cursor.after(at, "by")
+        for thing, end in self.phrases.persons(by) if by is not None else ():
+            if thing.so:
+                agents = (*said.agents, thing.kind) if is_role(thing) else said.agents
+                yield replace(said.with_thing(thing, True), agents=agents), end
 
     def _second_deed(self, said: Said, at: int, found: Modal) -> Iterator[tuple[Said, int]]:
         """`neither place bids nor put up lots`: a second verb with an object of its own."""
@@ -341,6 +353,17 @@ class Guards:
             for rest, last in self.verbs(joined) if joined is not None else ():
                 yield (kept, *rest), last
             yield (kept,), end
+
+    def lightly(self, at: int) -> Iterator[tuple[tuple[tuple[Deed, ...], ...], int]]:
+        """`make a booking`, `get new parcels`, `order anything new`: the noun says what is done."""
+        if self.cursor.low(at) not in _LIGHT:
+            return
+        for thing, end in self.phrases.thing(at + 1):
+            if thing.so or thing.bounds or thing.is_none:
+                continue
+            made = tuple(Deed(tool=tool.name, rank=1) for tool in self.phrases.words.makers(thing.kind))
+            if thing.deeds or made:
+                yield (thing.deeds or made,), end if thing.deeds else at + 1
 
     def _able(self, at: int) -> Iterator[tuple[tuple[tuple[Deed, ...], ...], int]]:
         """`refundable`, `cancellable`: the verb inside, where some tool does it."""

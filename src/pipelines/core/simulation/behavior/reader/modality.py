@@ -10,7 +10,7 @@ _AUXILIARIES = word_set(
     "can may must shall could will would should might do does did cannot has have need needs"
 )
 _DUTIES = word_set("must shall should")
-_ABLE = word_set("allowed permitted able eligible authorised authorized entitled possible required")
+_ABLE = word_set("free allowed permitted able eligible authorised authorized entitled possible required")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,6 +19,7 @@ class Modal:
     must: bool = False
     only: bool = False
     always: bool = False
+    is_told: bool = False  # only `is` or `are`: how it is done, as a matter of fact
     end: int = 0
 
 
@@ -46,4 +47,5 @@ def modal(cursor: Cursor, at: int) -> Modal | None:
             start += 1
         else:
             break
-    return replace(found, end=start) if start > at else None
+    is_told = start == at + 1 and cursor.low(at) in ("is", "are")
+    return replace(found, end=start, is_told=is_told) if start > at else None

@@ -283,6 +283,10 @@ class Phrases:
             if len(said) == length:
                 kinds = self.words.kinds_named(said)
                 yield from ((kind, (), at + length) for kind in kinds)
+                for kind in kinds:  # `technicians`, where that is also a role some of them have
+                    so = self.words.state(kind, [*said[:-1], singular(said[-1])])
+                    if isinstance(so, m.OneOf) and _is_sort(so.field.name):
+                        yield kind, (so,), at + length
                 if kinds:
                     return
         yield from self._value_noun(at)
@@ -448,6 +452,17 @@ class Phrases:
             if thing.kind or thing.deeds or thing.so:
                 last = end + (self.cursor.low(end) in ("only", "alone"))
                 yield replace(thing, is_only=thing.is_only or start > at or last > end), last
+
+    def persons(self, at: int) -> Iterator[tuple[Thing, int]]:
+        """`inspectors`, `technicians or managers`: each alone, and those of one kind together."""
+        for first, end in self.thing(at):
+            second = self.cursor.after(end, "or", "and", ", or", ", and")
+            for other, last in self.persons(second) if second is not None and first.so else ():
+                one, two = m.both(*first.so), m.both(*other.so)
+                if one is not None and two is not None and first.kind == other.kind:
+                    yield replace(first, so=(m.Any_((one, two)),)), last
+            if first.is_person:
+                yield first, end + (self.cursor.low(end) in ("only", "alone"))
 
     def event_ago(self, kind: str, at: int) -> Iterator[tuple[m.Condition, int]]:
         """`booked more than 60 days ago`, `placed within the last 30 days`, `created before 2026-01-15`."""

@@ -67,7 +67,8 @@ class Said:
 
 def is_role(thing: Thing) -> bool:
     """Whether it says what somebody is, rather than how whatever the call is about stands."""
-    return thing.is_person and any(isinstance(one, m.OneOf) and one.field.name in ROLES for one in thing.so)
+    parts = [part for one in thing.so for part in (one.parts if isinstance(one, m.Any_) else (one,))]
+    return thing.is_person and any(isinstance(one, m.OneOf) and one.field.name in ROLES for one in parts)
 
 
 def turned(so: m.Condition) -> m.Condition:

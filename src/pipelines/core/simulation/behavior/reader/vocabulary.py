@@ -128,7 +128,7 @@ class Vocabulary:
             name
             for name, kind in self.lexicon.kinds.items()
             if kind.fields
-            and (singular(words_of(name)[-1]) in _FOLK or _OF_PERSONS & {p[0] for p in kind.fields})
+            and (singular(words_of(name)[-1]) in _FOLK or _are_persons(name, {p[0] for p in kind.fields}))
         )
 
     @cached_property
@@ -298,6 +298,12 @@ class Vocabulary:
                 for other in _verbs_like(verb):
                     _add(found, stem(other), Deed(tool=tool.name, rank=2, particle=""))
         for tool in self.tools:
+            known = self.lexicon.tools[tool.name.lower()]
+            for name in known.arguments if not known.reads else ():  # who gives a backer_id backs something
+                doer = words_of(name)[0] if words_of(name)[1:] == ("id",) else ""
+                if doer.endswith(("er", "or")) and doer not in kinds and len(doer) > 4:
+                    _add(found, stem(f"{doer[:-2]}ing"), Deed(tool=tool.name, rank=1))
+        for tool in self.tools:
             for path, value in self._verb_values(self.lexicon.tools[tool.name.lower()]):
                 given = m.OneOf(m.Field(path, None, True), (value,))
                 for word in words_of(str(value))[-1:]:
@@ -354,6 +360,12 @@ def _add(found: dict[str, list[_Found]], key: str, value: _Found) -> None:
     known = found.setdefault(key, [])
     if value not in known:
         known.append(value)
+
+
+def _are_persons(name: str, fields: set[str]) -> bool:
+    """By what only persons have; by a name and how to reach them; or by a word for a doer with a name."""
+    is_doer = singular(words_of(name)[-1]).endswith(("er", "or", "ist", "ian", "ant", "ee"))
+    return bool(_OF_PERSONS & fields) or ("name" in fields and (is_doer or bool({"email", "phone"} & fields)))
 
 
 def _is_reference(path: Path) -> bool:
