@@ -16,6 +16,7 @@ from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.simulation.behavior import words
 from pipelines.core.simulation.behavior.things import (
     Kind,
+    Kinds,
     Path,
     ToolLike,
     ToolWords,
@@ -29,7 +30,7 @@ from pipelines.core.simulation.domain.verbs import READS
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Lexicon:
     tools: Mapping[str, ToolWords]  # by lower-case name
-    kinds: Mapping[str, Kind]
+    kinds: Kinds
     flags: frozenset[str]
     nouns: Mapping[str, str]  # singular words run together -> kind
     links: Mapping[tuple[str, str], str] = field(default_factory=dict)  # (kind, other) -> field with its id
@@ -38,8 +39,8 @@ class Lexicon:
     def kind_of(self, noun: str) -> str | None:
         """The kind a noun stands for: `orders`, `customer` where the world has users, `support tickets`."""
         exact = self.nouns.get(joined(words_of(noun)))
-        if exact is not None:
-            return exact
+        if exact is not None or noun in self.kinds:
+            return exact or noun
         last = singular(words_of(noun)[-1]) if words_of(noun) else ""
         if any(not self._is_heard(word) for word in words_of(noun)[:-1]):
             return None  # `negative stock` is not just stock
@@ -95,7 +96,7 @@ def build_lexicon(
     by_name = {tool.name.lower(): _with_kind(tool, nouns, kinds) for tool in plain}
     return Lexicon(
         tools=by_name,
-        kinds=kinds,
+        kinds=Kinds(kinds, _roles(world, kinds, nouns)),
         flags=world.flags,
         nouns=nouns,
         links=_links(world),
@@ -110,6 +111,17 @@ def _links(world: World) -> dict[tuple[str, str], str]:
         if len(one.path) == 1 and not one.in_list and one.share == 1:
             found.setdefault((one.entity_type, one.to), []).append(one.path[0])
     return {pair: names[0] for pair, names in found.items() if len(names) == 1}
+
+
+def _roles(world: World, kinds: Mapping[str, Kind], nouns: Mapping[str, str]) -> dict[str, Kind]:
+    """`creator` for whom creator_id holds the id of, where nothing else is called so."""
+    found: dict[str, Kind] = {}
+    for name, kind in _referring(world).items():
+        said = words_of(name)
+        noun = "_".join(said[:-1])
+        if said[-1:] == ("id",) and noun and joined(said[:-1]) not in nouns and kind in kinds:
+            found[noun] = Kind(name=noun, fields=kinds[kind].fields, role=name, of=kind)
+    return found
 
 
 def _referring(world: World) -> dict[str, str]:

@@ -38,6 +38,7 @@ from pipelines.core.simulation.behavior.rules import (
 from pipelines.core.simulation.behavior.things import (
     USUAL_FIELDS,
     Kind,
+    Kinds,
     Path,
     ToolWords,
     find_argument,
@@ -112,6 +113,9 @@ class Scope:
             return text(Ref(EACH))
         if kind in self.bases:
             return self.bases[kind]
+        known = self.lexicon.kinds.get(kind)
+        if known is not None and known.role:
+            return text(f"entity({literal(known.of)}, ", self._role(known), ")")
         if self._is_yet_to_be(kind):
             # A thing that the call is about to make has only what the call gives it.
             return text(Ref(ARGUMENTS))
@@ -121,6 +125,18 @@ class Scope:
         if far is not None:
             return far
         raise Unresolved(f"{self.tool.name} has no {kind}")
+
+    def _role(self, kind: Kind) -> Text:
+        """The id of whoever has a role: as the call gives it, else as the one thing it reaches keeps it."""
+        if kind.role in self.tool.arguments:
+            return text(Ref(ARGUMENTS, (kind.role,)))
+        own = self.lexicon.kinds.get(self.in_list or self.kind or "")
+        holders = [one for one in self.lexicon.kinds.values() if (kind.role,) in one.fields and self.reaches(one.name)]
+        if own is not None and (kind.role,) in own.fields:
+            holders = [own]
+        if len(holders) != 1 or self._is_yet_to_be(holders[0].name):
+            raise Unresolved(f"{self.tool.name} does not say which {kind.name} is meant")
+        return within(self.base(holders[0].name), (kind.role,))
 
     def _linked_base(self, kind: str) -> Text | None:
         """What something that the call names is linked with, where only one such thing is: a pet's owner."""
@@ -457,7 +473,7 @@ def _sum(op: str, parts: list[Text]) -> Text:
 
 
 def _with_kind(lexicon: Lexicon, name: str, fields: Mapping[Path, shapes.Field]) -> Lexicon:
-    return replace(lexicon, kinds={**lexicon.kinds, name: Kind(name=name, fields=fields)})
+    return replace(lexicon, kinds=Kinds({**lexicon.kinds, name: Kind(name=name, fields=fields)}, lexicon.kinds.roles))
 
 
 def _named(value: Text, name: str) -> Text:

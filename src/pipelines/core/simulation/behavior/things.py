@@ -3,7 +3,7 @@ called.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Protocol, TypeGuard
@@ -55,6 +55,8 @@ class Kind:
     fields: Mapping[Path, shapes.Field] = field(default_factory=dict)
     only_id: str | None = None  # the one entity of this kind, where it stands for a service
     is_inside: bool = False  # kept inside records of another kind, so that no id alone finds one
+    role: str = ""  # the field that holds its id, where it is called after what it is to other things: a creator
+    of: str = ""  # and the kind it then is
 
     @property
     def status(self) -> Path | None:
@@ -67,6 +69,26 @@ class Kind:
 
     def dates(self) -> list[Path]:
         return [path for path, one in self.fields.items() if is_date(path[-1], one)]
+
+
+class Kinds(Mapping[str, Kind]):
+    """Kinds of things by name; those that are only called after a role are found, but not gone through."""
+
+    def __init__(self, own: Mapping[str, Kind], roles: Mapping[str, Kind]) -> None:
+        self._own, self._roles = own, roles
+
+    def __getitem__(self, name: str) -> Kind:
+        return self._own[name] if name in self._own else self._roles[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._own)
+
+    def __len__(self) -> int:
+        return len(self._own)
+
+    @property
+    def roles(self) -> Mapping[str, Kind]:
+        return self._roles
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -305,6 +305,8 @@ class Guards:
         for verbs, end in (*self.verbs(start), *self._able(start), *self.lightly(start)):
             if said.verbs and not self._is_same_deed(said, verbs):
                 continue  # the subject is the deed itself
+            if self.cursor.low(start) in _REFUSED | _ALLOWED | _CALLED and verbs[0][0].rank > 1:
+                continue  # `accepted` where no tool accepts: whatever is done
             verbs = _of_named(said, verbs)
             if not all(verbs):
                 continue

@@ -79,6 +79,8 @@ class _SentenceReader:
         cursor = self.phrases.cursor
         for clauses, said, end in self._statements(at, before):
             for answer, last in self._answered(end):
+                if self._speaks_of_others(clauses, end, last):
+                    continue
                 made = _out_of_order(_answering(clauses, answer))
                 if last == cursor.end:
                     yield made
@@ -86,6 +88,13 @@ class _SentenceReader:
                 start = cursor.after(last, "; and", ", and", ", but", ";", ",", "and", ":")
                 for rest in self._from(start, said or before) if start is not None else ():
                     yield (*made, *rest)
+
+    def _speaks_of_others(self, clauses: Clauses, start: int, end: int) -> bool:
+        """Whether an answer names a tool that the rule before it is not about."""
+        about = {name.lower() for clause in clauses for name in clause.who.names}
+        lows = self.phrases.cursor.lows[start:end]
+        named = {low for low in lows if low in self.phrases.words.lexicon.tools and "_" in low}
+        return bool(about) and not named <= about
 
     def _answered(self, at: int) -> Iterator[tuple[m.Outcome | None, int]]:
         yield from tail(self.phrases, at)

@@ -124,6 +124,11 @@ class Vocabulary:
     @cached_property
     def folk(self) -> tuple[str, ...]:
         """Kinds of persons."""
+        roles = tuple(name for name, kind in self.lexicon.kinds.roles.items() if kind.of in self._own_folk)
+        return (*self._own_folk, *roles)
+
+    @cached_property
+    def _own_folk(self) -> tuple[str, ...]:
         return tuple(
             name
             for name, kind in self.lexicon.kinds.items()
@@ -139,7 +144,9 @@ class Vocabulary:
         return frozenset(singular(name) for name in (*fields, *arguments) if len(words_of(name)) == 1)
 
     def kinds_named(self, words: Sequence[str]) -> tuple[str, ...]:
-        return self.nouns.get(joined(words), ())
+        known = self.nouns.get(joined(words), ())
+        role = "_".join([*words[:-1], singular(words[-1])]) if words else ""
+        return known or ((role,) if role in self.lexicon.kinds.roles else ())
 
     # -- fields
 
