@@ -159,6 +159,18 @@ class Owns:
 
 
 @dataclass(frozen=True, slots=True)
+class Related:
+    """Whoever calls is the one that a thing names: `the student who took the lesson`, `whoever packed it`.
+
+    `person`: the kind of person, `verb`: what was done, each empty where it is not said.
+    """
+
+    noun: str
+    person: str = ""
+    verb: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class CallerIs:
     """The caller is of a kind: `an admin`, `gold-tier`, `a verified user`."""
 
@@ -239,6 +251,7 @@ Condition: TypeAlias = (
     | Measure
     | Exists
     | Owns
+    | Related
     | CallerIs
     | Allowed
     | Counted

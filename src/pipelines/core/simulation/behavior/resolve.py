@@ -64,7 +64,7 @@ def _guard(clause: c.Guard, scope: Scope) -> list[Resolved]:
 
 
 def _is_permission(need: m.Condition) -> bool:
-    if isinstance(need, (m.Owns, m.CallerIs, m.Allowed)):
+    if isinstance(need, (m.Owns, m.Related, m.CallerIs, m.Allowed)):
         return True
     if isinstance(need, m.Not):
         return _is_permission(need.part)

@@ -30,11 +30,12 @@ from pipelines.core.simulation.behavior.meaning import (
     Owns,
     Percent,
     Present,
+    Related,
     StartsWith,
     Times,
     Unique,
 )
-from pipelines.core.simulation.behavior.permissions import caller_is, owns
+from pipelines.core.simulation.behavior.permissions import caller_is, owns, related
 from pipelines.core.simulation.behavior.rules import (
     ARGUMENTS,
     Ref,
@@ -99,6 +100,8 @@ def truth(condition: Condition, scope: Scope) -> Text:
             return _exists(noun, scope)
         case Owns():
             return owns(condition, scope)
+        case Related():
+            return related(condition, scope)
         case CallerIs(word):
             return caller_is(word, scope)
         case Unique(field):

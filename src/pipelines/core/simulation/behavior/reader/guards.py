@@ -200,8 +200,8 @@ class Guards:
         spoken = self.cursor.after(at, "it", "they", "this tool", "the tool", "the call", "this call")
         if spoken is not None and self.before:
             yield named(self.before), spoken
-        if low in ("you", "we", "nothing", "whoever", "it"):
-            yield Said(is_none=low == "nothing"), at + 1
+        if low in ("you", "we", "nothing", "whoever", "it", "nobody"):
+            yield Said(is_none=low in ("nothing", "nobody")), at + 1
         yield from self._attempts(at)
         yield from self._repeated(at)
         for thing, end in self.phrases.thing(at):
@@ -293,6 +293,8 @@ class Guards:
             if found.must:
                 yield from self._must_be(told, found)
             yield from self._acting(told, found)
+        if found is None:
+            yield from self._as_told(said, at)
         yield from self._lasting(said, at)
         yield from self._acting(said, Modal(end=at))
         yield from self._for_whom(said, at)
@@ -318,6 +320,13 @@ class Guards:
             for whole, last in self.extended(told, end, is_needed=found.must or found.only):
                 yield whole, last
                 yield from self._second_deed(whole, last, found)
+
+    def _as_told(self, said: Said, at: int) -> Iterator[tuple[Said, int]]:
+        """`Nobody reviews their own work`, `Jurors review films of their section only`: a rule, told as a fact."""
+        for whole, end in self._done(said, Modal(end=at)):
+            is_only = any(self.cursor.low(place) == "only" for place in range(at, end + 1))
+            if said.is_forbidden or is_only or (said.things and said.things[0].is_only):
+                yield whole, end
 
     def _done_by(self, said: Said, at: int) -> Iterator[tuple[Said, int]]:
         """Who does it, told as a fact, is who may."""
@@ -668,6 +677,7 @@ class Guards:
             if alone is not None:
                 yield replace(said.with_thing(thing, True), agents=agents), alone
             yield replace(said.with_thing(thing, needs), agents=agents), end
+        yield from self._of_the_same(said, at, needs)
         prepositions = cursor.after(at, "for", "on", "of")
         for kind, end in self.phrases.unknown(prepositions) if prepositions is not None else ():
             own = kind or next(iter(self.near(said)), "")
@@ -680,6 +690,21 @@ class Guards:
         for thing, end in self.phrases.thing(at):
             if thing.kind and not thing.is_none:
                 yield said.with_thing(thing, needs), end
+
+    def _of_the_same(self, said: Said, at: int, needs: bool) -> Iterator[tuple[Said, int]]:
+        """`to their own section`, `of the same currency`: what two of the things that are named share."""
+        cursor = self.cursor
+        start = cursor.after(at, *(f"{of} {own}" for of in _OF for own in ("their own", "the same", "his own")))
+        for length in (2, 1) if start is not None else ():
+            name = cursor.words(start, start + length)
+            having = [kind for kind in said.kinds if self.phrases.words.field_of(kind, name)]
+            paths = [self.phrases.words.field_of(kind, name) for kind in having]
+            if len(name) == length and len(having) == 2 and paths[0] is not None and paths[1] is not None:
+                left, right = (self.phrases.words.named(*one) for one in zip(having, paths, strict=True))  # type: ignore[arg-type]
+                end = start + length
+                last = end + (cursor.low(end) == "only")
+                so = m.Compare(left, "==", right)
+                yield said.with_condition(so, None, needs or last > end), last
 
     def _joined_condition(self, said: Said, at: int) -> Iterator[tuple[Said, int]]:
         cursor = self.cursor
@@ -754,6 +779,7 @@ _NO_ONE_ELSE = tuple(
     for lead in ("and by", "and", "but by", ", and by")
     for nobody in ("no one", "nobody")
 )
+_OF = ("of", "to", "in", "at", "from", "with", "for", "between")
 _TENSES: tuple[tuple[str, m.Op], ...] = (("past", "<"), ("future", ">"))
 _OFTEN = (
     (1, ("only once", "a single time", "just once", "once only", "more than once", "at most once")),

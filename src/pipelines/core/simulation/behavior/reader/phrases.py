@@ -11,6 +11,7 @@ from pipelines.core.english.words import singular, word_set
 from pipelines.core.english.words import tokens as words_of
 from pipelines.core.simulation.behavior import meaning as m
 from pipelines.core.simulation.behavior.reader.cursor import Cursor, Quantity
+from pipelines.core.simulation.behavior.reader.relations import related
 from pipelines.core.simulation.behavior.reader.vocabulary import (
     ANYBODY,
     Deed,
@@ -162,6 +163,8 @@ class Phrases:
 
     def owner(self, at: int) -> Iterator[tuple[Thing, int]]:
         """Whoever a thing belongs to: `the owner of an order`, `the customer who placed it`."""
+        for so, end in related(self, at):
+            yield Thing(so=(so,), is_person=True, others=(so.noun,) if so.noun else ()), end
         start = self.cursor.past(at, _ARTICLES | {"only", "by"})
         if start == at and self.cursor.low(at - 1) not in _ARTICLES:
             return
@@ -413,6 +416,8 @@ class Phrases:
         if low == "whose":
             for so, end in self.of_part(kind, start + 1):
                 yield (so,), (), end
+        if (own := self.cursor.after(start, "of their own", "of his own", "of its own", "of your own")) and kind:
+            yield (m.Owns(kind),), (), own
         if low in ("with", "without", "having"):
             for so, end in (*self.having(kind, at + 1), *self.linked_records(kind, at + 1)):
                 yield (m.negated(so) if low == "without" else so,), (), end

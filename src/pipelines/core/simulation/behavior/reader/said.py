@@ -31,7 +31,7 @@ class Said:
     def with_thing(self, thing: Thing, is_needed: bool = False) -> "Said":
         so = m.both(*thing.so)
         # What is asked of a person is a matter of permission.
-        is_asked = thing.is_person and not isinstance(so, m.Owns)
+        is_asked = thing.is_person and not isinstance(so, (m.Owns, m.Related))
         moved = (m.Allowed(so) if is_asked else so,) if so is not None else ()
         if thing.is_only or is_needed:
             return replace(self, things=(*self.things, thing), needed=(*self.needed, *moved))
@@ -89,7 +89,7 @@ def is_debt(so: tuple[m.Condition, ...]) -> bool:
 
 def clause_of(told: Said, tool: ToolWords, given: m.Condition | None) -> c.Clause | None:
     """The rule that was gathered, about this tool; `given` where the verb is meant only with an argument."""
-    said = _numbered(_by_caller(told, tool), tool)
+    said = _numbered(_by_caller(_of_persons(told), tool), tool)
     if said is None:
         return None
     kind = next((thing.kind for thing in said.things if thing.kind), None)
@@ -134,6 +134,26 @@ def _by_caller(said: Said, tool: ToolWords) -> Said:
         so=tuple(_of_caller(one) for one in said.so),
         needed=tuple(_of_caller(one) for one in said.needed),
     )
+
+
+def _of_persons(said: Said) -> Said:
+    """`Students may only review their own lessons`: whose it is by the kind of person that was named."""
+    persons = list(dict.fromkeys(thing.kind for thing in said.things if thing.is_person and thing.kind))
+    if len(persons) != 1:
+        return said
+    so, needed = (tuple(_of_person(one, persons[0]) for one in part) for part in (said.so, said.needed))
+    return replace(said, so=so, needed=needed)
+
+
+def _of_person(so: m.Condition, person: str) -> m.Condition:
+    match so:
+        case m.Not(part):
+            return m.Not(_of_person(part, person))
+        case m.All(parts):
+            return m.All(tuple(_of_person(part, person) for part in parts))
+        case m.Owns(str(noun), None, None) if noun != person:
+            return m.Related(noun, person)
+    return so
 
 
 def _of_caller(so: m.Condition) -> m.Condition:
