@@ -278,7 +278,9 @@ def _kind_of_tool(tool: ToolWords, nouns: Mapping[str, str], kinds: Mapping[str,
     if seeded or tool.creates:
         return next(iter([*seeded, *spoken]), None)
     same = [_same_kind(singular(word), nouns, kinds) for word in reversed(named)]
-    by_id = [name for name, kind in kinds.items() if kind.fields and _id_argument(tool, name)]
+    taken = {name: _id_argument(tool, name) for name, kind in kinds.items() if kind.fields}
+    order = {name: at for at, name in enumerate(tool.arguments)}
+    by_id = sorted((name for name, one in taken.items() if one), key=lambda name: order[taken[name] or ""])
     return next((kind for kind in [*same, *by_id, *spoken] if kind is not None), None)
 
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from pipelines.core.english.stems import stem
+from pipelines.core.english.words import singular
 from pipelines.core.english.words import tokens as words_of
 from pipelines.core.english.words import word_set
 from pipelines.core.simulation.behavior.meaning import Owns, Related
@@ -60,6 +61,8 @@ def _given_as_kept(condition: Related, kind: Kind, scope: Scope) -> Text:
     if not kept:
         kept = [name for name in names if lexicon.referring.get(name) == wanted]
         kept = [person.role] if person is not None and person.role in names else kept
+        called = [name for name in kept if words_of(name)[0] == singular(words_of(wanted)[-1])] if wanted else []
+        kept = called if len(kept) > 1 else kept
     if len(kept) != 1:
         raise Unresolved(f"it is not clear which field of a {kind.name} is meant")
     wanted = wanted or lexicon.referring.get(kept[0], "")

@@ -47,7 +47,7 @@ _SAME: tuple[tuple[tuple[str, ...], str], ...] = tuple(
     (tuple(said.split()), plain)
     for said, plain in (
         ("solely", "only"), ("exclusively", "only"), ("no one", "nobody"), ("every time", "when"),
-        ("each time", "when"), ("whenever", "when"), ("at any one time", "at a time"),
+        ("each time", "when"), ("whenever", "when"), ("at any one time", "at a time"), ("in question", ""),
     )
 )  # fmt: skip
 # Two words that change nothing, where no third one goes with them ("any more than …").
@@ -160,7 +160,7 @@ def _in_plain_words(found: list[Token]) -> list[Token]:
     while at < len(found):
         for said, plain in _SAME:
             if tuple(token.low for token in found[at : at + len(said)]) == said:
-                out.append(Token(kind=Kind.WORD, text=plain, low=plain))
+                out += [Token(kind=Kind.WORD, text=plain, low=plain)] if plain else []
                 at += len(said)
                 break
         else:

@@ -58,6 +58,7 @@ from pipelines.core.simulation.behavior.scope import (
 )
 from pipelines.core.simulation.behavior.states import state_of
 from pipelines.core.simulation.behavior.things import (
+    Kind,
     find_field,
     find_field_named,
     has_value,
@@ -273,17 +274,7 @@ def _exists(noun: str, scope: Scope) -> Text:
 
 def _counted(condition: Counted, scope: Scope) -> Text:
     counted = scope.lexicon.kinds[condition.counted.noun]
-    link = link_field(counted, condition.of) or scope.lexicon.links.get((counted.name, condition.of))
-    if link is None:
-        raise Unresolved(f"nothing says whose a {counted.name} is")
-    argument = scope.lexicon.id_argument(scope.tool, condition.of)
-    is_given = argument is not None and scope.in_list != condition.of
-    owner = (
-        text(Ref(ARGUMENTS, (argument,)))
-        if is_given and argument
-        else within(scope.base(condition.of), ("id",))
-    )
-    said: list[Text] = [text(f"same_id({dotted('other', (link,))}, ", owner, ")")]
+    said = [_belongs(counted, kind, scope) for kind in (condition.of, *condition.also)]
     if condition.counted.condition is not None:
         others = replace(scope, bases={**scope.bases, counted.name: text("other")})
         said.append(truth(condition.counted.condition, others))
@@ -291,6 +282,21 @@ def _counted(condition: Counted, scope: Scope) -> Text:
         f"len([other for other in entities({literal(counted.name)}) if ", joined(said, " and "), "])"
     )
     return text(every, f" {condition.op} {condition.than}")
+
+
+def _belongs(counted: Kind, kind: str, scope: Scope) -> Text:
+    """That the other record is of the one that the call is about."""
+    link = link_field(counted, kind) or scope.lexicon.links.get((counted.name, kind))
+    if link is None:
+        raise Unresolved(f"nothing says whose a {counted.name} is")
+    argument = scope.lexicon.id_argument(scope.tool, kind)
+    is_given = argument is not None and scope.in_list != kind
+    owner = (
+        text(Ref(ARGUMENTS, (argument,)))
+        if is_given and argument
+        else within(scope.base(kind), ("id",))
+    )
+    return text(f"same_id({dotted('other', (link,))}, ", owner, ")")
 
 
 def _among(field: Field, listed: Field, scope: Scope) -> Text:

@@ -304,7 +304,7 @@ class Guards:
         """`cannot be booked or moved`, `may cancel reservations`, `are only ever booked with`."""
         start = found.end + (self.cursor.low(found.end) == "neither")
         is_neither = start > found.end
-        for verbs, end in (*self.verbs(start), *self._able(start), *self.lightly(start)):
+        for verbs, end in (*self.verbs(start), *self._able(start), *self.lightly(start), *self.lightly(start - 1)):
             if said.verbs and not self._is_same_deed(said, verbs):
                 continue  # the subject is the deed itself
             if self.cursor.low(start) in _REFUSED | _ALLOWED | _CALLED and verbs[0][0].rank > 1:

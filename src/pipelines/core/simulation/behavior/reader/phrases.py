@@ -700,12 +700,22 @@ class Phrases:
             if not thing.kind or thing.kind == kind or thing.is_only or not self._is_linked(thing.kind, kind):
                 continue
             of = m.Thing(thing.kind, m.both(*thing.so))
-            if thing.is_none:
-                yield m.Counted(kind, of, "==", 0), end
-            elif not thing.bounds:
-                yield m.Counted(kind, of, ">=", 1), end
-            elif len(thing.bounds) == 1 and thing.bounds[0][0] != "==":
-                yield m.Counted(kind, of, thing.bounds[0][0], int(thing.bounds[0][1].number)), end
+            op, than = ("==", 0) if thing.is_none else (">=", 1)
+            if thing.bounds:
+                op, than = thing.bounds[0][0], int(thing.bounds[0][1].number)
+            if len(thing.bounds) > 1 or (thing.bounds and op == "=="):
+                continue
+            for also, last in self._also_of(thing.kind, kind, end):
+                yield m.Counted(kind, of, op, than, also), last
+
+    def _also_of(self, counted: str, kind: str, at: int) -> Iterator[tuple[tuple[str, ...], int]]:
+        """`a tenancy on the plot`, `a completed visit with that doctor`."""
+        start = self.cursor.past(at + 1, _ARTICLES | {"same"}) if self.cursor.low(at) in _LINKING else at
+        for other, end in self._bare_thing(start) if start > at + 1 else ():
+            if other not in (counted, kind) and self._is_linked(counted, other):
+                yield (other,), end
+                return  # left out it would say something else
+        yield (), at
 
     def _is_linked(self, other: str, kind: str) -> bool:
         known = self.words.lexicon.kinds[other]

@@ -300,8 +300,8 @@ class Vocabulary:
                     _add(found, stem(base), Deed(tool=tool.name, rank=0, particle=second))
                 if words_of(tool.name)[0] not in kinds:  # whatever it was taken for: `reverse_transaction`
                     _add(found, stem(words_of(tool.name)[0]), Deed(tool=tool.name, rank=0))
-                if known.creates and known.kind:  # placing an order is also said as ordering
-                    _add(found, stem(words_of(known.kind)[-1]), Deed(tool=tool.name, rank=2))
+                if known.makes:  # placing an order is also said as ordering
+                    _add(found, stem(words_of(known.makes)[-1]), Deed(tool=tool.name, rank=1))
                 for other in _verbs_like(verb):
                     _add(found, stem(other), Deed(tool=tool.name, rank=2, particle=""))
         for tool in self.tools:
