@@ -199,6 +199,7 @@ class Counted:
     counted: "Thing"
     op: Op
     than: int
+    are_others: bool = False  # those of another one instead
     also: tuple[str, ...] = ()  # other things of the call that they belong to: a tenancy on the plot
 
 

@@ -196,7 +196,15 @@ def loose(text: str) -> str:
 
 
 def _spelled_alike(path: Path, spoken: Sequence[str]) -> bool:
-    return joined(spoken) in (joined(words_of(path[-1])), joined(words_of("_".join(path))))
+    said = joined(_SHORT.get(word, word) for word in spoken)
+    return said in (_in_short(path[-1]), _in_short("_".join(path)))
+
+
+_SHORT = {"minimum": "min", "maximum": "max", "quantity": "qty", "average": "avg", "percentage": "percent"}
+
+
+def _in_short(name: str) -> str:
+    return joined(_SHORT.get(word, word) for word in words_of(name))
 
 
 def _stemmed_alike(path: Path, spoken: Sequence[str]) -> bool:

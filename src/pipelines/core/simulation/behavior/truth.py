@@ -275,6 +275,7 @@ def _exists(noun: str, scope: Scope) -> Text:
 def _counted(condition: Counted, scope: Scope) -> Text:
     counted = scope.lexicon.kinds[condition.counted.noun]
     said = [_belongs(counted, kind, scope) for kind in (condition.of, *condition.also)]
+    said[0] = opposite(said[0]) if condition.are_others else said[0]
     if condition.counted.condition is not None:
         others = replace(scope, bases={**scope.bases, counted.name: text("other")})
         said.append(truth(condition.counted.condition, others))
@@ -290,7 +291,7 @@ def _belongs(counted: Kind, kind: str, scope: Scope) -> Text:
     if link is None:
         raise Unresolved(f"nothing says whose a {counted.name} is")
     argument = scope.lexicon.id_argument(scope.tool, kind)
-    is_given = argument is not None and scope.in_list != kind
+    is_given = argument in scope.tool.required and scope.in_list != kind
     owner = (
         text(Ref(ARGUMENTS, (argument,)))
         if is_given and argument

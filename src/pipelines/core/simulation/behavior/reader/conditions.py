@@ -1,7 +1,7 @@
 """Conditions: what is said of a thing, of a field, or of an argument, and how such statements are joined."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pipelines.core.english.words import tokens as words_of
 from pipelines.core.english.words import word_set
@@ -63,6 +63,10 @@ class Conditions:
                 yield so, None, end
         for thing, end in self.phrases.thing(at):
             for so, last in self._of_thing(thing, end):
+                if thing.is_other and isinstance(so, m.Counted) and not thing.so:
+                    so = replace(so, are_others=True)
+                elif thing.is_other:
+                    continue  # of which other one is not said
                 whole = m.both(*thing.so, so)
                 if whole is not None and not thing.bounds:
                     yield (m.negated(whole) if thing.is_none else whole), without_state(thing), last

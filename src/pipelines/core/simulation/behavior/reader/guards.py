@@ -648,7 +648,7 @@ class Guards:
                 for to in ("for", "to", "at", "on")
                 for what in ("time", "date", "day")
             )
-            end = cursor.after(at, *ways, f"in the {word}")
+            end = cursor.after(at, *ways, f"in the {word}") or self._at_a_time(at, word)
             if end is not None:
                 yield said.with_condition(m.Compare(m.Field(m.WHEN), op, m.Now())), end
         for bounds, end in cursor.bounds(at + (cursor.low(at) in ("for", "to", "by"))):
@@ -659,6 +659,17 @@ class Guards:
                 worth = m.both(*(m.Measure(None, op, self.phrases.literal(one)) for op, one in bounds))
                 if worth is not None:
                     yield said.with_condition(worth), end
+
+    def _at_a_time(self, at: int, word: str) -> int | None:
+        """`for a time that has passed`, `starting in the past`, `with a date that lies in the future`."""
+        cursor = self.cursor
+        start = cursor.past(at, word_set("for to at on with a the starting beginning which"))
+        begin = start + (cursor.low(start) in ("time", "date", "day", "start", "deadline"))
+        if begin == start and start == at:
+            return None
+        lies = cursor.past(begin, word_set("that which is lies lie has have starts start begins begin"))
+        past = ("passed", "gone by", "gone") if word == "past" and lies > begin else ()
+        return cursor.after(lies, f"in the {word}", *past)
 
     def _linked(self, said: Said, at: int, is_needed: bool) -> Iterator[tuple[Said, int]]:
         """What it is done to, with, for or by whom."""

@@ -98,6 +98,7 @@ class Thing:
     is_none: bool = False  # no, nobody
     is_only: bool = False
     is_new: bool = False
+    is_other: bool = False  # another one than the call is about
     bounds: tuple[tuple[m.Op, Quantity], ...] = ()  # how many
     field: m.Field | None = None  # where it is a field of a thing
     path: Path = ()
@@ -131,6 +132,8 @@ class Phrases:
         if not is_limit and self.cursor.low(start) in ("no", "nobody", "none", "nothing", "neither"):
             base = replace(base, is_none=True)
             start += 1 if self.cursor.low(start) in ("no", "none", "neither") else 0
+        if self.cursor.low(start) in ("another", "other") or self.cursor.after(start, "a different", "the other"):
+            base = replace(base, is_other=True)
         start = self.cursor.past(start, _ARTICLES | {"of"}) if self.cursor.low(start) != "of" else start
         if self.cursor.low(start) == "own" and start > at:
             base, start = replace(base, is_own=True), start + 1
@@ -321,8 +324,8 @@ class Phrases:
             plural_end = bool(said) and (
                 singular(said[-1]) != said[-1] or self.cursor.low(at - 1) in ("a", "an", "the", "by")
             )
-            if len(said) != length or not plural_end:
-                continue
+            if len(said) != length or not plural_end or [*self._bare_thing(at + length)]:
+                continue  # `an active tenancy` is no active
             spelled = [*said[:-1], singular(said[-1])]
             hits = [
                 (kind.name, so)
@@ -639,7 +642,8 @@ class Phrases:
             return
         yield from self.event_ago(kind, at)
         yield from self._done_times(kind, at)
-        yield from self.states(kind, at)
+        for so, end in self.states(kind, at):
+            yield so, self._same_thing(kind, end) if self.cursor.low(at) in _ARTICLES else end
         yield from self.state_phrase(kind, at)
         if self.cursor.low(at) in ("passed", "past"):
             yield from self._past_its(kind, at + 1)
@@ -706,7 +710,7 @@ class Phrases:
             if len(thing.bounds) > 1 or (thing.bounds and op == "=="):
                 continue
             for also, last in self._also_of(thing.kind, kind, end):
-                yield m.Counted(kind, of, op, than, also), last
+                yield m.Counted(kind, of, op, than, False, also), last
 
     def _also_of(self, counted: str, kind: str, at: int) -> Iterator[tuple[tuple[str, ...], int]]:
         """`a tenancy on the plot`, `a completed visit with that doctor`."""
@@ -724,7 +728,8 @@ class Phrases:
     def _same_thing(self, kind: str, at: int) -> int:
         for length in (2, 1):
             said = self.cursor.words(at, at + length)
-            if len(said) == length and kind in self.words.kinds_named(said):
+            is_person = length == 1 and kind in self.words.folk and bool(said) and singular(said[0]) in PERSONS
+            if len(said) == length and (kind in self.words.kinds_named(said) or is_person):
                 return at + length
         return at
 
@@ -759,6 +764,7 @@ class Phrases:
         """After `whose`: a field with its value, or a thing that is linked with it."""
         for _, path, end in self._own_field(kind, at):
             yield from self.valued(kind, path, end)
+            yield from self._inside(kind, path, end)
         for other, end in self.thing(at):
             if other.kind and other.kind != kind:
                 for so, last in self.predicate(other.kind, end):
@@ -776,6 +782,25 @@ class Phrases:
         for values, end in self._listed_values(kind, path, start):
             so = m.OneOf(name, values)
             yield (m.negated(so) if is_not else so), end
+
+    def _inside(self, kind: str, above: Path, at: int) -> Iterator[tuple[m.Condition, int]]:
+        """What a record inside another is: `whose referral has not expired`, by referral.expires_on."""
+        start, is_not = at, False
+        while self.cursor.low(start) in _BE | _HAVE | word_set("not never"):
+            is_not = is_not or self.cursor.low(start) in ("not", "never")
+            start += 1
+        said = self.cursor.words(start, start + 1)
+        known = self.words.lexicon.kinds[kind]
+        for path, one in known.fields.items() if said and start > at else ():
+            if path[: len(above)] != above or len(path) == len(above):
+                continue
+            so: m.Condition | None = None
+            if path in known.dates() and stem(said[0]) in set(map(stem, words_of(path[-1]))):
+                so = m.Compare(self.words.named(kind, path), "<", m.Now())
+            elif (value := self.words.value_in(kind, path, said)) is not None:
+                so = m.OneOf(self.words.named(kind, path), (value,))
+            if so is not None:
+                yield (m.negated(so) if is_not else so), start + 1
 
     def _listed_values(self, kind: str, path: Path, at: int) -> Iterator[tuple[tuple[m.Value, ...], int]]:
         """`one of pending, processing or on_hold`, `'pending'`, `shipped or delivered`."""
