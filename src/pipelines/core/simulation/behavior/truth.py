@@ -291,12 +291,15 @@ def _belongs(counted: Kind, kind: str, scope: Scope) -> Text:
     if link is None:
         raise Unresolved(f"nothing says whose a {counted.name} is")
     argument = scope.lexicon.id_argument(scope.tool, kind)
-    is_given = argument in scope.tool.required and scope.in_list != kind
-    owner = (
-        text(Ref(ARGUMENTS, (argument,)))
-        if is_given and argument
-        else within(scope.base(kind), ("id",))
-    )
+    own = scope.link_to(kind) if scope.kind is not None and scope.kind != kind else None
+    if argument in scope.tool.required and scope.in_list != kind:
+        owner = text(Ref(ARGUMENTS, (argument,)))
+    elif argument is not None and own is not None:  # not always given, but the thing itself says so
+        owner = within(scope.base(scope.kind or ""), (own,))
+    elif argument is not None and scope.in_list != kind:
+        owner = text(Ref(ARGUMENTS, (argument,)))
+    else:
+        owner = within(scope.base(kind), ("id",))
     return text(f"same_id({dotted('other', (link,))}, ", owner, ")")
 
 
