@@ -75,7 +75,21 @@ def _nature(need: m.Condition, expression: Text, scope: Scope) -> RuleKind:
     if _is_permission(need) and (not isinstance(need, m.Allowed) or _is_of_persons(expression)):
         return RuleKind.PERMISSION
     first = next(iter(expression.refs()), None)
+    if _counts(need):
+        return RuleKind.GUARD
     return RuleKind.ARGUMENT if first is not None and first.root == ARGUMENTS else RuleKind.GUARD
+
+
+def _counts(need: m.Condition) -> bool:
+    """Whether it looks at other records: then it is the world that stands in the way, not what was given."""
+    match need:
+        case m.Counted():
+            return True
+        case m.Not(part) | m.Allowed(part):
+            return _counts(part)
+        case m.All(parts) | m.Any_(parts):
+            return any(_counts(part) for part in parts)
+    return False
 
 
 def _is_of_persons(expression: Text) -> bool:
@@ -210,6 +224,11 @@ def _unknown(clause: c.Unknown, scope: Scope) -> list[Resolved]:
 def _once(clause: c.Once, scope: Scope) -> list[Resolved]:
     """Done before is what the record says: its status, a switch or a date named after the verb."""
     done = participle(scope.tool.verb)
+    record = scope.lexicon.kinds.get(scope.tool.makes or "")
+    if record is not None and clause.per:
+        of = [kind for kind in clause.per if kind != record.name]
+        once = m.Counted(of[0], m.Thing(record.name), "<", 1, False, tuple(of[1:])) if of else None
+        return _guard(c.Guard(once, clause.outcome or m.Fail(409, f"already_{done}")), scope) if once else []
     kind = scope.kind_named(clause.who.noun) or scope.kind_named(None)
     if kind is None:
         raise Unresolved(f"nothing says whether it was {done}")
@@ -240,34 +259,6 @@ def _rarely(clause: c.Rarely, scope: Scope) -> list[Resolved]:
         Resolved(RuleKind.GUARD, r.Require(need, answer, counter.root)),
         _implied(counter, text("default(", counter, ", 0) + 1")),
     ]
-
-
-def _quota(clause: c.Quota, scope: Scope) -> list[Resolved]:
-    """Counted among what the world holds at the call that would make one more."""
-    owner, counted = scope.kind_named(clause.owner.noun), scope.kind_named(clause.counted.noun)
-    if owner is None or counted is None or not _makes(scope, clause.counted.noun, counted.name):
-        raise Unresolved(f"{scope.tool.name} makes no {clause.counted.noun}")
-    link = link_field(counted, owner.name) or scope.lexicon.links.get((counted.name, owner.name))
-    given = scope.lexicon.id_argument(scope.tool, owner.name)
-    if link is None or given is None:
-        raise Unresolved(f"nothing says whose a {counted.name} is")
-    said: list[Text] = [text("same_id(other", *_below((link,)), ", ", Ref(ARGUMENTS, (given,)), ")")]
-    if clause.counted.condition is not None:
-        others = replace(scope, bases={**scope.bases, counted.name: text("other")})
-        said.append(truth(clause.counted.condition, others))
-    every = text(
-        f"len([other for other in entities({r.literal(counted.name)}) if ", r.joined(said, " and "), "])"
-    )
-    need = text(every, f" < {clause.most}")
-    if clause.owner.condition is not None:
-        need = text("(", r.opposite(truth(clause.owner.condition, scope)), " or ", need, ")")
-    return [
-        Resolved(RuleKind.GUARD, r.Require(need, answer_of(clause.outcome, RuleKind.GUARD, None, None), None))
-    ]
-
-
-def _below(path: tuple[str, ...]) -> tuple[str, ...]:
-    return (r.dotted("", path),)
 
 
 def _makes(scope: Scope, noun: str, kind: str) -> bool:
@@ -310,7 +301,6 @@ _RESOLVERS: dict[type, Callable[[Any, Scope], list[Resolved]]] = {
     c.Unknown: _unknown,
     c.Once: _once,
     c.Rarely: _rarely,
-    c.Quota: _quota,
     c.Default: _default,
     c.Assign: effects.assign,
     c.Step: effects.step,

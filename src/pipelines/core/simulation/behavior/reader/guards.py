@@ -16,6 +16,7 @@ from pipelines.core.simulation.behavior.reader.conditions import Conditions
 from pipelines.core.simulation.behavior.reader.cursor import Cursor
 from pipelines.core.simulation.behavior.reader.modality import BE, Modal, modal
 from pipelines.core.simulation.behavior.reader.phrases import Phrases, Thing, without_state
+from pipelines.core.simulation.behavior.reader.quotas import Quotas
 from pipelines.core.simulation.behavior.reader.said import Said, is_debt, is_role
 from pipelines.core.simulation.behavior.reader.tool_names import named_tools
 from pipelines.core.simulation.behavior.reader.vocabulary import Deed
@@ -133,6 +134,7 @@ class Guards:
         yield from self._field_must(at, lead)
         yield from self._commands(at)
         yield from AskedValues(guards=self).read(at)
+        yield from Quotas(guards=self).read(at)
 
     def restricted(self, said: Said, at: int) -> Iterator[tuple[Said, int]]:
         """What must be so, only of some calls: `if …`, `unless …`, `for premium members`."""

@@ -15,7 +15,6 @@ from pipelines.core.simulation.behavior.reader.computations import Computations
 from pipelines.core.simulation.behavior.reader.cursor import Cursor, TooLong
 from pipelines.core.simulation.behavior.reader.guards import Guards, named
 from pipelines.core.simulation.behavior.reader.lists import Lists
-from pipelines.core.simulation.behavior.reader.modality import modal
 from pipelines.core.simulation.behavior.reader.nothing_special import says_nothing_special
 from pipelines.core.simulation.behavior.reader.phrases import Phrases, Thing
 from pipelines.core.simulation.behavior.reader.said import Said, clause_of
@@ -109,7 +108,7 @@ class _SentenceReader:
             made = self._tied(said, partial(self._changed, changes))
             if made:
                 yield made, said, end
-        for clauses, end in (*self._quotas(at), *self._unknown_ids(at)):
+        for clauses, end in self._unknown_ids(at):
             yield clauses, None, end
         for clauses, end in self._reasoned(at):
             if all(self.fits(clause) for clause in clauses):
@@ -179,37 +178,6 @@ class _SentenceReader:
             ShownFields(phrases=self.phrases),
             Computations(guards=self.guards),
         )
-
-    def _quotas(self, at: int) -> Iterator[tuple[Clauses, int]]:
-        """`A worker holds at most one open pick order at a time.`"""
-        cursor = self.phrases.cursor
-        for counted, start in self.phrases.thing(at):  # `At most 1 locker per member`
-            per = cursor.after(start, "per", "for each", "for every", "to each", "to a")
-            for kind, end in self.phrases.kinds_at(per) if per is not None else ():
-                yield from self._quota(Thing(kind=kind), counted, False, end)
-        for owner, start in self.phrases.thing(at):
-            found = modal(cursor, start)
-            begin = found.end if found is not None else start
-            is_not = (found is not None and found.is_not) != owner.is_none
-            if cursor.low(begin) in HOLDING:
-                begin += 1
-            elif found is None or cursor.low(begin - 1) not in HOLDING:
-                continue
-            for counted, end in self.phrases.thing(begin):
-                yield from self._quota(owner, counted, is_not, end)
-
-    def _quota(self, owner: Thing, counted: Thing, is_not: bool, at: int) -> Iterator[tuple[Clauses, int]]:
-        most = _most(counted, is_not)
-        if most is None or not counted.kind or not owner.kind or counted.kind == owner.kind:
-            return
-        end = self.phrases.cursor.after(at, *_AT_ONCE) or at
-        clause = c.Quota(
-            m.Thing(owner.kind, m.both(*owner.so)), most, m.Thing(counted.kind, m.both(*counted.so))
-        )
-        names = [tool.name for tool in self.phrases.words.lexicon.tools.values() if not tool.reads]
-        fitting = tuple(name for name in names if self.fits(replace(clause, who=_of((name,)))))
-        if len(fitting) == 1:
-            yield (replace(clause, who=_of(fitting)),), end
 
     def _reasoned(self, at: int) -> Iterator[tuple[Clauses, int]]:
         """`Reference books never leave the building: checkout_book rejects them with 403`: the reason need
@@ -354,25 +322,9 @@ _NOT_ONLY_WHY = word_set(
     "if when while once until till unless only except but or nor otherwise before after during within "
     "than more less least most over under above below with without whose who which both either neither"
 )
-_AT_ONCE = (
-    "at a time", "at once", "at the same time", "at any one time", "at any time", "in total", "on file",
-)  # fmt: skip
-HOLDING = frozenset(("have", "has", "hold", "holds", "keep", "keeps", "own", "owns", "had"))
-
 
 def _of(names: tuple[str, ...]) -> m.Who:
     return m.Who(names=names, reaches_links=True)
-
-
-def _most(counted: Thing, is_not: bool) -> int | None:
-    """How many are allowed: at most two, no more than two, not more than two."""
-    if len(counted.bounds) != 1:
-        return None
-    op, amount = counted.bounds[0]
-    number = int(amount.number)
-    if is_not:
-        return number if op == ">" else number - 1 if op == ">=" else None
-    return number if op == "<=" else None
 
 
 def _given_fields(so: m.Condition) -> Iterator[m.Field]:
@@ -425,7 +377,7 @@ def _answering(clauses: Clauses, outcome: m.Outcome | None) -> Clauses:
         return clauses
     return tuple(
         replace(clause, outcome=outcome)
-        if isinstance(clause, (c.Guard, c.Once, c.Rarely, c.Quota))
+        if isinstance(clause, (c.Guard, c.Once, c.Rarely))
         and (
             clause.outcome is None or not isinstance(clause.outcome, m.Fail) or clause.outcome.status is None
         )

@@ -98,12 +98,17 @@ def clause_of(told: Said, tool: ToolWords, given: m.Condition | None) -> c.Claus
         if said.so or said.needed or said.exceptions or given is not None:
             return None
         return (
-            c.Once(said.outcome, who=who) if said.times == 1 else c.Rarely(said.times, said.outcome, who=who)
+            c.Once(said.outcome, _per(said), who) if said.times == 1 else c.Rarely(said.times, said.outcome, who=who)
         )
     need = said.need
     if need is None:
         return None
     return c.Guard(need if given is None else m.Any_((m.negated(given), need)), said.outcome, who)
+
+
+def _per(said: Said) -> tuple[str, ...]:
+    """`A juror may review a submission once`: once for both, where two things are named."""
+    return tuple(said.kinds) if len(said.kinds) > 1 else ()
 
 
 def _numbered(said: Said, tool: ToolWords) -> Said | None:
