@@ -16,6 +16,7 @@ Unit: TypeAlias = Literal["second", "minute", "hour", "day", "week", "month", "y
 Value: TypeAlias = Json | Decimal
 
 SOLE = "\0sole"  # the name of the one value a tool takes, where the sentence just says `values`
+COUNT = "\0count"  # the one number a tool is given: how many, how much
 WHEN = "\0when"  # the one moment a tool is given
 MONEY = "\0money"  # the name of the field that discounts and taxes fall on when nothing else is named
 

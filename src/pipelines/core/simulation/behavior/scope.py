@@ -12,6 +12,7 @@ from pipelines.core.english.words import tokens as words_of
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.behavior.lexicon import Lexicon
 from pipelines.core.simulation.behavior.meaning import (
+    COUNT,
     MONEY,
     SOLE,
     WHEN,
@@ -178,6 +179,8 @@ class Scope:
             return self._when()
         if spoken.name == SOLE:
             return self._sole_argument()
+        if spoken.name == COUNT:
+            return self._only_number()
         owner, name = self._parted(spoken)
         if owner == ARGUMENTS or (
             owner in ("arguments", "request", "input") and self.kind_named(owner) is None
@@ -274,6 +277,15 @@ class Scope:
         if len(plain) != 1:
             raise Unresolved(f"{self.tool.name} takes more than one value, or none")
         return self._argument(plain[0])
+
+    def _only_number(self) -> Place:
+        """`more than there is in stock`: how many is the one number that the call gives."""
+        numbers = [
+            name for name, schema in self.tool.arguments.items() if schema.get("type") in ("integer", "number")
+        ]
+        if len(numbers) != 1:
+            raise Unresolved(f"{self.tool.name} is given no one number")
+        return self._argument(numbers[0])
 
     # -- what a thing is worth, how old it is, whose it is --------------------------------------------
 

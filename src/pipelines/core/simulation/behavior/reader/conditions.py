@@ -118,6 +118,10 @@ class Conditions:
                 yield m.Not(m.Present(field)), after
             if (after := cursor.after(at + 1, *GIVEN)) is not None:
                 yield m.Present(field), after
+        there = cursor.after(at, "there is", "there are", "there remain", "there remains")
+        for kind in kinds if there is not None else ():
+            for so, end in (*self.phrases.having(kind, there), *self.phrases.linked_records(kind, there)):
+                yield so, self.phrases.of_it(kind, end)
         short = cursor.after(at, "there is not enough", "there are not enough", "there is insufficient")
         if short is not None:
             for name, end in self.phrases.amount_field(short, None):

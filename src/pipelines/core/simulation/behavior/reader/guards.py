@@ -14,10 +14,11 @@ from pipelines.core.simulation.behavior.reader.asked_values import AskedValues
 from pipelines.core.simulation.behavior.reader.answers import answered, failure, tail
 from pipelines.core.simulation.behavior.reader.conditions import Conditions
 from pipelines.core.simulation.behavior.reader.cursor import Cursor
+from pipelines.core.simulation.behavior.reader.leads import EXCEPT, WHEN, leads
 from pipelines.core.simulation.behavior.reader.modality import BE, Modal, modal
 from pipelines.core.simulation.behavior.reader.phrases import Phrases, Thing, without_state
 from pipelines.core.simulation.behavior.reader.quotas import Quotas
-from pipelines.core.simulation.behavior.reader.said import Said, is_debt, is_role
+from pipelines.core.simulation.behavior.reader.said import Said, is_debt, is_role, named
 from pipelines.core.simulation.behavior.reader.tool_names import named_tools
 from pipelines.core.simulation.behavior.reader.vocabulary import Deed
 from pipelines.core.simulation.behavior.things import ToolWords
@@ -44,11 +45,6 @@ _LIGHT = word_set("make makes get gets receive receives take takes place places 
                   "request")  # fmt: skip
 _OUT_OF_ORDER = word_set("disabled unavailable down offline broken inoperative")
 _PERMISSION = word_set("permission permissions rights privileges access role")
-_WHEN = (
-    "if", "when", "whenever", "where", "while", "once", "as long as", "so long as", "provided that",
-    "provided", "for as long as", "as soon as", "in case", "given that", "after",
-)  # fmt: skip
-_EXCEPT = ("unless", "except if", "except when", "except that", "except for", "except", "other than")
 _FILLERS = (
     "again", "at a time", "at once", "per call", "anymore", "at any time", "at all", "any more",
     "for any reason", "any longer", "directly", "through this api", "through the api", "via the api",
@@ -75,8 +71,11 @@ class Guards:
     # -- the whole
 
     def read(self, at: int) -> Iterator[tuple[Said, int]]:
-        for lead, start in self._leads(at):
-            for said, end in self._cores(start, lead):
+        for lead, start in leads(self, at):
+            for told, end in self._cores(start, lead):
+                said = _of_event(lead, told)
+                if said is None:
+                    continue
                 joined = replace(
                     said, so=(*lead.so, *said.so), needed=(*lead.needed, *said.needed),
                     exceptions=(*lead.exceptions, *said.exceptions), things=(*said.things, *lead.things),
@@ -97,40 +96,12 @@ class Guards:
         about = {tool.kind for tool in self.tools_of(said) if tool.kind}
         return list(dict.fromkeys([*said.kinds, *(about if len(about) == 1 else ())]))
 
-    def _leads(self, at: int) -> Iterator[tuple[Said, int]]:
-        """`If the vet is not on duty, …`, `While a subscription is past due, …`, `To cancel an order, …`."""
-        cursor = self.cursor
-        for words, is_exception in ((_WHEN, False), (_EXCEPT, True), (("until",), True)):
-            start = cursor.after(at, *words)
-            if start is None:
-                continue
-            for so, thing, end in self.conditions(Said()).read(start, []):
-                after = end + (cursor.low(end) == ",")
-                things = (thing,) if thing is not None else ()
-                yield (Said(exceptions=(so,), things=things) if is_exception
-                       else Said(so=(so,), things=things)), after  # fmt: skip
-        yield from self._purposes(at)
-        yield Said(), at
-
-    def _purposes(self, at: int) -> Iterator[tuple[Said, int]]:
-        """`To cancel an order,`, `For cancel_order to succeed,`, `When calling cancel_order,`."""
-        cursor = self.cursor
-        start = cursor.after(at, "in order to", "to")
-        for verbs, end in self.verbs(start) if start is not None else ():
-            for said, last in self.extended(Said(verbs=verbs), end, is_subject=True):
-                if cursor.low(last) == "," and not said.so and not said.needed:
-                    yield said, last + 1
-        start = cursor.after(at, "for", "when calling", "when using", "in", "with")
-        found = named_tools(self.phrases, start if start is not None else at)
-        if found is not None:
-            tools, end = found
-            ready = cursor.after(end, "to succeed", "to work", "to go through") or end
-            if cursor.low(ready) in (":", ",") and (start is not None or cursor.low(ready) == ":"):
-                yield named(tools), ready + 1
-
     def _cores(self, at: int, lead: Said) -> Iterator[tuple[Said, int]]:
         for said, end in self._subjects(at):
             yield from self._predicates(said, end)
+        if self.cursor.low(at) in ("it", "they", "he", "she", "this"):  # what was spoken of before
+            for thing in lead.things if not lead.is_named else ():
+                yield from self._predicates(Said(things=(without_state(thing),)), at + 1)
         yield from self._field_must(at, lead)
         yield from self._commands(at)
         yield from AskedValues(guards=self).read(at)
@@ -140,11 +111,11 @@ class Guards:
         """What must be so, only of some calls: `if …`, `unless …`, `for premium members`."""
         cursor = self.cursor
         begin = at + (cursor.low(at) == ",")
-        start = cursor.after(begin, *_WHEN)
+        start = cursor.after(begin, *WHEN)
         for so, thing, end in self.conditions(said).read(start, self.near(said)) if start is not None else ():
             things = (*said.things, thing) if thing is not None else said.things
             yield replace(said, so=(*said.so, so), things=things), end
-        excepted = cursor.after(begin, *_EXCEPT)
+        excepted = cursor.after(begin, *EXCEPT)
         yield from self._excepted(said, excepted, self.near(said)) if excepted is not None else ()
         for thing, end in self.phrases.thing(at + 1) if cursor.low(at) == "for" else ():
             so_of = m.both(*thing.so)
@@ -169,13 +140,16 @@ class Guards:
     def _field_must(self, at: int, lead: Said) -> Iterator[tuple[Said, int]]:
         """`the order's status must be pending`, of a deed that was named before."""
         near = self.near(lead)
-        for field, start in self.phrases.amount_field(at, near[0] if near else None) if lead.verbs else ():
+        for field, start in self.phrases.amount_field(at, near[0] if near else None):
             found = modal(self.cursor, start)
             path = self.phrases.words.field_of(field.owner or "", [field.name])
-            if found is None or not found.must or field.owner is None or path is None:
+            if found is None or not (found.must or found.is_not) or field.owner is None or path is None:
                 continue
             for so, end in self.phrases.valued(field.owner, path, found.end):
-                thing = Thing(kind=field.owner)
+                others = (so.right.owner,) if isinstance(so, m.Compare) and isinstance(so.right, m.Field) else ()
+                if not lead.verbs and not any(others):
+                    continue  # which calls are meant is not said
+                thing = Thing(kind=field.owner, others=tuple(one for one in others if one))
                 yield Said(things=(thing,), needed=(m.negated(so) if found.is_not else so,)), end
 
     def _commands(self, at: int) -> Iterator[tuple[Said, int]]:
@@ -641,7 +615,12 @@ class Guards:
         start = at + (cursor.low(at) == "," and not is_subject)
         yield from self._joined_condition(said, start)
         if start > at:
+            for thing, end in self.phrases.thing(start):  # `…, premium clients excepted`
+                so_of = m.both(*thing.so)
+                if so_of is not None and cursor.low(end) in ("excepted", "aside", "exempt", "exempted"):
+                    yield replace(said, exceptions=(*said.exceptions, so_of)), end + 1
             return
+        yield from self._more_than(said, at)
         yield from self._linked(said, at, is_needed)
         yield from self._without(said, at)
         for word, op in _TENSES:
@@ -661,6 +640,34 @@ class Guards:
                 worth = m.both(*(m.Measure(None, op, self.phrases.literal(one)) for op, one in bounds))
                 if worth is not None:
                     yield said.with_condition(worth), end
+
+    def _more_than(self, said: Said, at: int) -> Iterator[tuple[Said, int]]:
+        """`more of a part than is in stock`, `more tickets than there are seats left`."""
+        cursor = self.cursor
+        begin = cursor.after(at + (cursor.low(at) == "for"), "more")
+        than = next((place for place in range(begin, begin + 5) if cursor.low(place) == "than"), None) if begin else None
+        if begin is None or than is None:
+            return
+        of = [kind for kind, end in self.phrases.kinds_at(cursor.past(begin, word_set("of a an the any"))) if end == than]
+        counted = cursor.words(begin, than)
+        if than > begin and not of and cursor.low(begin) == "of":
+            return
+        start = cursor.past(than + 1, _THERE_IS)
+        near = [*of, *self.near(said)]
+        count = m.Field(m.COUNT)
+        for kind in near:
+            stock = self.phrases.words.field_of(kind, ["stock"])
+            end = cursor.after(start, *_AT_HAND)
+            if stock is not None and end is not None:
+                yield said.with_condition(m.Compare(count, ">", self.phrases.words.named(kind, stock))), end
+        for field, end in self.phrases.amount_field(start, near[0] if near else None):
+            yield said.with_condition(m.Compare(count, ">", field), Thing(kind=field.owner or "")), end
+        for kind, end in self.phrases.kinds_at(start):  # `more days than the employee has left`
+            path = self.phrases.words.field_of(kind, counted) if counted and cursor.low(end) in ("has", "have") else None
+            if path is not None:
+                last = end + 1 + (cursor.low(end + 1) in ("left", "available"))
+                named_so = m.Compare(count, ">", self.phrases.words.named(kind, path))
+                yield said.with_condition(named_so, Thing(kind=kind)), last
 
     def _at_a_time(self, at: int, word: str) -> int | None:
         """`for a time that has passed`, `starting in the past`, `with a date that lies in the future`."""
@@ -723,13 +730,13 @@ class Guards:
         cursor = self.cursor
         near = self.near(said)
         only = at + (cursor.low(at) == "only")
-        start = cursor.after(only, *_WHEN)
+        start = cursor.after(only, *WHEN)
         if start is not None:
             for so, thing, end in self.conditions(said).read(start, near):
                 yield said.with_condition(so, thing, only > at), end
         for so, end in times.span(self.phrases, only, near):
             yield said.with_condition(so, None, only > at), end
-        excepted = cursor.after(at, *_EXCEPT)
+        excepted = cursor.after(at, *EXCEPT)
         if excepted is None and said.is_forbidden:
             excepted = cursor.after(at, "until", "before")
         earlier = cursor.after(only, "before", "until") if not said.is_forbidden else None
@@ -792,6 +799,8 @@ _NO_ONE_ELSE = tuple(
     for lead in ("and by", "and", "but by", ", and by")
     for nobody in ("no one", "nobody")
 )
+_THERE_IS = word_set("there is are we have the they it has still currently you")
+_AT_HAND = ("in stock", "on hand", "available", "left", "remaining", "on the shelf")
 _OF = ("of", "to", "in", "at", "from", "with", "for", "between")
 _TENSES: tuple[tuple[str, m.Op], ...] = (("past", "<"), ("future", ">"))
 _OFTEN = (
@@ -808,5 +817,10 @@ def _of_named(said: Said, verbs: tuple[tuple[Deed, ...], ...]) -> tuple[tuple[De
     return tuple(tuple(deed for deed in deeds if deed.tool in tools) for deeds in verbs)
 
 
-def named(tools: tuple[ToolWords, ...]) -> Said:
-    return Said(verbs=tuple((Deed(tool=tool.name, rank=0),) for tool in tools), is_named=True)
+def _of_event(lead: Said, said: Said) -> Said | None:
+    """Of the calls that a rule may be about those that were spoken of before it: `When booking, …`."""
+    tools = {deed.tool for deeds in lead.verbs for deed in deeds}
+    if not tools or not said.verbs:
+        return said
+    verbs = tuple(tuple(deed for deed in deeds if deed.tool in tools) for deeds in said.verbs)
+    return replace(said, verbs=verbs) if all(verbs) else None

@@ -13,11 +13,11 @@ from pipelines.core.simulation.behavior.reader.answers import allows_the_rest, a
 from pipelines.core.simulation.behavior.reader.changes import Change, Changes
 from pipelines.core.simulation.behavior.reader.computations import Computations
 from pipelines.core.simulation.behavior.reader.cursor import Cursor, TooLong
-from pipelines.core.simulation.behavior.reader.guards import Guards, named
+from pipelines.core.simulation.behavior.reader.guards import Guards
 from pipelines.core.simulation.behavior.reader.lists import Lists
 from pipelines.core.simulation.behavior.reader.nothing_special import says_nothing_special
 from pipelines.core.simulation.behavior.reader.phrases import Phrases, Thing
-from pipelines.core.simulation.behavior.reader.said import Said, clause_of
+from pipelines.core.simulation.behavior.reader.said import Said, clause_of, named
 from pipelines.core.simulation.behavior.reader.shown_fields import ShownFields
 from pipelines.core.simulation.behavior.reader.tool_names import named_tools
 from pipelines.core.simulation.behavior.reader.values import Values

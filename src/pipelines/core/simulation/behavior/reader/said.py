@@ -65,6 +65,10 @@ class Said:
         return m.Any_((*self.exceptions, need))
 
 
+def named(tools: tuple[ToolWords, ...]) -> Said:
+    return Said(verbs=tuple((Deed(tool=tool.name, rank=0),) for tool in tools), is_named=True)
+
+
 def is_role(thing: Thing) -> bool:
     """Whether it says what somebody is, rather than how whatever the call is about stands."""
     parts = [part for one in thing.so for part in (one.parts if isinstance(one, m.Any_) else (one,))]
