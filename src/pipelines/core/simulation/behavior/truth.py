@@ -311,7 +311,7 @@ def _among(field: Field, listed: Field, scope: Scope) -> Text:
 
 
 def _unique(field: Field, scope: Scope) -> Text:
-    kind = scope.kind_named(None)
+    kind = scope.lexicon.kinds.get(scope.tool.makes or "") or scope.kind_named(None)
     argument = scope.place(replace(field, owner=None, is_argument=True))
     path = find_field(kind.fields, field.name) if kind is not None else None
     if kind is None or path is None:

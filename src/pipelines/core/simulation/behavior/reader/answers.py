@@ -29,7 +29,8 @@ _GENERIC = word_set(
     "bigger larger higher longer rest caller younger older shorter asking filing trying smaller lower "
     "anything who which what in all cases case again so and on for desk app user users to must we state "
     "status states statuses outcome outside range leaving out without violations either from such next new "
-    "extra additional someone people of with failing trying"
+    "extra additional someone people of with failing trying taken used use exists exist known tries try whose that is "
+    "are already"
 )
 _OTHERWISE = (
     "otherwise", "or else", "else", "if not", "in any other state", "in any other case",
@@ -218,24 +219,45 @@ _OPEN = word_set(
 )
 
 
-def allows_the_rest(phrases: Phrases) -> bool:
+def allows_the_rest(phrases: Phrases, at: int = 0, to: int | None = None) -> bool:
     """`Everyone else may go anywhere`: what was not forbidden is allowed. Each word is of that, or names a
     thing or a deed; a state would make it an exception to the rule before.
     """
     cursor = phrases.cursor
-    spoken = set(cursor.lows)
-    if cursor.end > 12 or not spoken & _ELSE or spoken & {"not", "only", "no", "never", "must"}:
+    end = cursor.end if to is None else to
+    spoken = set(cursor.lows[at:end])
+    if end - at > 12 or not spoken & _ELSE or spoken & {"not", "only", "no", "never", "must"}:
         return False
-    if not spoken & {"may", "can", "is", "are"} or any(token.number is not None for token in cursor.tokens):
+    if not spoken & {"may", "can", "is", "are", "go"} or any(one.number is not None for one in cursor.tokens[at:end]):
         return False
-    return all(_is_open(phrases, at) for at in range(cursor.end))
+    return all(_is_open(phrases, place) for place in range(at, end))
+
+
+def denies_the_rest(phrases: Phrases, at: int, to: int) -> bool:
+    """`but not later than that`, `other durations are not offered`: what a limit says already."""
+    cursor = phrases.cursor
+    spoken = set(cursor.lows[at:to])
+    if not 1 < to - at <= 8 or not spoken & {"not", "no", "never", "nowhere"} or spoken & {"only", "must"}:
+        return False
+    if not spoken & (_ELSE | {"that", "before", "after", "afterwards", "later", "earlier", "elsewhere"}):
+        return False
+    if any(token.number is not None or token.kind is TokenKind.NAME for token in cursor.tokens[at:to]):
+        return False
+    return all(_is_open(phrases, place) or cursor.low(place) in _DENYING for place in range(at, to))
+
+
+_DENYING = word_set(
+    "but not no never nowhere later earlier than before after afterwards offered allowed accepted permitted possible "
+    "there elsewhere sooner more less further by"
+)
 
 
 def _is_open(phrases: Phrases, at: int) -> bool:
     said = phrases.cursor.words(at, at + 1)
     if phrases.cursor.low(at) in _OPEN:
         return True
-    return bool(said) and bool(phrases.words.kinds_named(said) or phrases.words.deeds_of(said[0]))
+    is_name = bool(said) and singular(said[0]) in phrases.words.names
+    return is_name or bool(said) and bool(phrases.words.kinds_named(said) or phrases.words.deeds_of(said[0]))
 
 
 def _is_generic(phrases: Phrases, at: int) -> bool:

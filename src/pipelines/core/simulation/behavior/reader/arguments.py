@@ -9,7 +9,7 @@ from pipelines.core.simulation.behavior.reader.phrases import Phrases
 from pipelines.core.simulation.behavior.reader.vocabulary import Deed, key_of
 from pipelines.core.simulation.behavior.things import ToolWords
 
-_DET = word_set("a an the its their any every each all new")
+_DET = word_set("a an the its their any every each all new another different no")
 _PLACED = word_set("of for on in at with")
 _TAILS = word_set("name text")  # the device name is what is given as device
 
@@ -44,6 +44,9 @@ class SpokenArguments:
         cursor = self.phrases.cursor
         start = cursor.past(at, _DET)
         start = cursor.after(start, "number of") or start
+        said = cursor.words(start, start + 1)
+        if said and said[0].endswith("ed") and self.phrases.words.deeds_of(said[0]):
+            start += 1  # the claimed amount
         for owner, begin in self._owners(start):
             for length in (3, 2, 1):
                 said = cursor.words(begin, begin + length)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _ASKED = word_set("required mandatory compulsory obligatory needed")
 _GIVEN = word_set("provided given supplied stated named specified entered included")
 _LYING = word_set("ranges range runs run goes go lies lie falls fall")
+_ONCE = ("just once", "only once", "once", "one time only", "once only", "by one only")
 _LIMITED = ("limited to", "capped at", "restricted to")
 _OVER = ("exceed", "exceeds", "go over", "go above", "goes over", "be over", "be above")
 _UNDER = ("fall below", "go below", "be below", "be under", "drop below")
@@ -44,10 +45,63 @@ class AskedValues:
     def read(self, at: int) -> Iterator[tuple[Said, int]]:
         for spoken in SpokenArguments(phrases=self.phrases).read(at):
             yield from self._required(spoken)
+            yield from self._unique(spoken)
             for need, end in self._needs(spoken):
                 said = Said(verbs=(spoken.deeds,), needed=(need,), is_named=True)
                 yield from self.guards.restricted(said, end)
         yield from self._extreme(at)
+        yield from self._no_two(at)
+        yield from self._of_its_own(at)
+
+    # -- that no other has it
+
+    def _unique(self, spoken: Spoken) -> Iterator[tuple[Said, int]]:
+        """`E-mail addresses are unique`, `an email address can be registered just once`."""
+        cursor = self.phrases.cursor
+        found = modal(cursor, spoken.end)
+        if found is None or found.is_not:
+            return
+        if cursor.low(found.end) == "unique":
+            yield from self._asked_once(spoken, found.end + 1)
+        end = cursor.after(found.end + 1, *_ONCE) if cursor.words(found.end, found.end + 1) else None
+        if end is not None and cursor.low(found.end).endswith("ed"):
+            yield from self._asked_once(spoken, end)
+
+    def _no_two(self, at: int) -> Iterator[tuple[Said, int]]:
+        """`No two customers share an email address`."""
+        cursor = self.phrases.cursor
+        start = cursor.after(at, "no two")
+        for kind, end in self.phrases.kinds_at(start) if start is not None else ():
+            found = modal(cursor, end)
+            begin = cursor.after(found.end if found is not None else end, "share", "have", "use")
+            if begin is None and found is not None and cursor.low(found.end - 1) == "have":
+                begin = found.end
+            yield from self._own(kind, cursor.past(begin, word_set("the same an a")) if begin is not None else None)
+
+    def _of_its_own(self, at: int) -> Iterator[tuple[Said, int]]:
+        """`Every campaign needs a title of its own`, `each lot has its own number`, `must have a unique name`."""
+        cursor = self.phrases.cursor
+        for kind, end in self.phrases.kinds_at(cursor.past(at, word_set("every each a an"))):
+            found = modal(cursor, end)
+            start = found.end if found is not None else end
+            start += cursor.low(start) in ("need", "needs", "has", "have", "gets", "carries")
+            own = cursor.after(start, "its own", "their own", "a unique", "its unique")
+            yield from self._own(kind, own)
+            for said, last in self._own(kind, start) if own is None and start > end else ():
+                of = cursor.after(last, "of its own", "of their own")
+                if of is not None:
+                    yield said, of
+
+    def _own(self, kind: str, at: int | None) -> Iterator[tuple[Said, int]]:
+        for spoken in SpokenArguments(phrases=self.phrases).read(at) if at is not None else ():
+            tools = tuple(tool for tool in spoken.tools if self.phrases.words.is_about(tool, kind))
+            yield from self._asked_once(Spoken(tools=tools, name=spoken.name, end=spoken.end), spoken.end)
+
+    def _asked_once(self, spoken: Spoken, end: int) -> Iterator[tuple[Said, int]]:
+        makers = tuple(tool for tool in spoken.tools if tool.makes)
+        deeds = Spoken(tools=makers, name=spoken.name, end=end).deeds
+        if deeds:
+            yield Said(verbs=(deeds,), needed=(m.Unique(m.Field(spoken.name)),), is_named=True), end
 
     # -- that it is given
 

@@ -9,7 +9,13 @@ from typing import TypeAlias
 from pipelines.core.english.words import word_set
 from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
-from pipelines.core.simulation.behavior.reader.answers import allows_the_rest, answered, outcome, tail
+from pipelines.core.simulation.behavior.reader.answers import (
+    allows_the_rest,
+    answered,
+    denies_the_rest,
+    outcome,
+    tail,
+)
 from pipelines.core.simulation.behavior.reader.changes import Change, Changes
 from pipelines.core.simulation.behavior.reader.computations import Computations
 from pipelines.core.simulation.behavior.reader.cursor import Cursor, TooLong
@@ -76,7 +82,7 @@ class _SentenceReader:
     def _from(self, at: int, before: Said | None) -> Iterator[Clauses]:
         """Statements one after another to the end of the sentence."""
         cursor = self.phrases.cursor
-        for clauses, said, end in self._statements(at, before):
+        for clauses, said, end in (*self._statements(at, before), *self._rest(at, before)):
             for answer, last in self._answered(end):
                 if self._speaks_of_others(clauses, end, last):
                     continue
@@ -84,9 +90,31 @@ class _SentenceReader:
                 if last == cursor.end:
                     yield made
                     continue
+                for exempt, then in self._exempted(said, last):
+                    again = self._tied(exempt, partial(_guard, exempt))
+                    if again and then == cursor.end:
+                        yield _out_of_order(_answering(again, answer))
                 start = cursor.after(last, "; and", ", and", ", but", ";", ",", "and", ":")
                 for rest in self._from(start, said or before) if start is not None else ():
                     yield (*made, *rest)
+
+    def _rest(self, at: int, before: Said | None) -> Iterator[tuple[Clauses, Said | None, int]]:
+        """What follows from the rule before anyhow: `other sizes are not offered`."""
+        cursor = self.phrases.cursor
+        stop = next((place for place in range(at, cursor.end) if cursor.low(place) in (";", "(")), cursor.end)
+        if at and (denies_the_rest(self.phrases, at, stop) or allows_the_rest(self.phrases, at, stop)):
+            yield (c.Aside(),), before, stop
+
+    def _exempted(self, said: Said | None, at: int) -> Iterator[tuple[Said, int]]:
+        """`…; online lessons are exempt from this`: an exception to the rule before it."""
+        cursor = self.phrases.cursor
+        start = cursor.after(at, "; and", ", and", ", but", ";", ",", "and")
+        for thing, end in self.phrases.thing(start) if start is not None and said is not None else ():
+            so = m.both(*thing.so)
+            last = cursor.after(end, *_EXEMPT)
+            if so is not None and last is not None and said is not None:
+                then = cursor.after(last, "from this", "from it", "from that", "from this rule", "by this") or last
+                yield replace(said, exceptions=(*said.exceptions, so)), then
 
     def _speaks_of_others(self, clauses: Clauses, start: int, end: int) -> bool:
         """Whether an answer names a tool that the rule before it is not about."""
@@ -317,6 +345,9 @@ class _SentenceReader:
         return True
 
 
+_EXEMPT = tuple(
+    f"{be} {word}" for be in ("is", "are") for word in ("exempt", "excepted", "unaffected", "not affected", "exempted")
+)
 LONGEST_REASON = 10  # words; more of them say more than why
 _NOT_ONLY_WHY = word_set(
     "if when while once until till unless only except but or nor otherwise before after during within "

@@ -9,7 +9,7 @@ from pipelines.core.json_text import Json
 from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
 from pipelines.core.simulation.behavior.reader.arguments import SpokenArguments
-from pipelines.core.simulation.behavior.reader.conditions import GIVEN, MISSING
+from pipelines.core.simulation.behavior.reader.defaults import Defaults
 from pipelines.core.simulation.behavior.reader.guards import Guards
 from pipelines.core.simulation.behavior.reader.phrases import Phrases
 from pipelines.core.simulation.behavior.reader.tool_names import named_tools
@@ -27,14 +27,6 @@ _UNLESS = tuple(
         "another one is specified", "otherwise given", "otherwise requested", "one is given",
     )
 )  # fmt: skip
-_NONE_GIVEN = tuple(
-    f"{when} {none}"
-    for when in ("when", "if", "unless")
-    for none in (
-        "none is given", "none is supplied", "none is specified", "none is provided", "missing", "omitted",
-        "not given", "it is missing", "it is left out", "it is omitted", "it is not given", "left out",
-    )
-)  # fmt: skip
 _STARTING = word_set(
     "start starts begin begins get gets receive receives are is come comes created opened made"
 )
@@ -50,22 +42,10 @@ class Values:
         return self.guards.phrases
 
     def read(self, at: int) -> Iterator[tuple[tuple[c.Clause, ...], int]]:
-        yield from self._defaults(at)
+        yield from Defaults(guards=self.guards).read(at)
         yield from self._new_things(at)
-        yield from self._unique(at)
         yield from self._given_to(at)
         yield from self._of_new(at)
-
-    def _unique(self, at: int) -> Iterator[tuple[tuple[c.Clause, ...], int]]:
-        """`E-mail addresses of leads are unique`."""
-        cursor = self.phrases.cursor
-        for tools, name, start in self._arguments(at):
-            end = cursor.after(
-                start, "are unique", "is unique", "must be unique", "has to be unique", "have to be unique"
-            )
-            makers = [tool for tool in tools if tool.creates]
-            if end is not None and makers:
-                yield (c.Guard(m.Unique(m.Field(name)), None, _who(makers)),), end
 
     def _given_to(self, at: int) -> Iterator[tuple[tuple[c.Clause, ...], int]]:
         """`Nobody gets a discount above 15 percent`."""
@@ -109,97 +89,6 @@ class Values:
         """An argument, by the words for it, and the tools that take it."""
         for spoken in SpokenArguments(phrases=self.phrases).read(at):
             yield [*spoken.tools], spoken.name, spoken.end
-
-    # -- what it is when it is not given
-
-    def _defaults(self, at: int) -> Iterator[tuple[tuple[c.Clause, ...], int]]:
-        cursor = self.phrases.cursor
-        for tools, name, start in self._arguments(at):
-            begin = cursor.after(start, "defaults to", "default to", "is by default")
-            for value, end in self._value(tools, name, begin) if begin is not None else ():
-                yield self._default(tools, name, value), end
-            begin = cursor.after(
-                start, "falls back to", "is taken to be", "is assumed to be", "is set to", "is"
-            )
-            for value, end in self._value(tools, name, begin) if begin is not None else ():
-                if (last := cursor.after(end, *_NONE_GIVEN)) is not None:
-                    yield self._default(tools, name, value), last
-        found = named_tools(self.phrases, at)
-        if found is not None and cursor.low(found[1]) in ("uses", "assumes", "takes"):
-            for tools, name, start in self._arguments(found[1] + 1):
-                for value, end in self._value(tools, name, start):
-                    if (last := cursor.after(end, *_NONE_GIVEN)) is not None:
-                        yield self._default([*found[0]], name, value), last
-        lead = cursor.after(at, "if", "when", "where", "unless")
-        for tools, name, start in self._absent(lead, cursor.low(at) == "unless") if lead is not None else ():
-            begin = self._past_subject(start + (cursor.low(start) == ","))
-            for value, end in self._value(tools, name, begin):
-                yield self._default(tools, name, value), end
-
-    def _absent(self, at: int, is_unless: bool) -> Iterator[tuple[list[ToolWords], str, int]]:
-        cursor = self.phrases.cursor
-        is_no = cursor.low(at) == "no"
-        for tools, name, start in self._arguments(at + is_no):
-            end = cursor.after(start, *(GIVEN if is_no or is_unless else MISSING))
-            if end is not None:
-                yield tools, name, end
-
-    def _past_subject(self, at: int) -> int:
-        """`the appointment is booked as`, `new members get`, `it is`, `holds are sent to`."""
-        cursor = self.phrases.cursor
-        start = cursor.past(at, _DET | {"new", "it", "they"})
-        for thing, end in self.phrases.thing(at):
-            if thing.kind and not thing.so:
-                start = end
-                break
-        while start < cursor.end:
-            low = cursor.low(start)
-            said = cursor.words(start, start + 1)
-            is_done = (
-                bool(said)
-                and bool(self.phrases.words.deeds_of(said[0]))
-                and low.endswith(("ed", "en", "ade"))
-            )
-            if low in _STARTING | word_set("will be has have set used assumed taken") or is_done:
-                start += 1
-            else:
-                break
-        return cursor.past(start, _JOINS)
-
-    def _value(self, tools: list[ToolWords], name: str, at: int) -> Iterator[tuple[Json, int]]:
-        """A value of the argument, with or without its name beside it."""
-        cursor = self.phrases.cursor
-        known = self._values_of(tools, name)
-        for length in (3, 2, 1):
-            said = cursor.words(at, at + length)
-            if len(said) != length:
-                continue
-            for value in known:
-                for words, after in ((said, 0), (said[1:], 0), (said[:-1], 0)):
-                    named = set(said) - set(words)
-                    if words and key_of(words) == key_of([str(value)]) and named <= set(words_of(name)):
-                        yield value, at + length + after
-                        return
-        number = cursor.number(at)
-        if number is not None:
-            yield number_of(number[0]), cursor.past(number[1], frozenset(words_of(name)))
-        token = self.phrases.token(at)
-        if token is not None and token.kind is TokenKind.TEXT and token.text:
-            yield token.text, at + 1
-
-    def _values_of(self, tools: list[ToolWords], name: str) -> list[Json]:
-        found: list[Json] = []
-        for tool in tools:
-            enum = tool.arguments[name].get("enum") if name in tool.arguments else None
-            found += enum if isinstance(enum, list) else []
-            kind = self.phrases.words.lexicon.kinds.get(tool.kind or "")
-            one = kind.fields.get((name,)) if kind is not None else None
-            found += one.values if one is not None else ()
-        return [value for value in dict.fromkeys(found) if isinstance(value, str)]
-
-    def _default(self, tools: list[ToolWords], name: str, value: Json) -> tuple[c.Clause, ...]:
-        makers = [tool for tool in tools if name not in tool.required]
-        return (c.Default(m.Field(name), m.Literal_(value), _who(makers or tools)),)
 
     # -- what new things are like
 

@@ -203,7 +203,7 @@ class Vocabulary:
 
     def _values_of(self, kind: Kind) -> Iterator[tuple[Path, dict[str, Json]]]:
         for path, one in kind.fields.items():
-            seen: list[Json] = [*one.values, *self._enums.get(path[-1], ())]
+            seen: list[Json] = [*one.values, *self._enums.get((kind.of or kind.name, path[-1]), ())]
             texts: dict[str, Json] = {
                 key_of([value]): value for value in reversed(seen) if isinstance(value, str) and value
             }
@@ -211,13 +211,14 @@ class Vocabulary:
                 yield path, texts
 
     @cached_property
-    def _enums(self) -> Mapping[str, list[Json]]:
-        """Values that tools take for an argument, by its name."""
-        found: dict[str, list[Json]] = {}
+    def _enums(self) -> Mapping[tuple[str, str], list[Json]]:
+        """Values that tools about a kind take for an argument, by the kind and its name."""
+        found: dict[tuple[str, str], list[Json]] = {}
         for tool in self.lexicon.tools.values():
             for name, schema in tool.arguments.items():
                 enum = schema.get("enum")
-                found.setdefault(name, []).extend(enum if isinstance(enum, list) else [])
+                for kind in {tool.kind, tool.makes} - {None}:
+                    found.setdefault((kind or "", name), []).extend(enum if isinstance(enum, list) else [])
         return found
 
     def _is(self, kind: Kind, path: Path, values: Sequence[Json]) -> m.Condition:
