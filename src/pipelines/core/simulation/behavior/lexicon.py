@@ -34,7 +34,9 @@ class Lexicon:
     flags: frozenset[str]
     nouns: Mapping[str, str]  # singular words run together -> kind
     links: Mapping[tuple[str, str], str] = field(default_factory=dict)  # (kind, other) -> field with its id
-    referring: Mapping[str, str] = field(default_factory=dict)  # a field's name -> the kind whose ids it holds
+    referring: Mapping[str, str] = field(
+        default_factory=dict
+    )  # a field's name -> the kind whose ids it holds
 
     def kind_of(self, noun: str) -> str | None:
         """The kind a noun stands for: `orders`, `customer` where the world has users, `support tickets`."""

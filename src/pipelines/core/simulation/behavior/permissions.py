@@ -3,9 +3,8 @@
 from dataclasses import replace
 
 from pipelines.core.english.stems import stem
-from pipelines.core.english.words import singular
+from pipelines.core.english.words import singular, word_set
 from pipelines.core.english.words import tokens as words_of
-from pipelines.core.english.words import word_set
 from pipelines.core.simulation.behavior.meaning import Owns, Related
 from pipelines.core.simulation.behavior.rules import ARGUMENTS, Ref, Text, literal, text
 from pipelines.core.simulation.behavior.scope import Scope, Unresolved, within
@@ -56,12 +55,16 @@ def _given_as_kept(condition: Related, kind: Kind, scope: Scope) -> Text:
     person = lexicon.kinds.get(condition.person)
     wanted = (person.of or person.name) if person is not None else ""
     names = [path[0] for path in kind.fields if len(path) == 1]
-    done = [name for name in names if condition.verb and stem(condition.verb) in set(map(stem, words_of(name)))]
+    done = [
+        name for name in names if condition.verb and stem(condition.verb) in set(map(stem, words_of(name)))
+    ]
     kept = [name for name in done if words_of(name)[-1] in ("by", "to", "id")]
     if not kept:
         kept = [name for name in names if lexicon.referring.get(name) == wanted]
         kept = [person.role] if person is not None and person.role in names else kept
-        called = [name for name in kept if words_of(name)[0] == singular(words_of(wanted)[-1])] if wanted else []
+        called = (
+            [name for name in kept if words_of(name)[0] == singular(words_of(wanted)[-1])] if wanted else []
+        )
         kept = called if len(kept) > 1 else kept
     if len(kept) != 1:
         raise Unresolved(f"it is not clear which field of a {kind.name} is meant")

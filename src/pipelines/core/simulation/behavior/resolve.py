@@ -17,7 +17,7 @@ from pipelines.core.simulation.behavior import resolve_effects as effects
 from pipelines.core.simulation.behavior import resolve_replies as replies
 from pipelines.core.simulation.behavior import rules as r
 from pipelines.core.simulation.behavior.rules import ARGUMENTS, REPLY, Ref, Resolved, RuleKind, Text, text
-from pipelines.core.simulation.behavior.scope import Scope, Unresolved, link_field
+from pipelines.core.simulation.behavior.scope import Scope, Unresolved
 from pipelines.core.simulation.behavior.states import done_before
 from pipelines.core.simulation.behavior.statuses import STATUS_OF_WORD, WORD_OF_STATUS
 from pipelines.core.simulation.behavior.things import find_field, switch_of

@@ -132,7 +132,11 @@ class Scope:
         if kind.role in self.tool.arguments:
             return text(Ref(ARGUMENTS, (kind.role,)))
         own = self.lexicon.kinds.get(self.in_list or self.kind or "")
-        holders = [one for one in self.lexicon.kinds.values() if (kind.role,) in one.fields and self.reaches(one.name)]
+        holders = [
+            one
+            for one in self.lexicon.kinds.values()
+            if (kind.role,) in one.fields and self.reaches(one.name)
+        ]
         if own is not None and (kind.role,) in own.fields:
             holders = [own]
         if len(holders) != 1 or self._is_yet_to_be(holders[0].name):
@@ -281,7 +285,9 @@ class Scope:
     def _only_number(self) -> Place:
         """`more than there is in stock`: how many is the one number that the call gives."""
         numbers = [
-            name for name, schema in self.tool.arguments.items() if schema.get("type") in ("integer", "number")
+            name
+            for name, schema in self.tool.arguments.items()
+            if schema.get("type") in ("integer", "number")
         ]
         if len(numbers) != 1:
             raise Unresolved(f"{self.tool.name} is given no one number")
@@ -485,7 +491,9 @@ def _sum(op: str, parts: list[Text]) -> Text:
 
 
 def _with_kind(lexicon: Lexicon, name: str, fields: Mapping[Path, shapes.Field]) -> Lexicon:
-    return replace(lexicon, kinds=Kinds({**lexicon.kinds, name: Kind(name=name, fields=fields)}, lexicon.kinds.roles))
+    return replace(
+        lexicon, kinds=Kinds({**lexicon.kinds, name: Kind(name=name, fields=fields)}, lexicon.kinds.roles)
+    )
 
 
 def _named(value: Text, name: str) -> Text:

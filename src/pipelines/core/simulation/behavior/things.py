@@ -55,7 +55,9 @@ class Kind:
     fields: Mapping[Path, shapes.Field] = field(default_factory=dict)
     only_id: str | None = None  # the one entity of this kind, where it stands for a service
     is_inside: bool = False  # kept inside records of another kind, so that no id alone finds one
-    role: str = ""  # the field that holds its id, where it is called after what it is to other things: a creator
+    role: str = (
+        ""  # the field that holds its id, where it is called after what it is to other things: a creator
+    )
     of: str = ""  # and the kind it then is
 
     @property

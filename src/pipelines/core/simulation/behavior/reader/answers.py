@@ -228,7 +228,9 @@ def allows_the_rest(phrases: Phrases, at: int = 0, to: int | None = None) -> boo
     spoken = set(cursor.lows[at:end])
     if end - at > 12 or not spoken & _ELSE or spoken & {"not", "only", "no", "never", "must"}:
         return False
-    if not spoken & {"may", "can", "is", "are", "go"} or any(one.number is not None for one in cursor.tokens[at:end]):
+    if not spoken & {"may", "can", "is", "are", "go"} or any(
+        one.number is not None for one in cursor.tokens[at:end]
+    ):
         return False
     return all(_is_open(phrases, place) for place in range(at, end))
 
@@ -257,7 +259,7 @@ def _is_open(phrases: Phrases, at: int) -> bool:
     if phrases.cursor.low(at) in _OPEN:
         return True
     is_name = bool(said) and singular(said[0]) in phrases.words.names
-    return is_name or bool(said) and bool(phrases.words.kinds_named(said) or phrases.words.deeds_of(said[0]))
+    return is_name or (bool(said) and bool(phrases.words.kinds_named(said) or phrases.words.deeds_of(said[0])))
 
 
 def _is_generic(phrases: Phrases, at: int) -> bool:

@@ -84,7 +84,9 @@ class SpokenArguments:
     def _past_deed(self, at: int) -> int:
         """`the amount claimed`, `the quantity reserved`."""
         said = self.phrases.cursor.words(at, at + 1)
-        is_deed = bool(said) and said[0].endswith(("ed", "en", "id")) and bool(self.phrases.words.deeds_of(said[0]))
+        is_deed = (
+            bool(said) and said[0].endswith(("ed", "en", "id")) and bool(self.phrases.words.deeds_of(said[0]))
+        )
         return at + is_deed
 
     def _placed(self, taking: list[tuple[ToolWords, str]], at: int) -> Iterator[Spoken]:

@@ -76,7 +76,9 @@ class AskedValues:
             begin = cursor.after(found.end if found is not None else end, "share", "have", "use")
             if begin is None and found is not None and cursor.low(found.end - 1) == "have":
                 begin = found.end
-            yield from self._own(kind, cursor.past(begin, word_set("the same an a")) if begin is not None else None)
+            yield from self._own(
+                kind, cursor.past(begin, word_set("the same an a")) if begin is not None else None
+            )
 
     def _of_its_own(self, at: int) -> Iterator[tuple[Said, int]]:
         """`Every campaign needs a title of its own`, `each lot has its own number`, `must have a unique name`."""
@@ -122,7 +124,9 @@ class AskedValues:
     def _for_what(self, said: Said, spoken: Spoken, at: int) -> Iterator[tuple[Said, int]]:
         """`for cancel_order`, `when cancelling an order`, `to cancel an urgent order`."""
         cursor = self.phrases.cursor
-        start = cursor.after(at, "for", "when calling", "in", "by", "when", "whenever", "if", "to", "on", "before")
+        start = cursor.after(
+            at, "for", "when calling", "in", "by", "when", "whenever", "if", "to", "on", "before"
+        )
         if start is None:
             return
         named = named_tools(self.phrases, start)
@@ -136,7 +140,9 @@ class AskedValues:
                 if spoken.name in self.phrases.words.lexicon.tools[deed.tool.lower()].arguments
             )  # fmt: skip
             if deeds:
-                told = Said(verbs=(deeds,), needed=said.needed, so=(*event.so, *event.needed), things=event.things)
+                told = Said(
+                    verbs=(deeds,), needed=said.needed, so=(*event.so, *event.needed), things=event.things
+                )
                 yield told, end
 
     # -- what it is
@@ -146,7 +152,9 @@ class AskedValues:
         conditions = Conditions(phrases=self.phrases, tools=tools)
         field = m.Field(spoken.name, None, True)
         found = modal(cursor, spoken.end)
-        if found is None and cursor.low(spoken.end) in _LYING | word_set("has contains needs takes lasts costs"):
+        if found is None and cursor.low(spoken.end) in _LYING | word_set(
+            "has contains needs takes lasts costs"
+        ):
             found = Modal(end=spoken.end + 1)
         if found is None:
             return
@@ -172,7 +180,10 @@ class AskedValues:
             start = cursor.after(found.end, *said)
             amount = cursor.quantity(start) if start is not None else None
             if amount is not None:
-                yield m.Compare(field, "<=" if op == "<=" else ">=", self.phrases.literal(amount[0])), amount[1]
+                yield (
+                    m.Compare(field, "<=" if op == "<=" else ">=", self.phrases.literal(amount[0])),
+                    amount[1],
+                )
 
     def _extreme(self, at: int) -> Iterator[tuple[Said, int]]:
         """`The minimum pledge is five euros`, `the longest rental is 30 days`."""

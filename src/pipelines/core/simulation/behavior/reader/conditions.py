@@ -214,7 +214,9 @@ class Conditions:
                                  "in advance", "away")  # fmt: skip
             if span is not None and ahead is not None and len(bounds) == 1:
                 yield m.Age(name, bounds[0][0], span, None, True), ahead
-            elif span is not None and f"{span.unit}s" in words_of(name.name):  # `60 minutes` of duration_minutes
+            elif span is not None and f"{span.unit}s" in words_of(
+                name.name
+            ):  # `60 minutes` of duration_minutes
                 yield m.both(*(m.Compare(name, op, self.phrases.literal(one)) for op, one in bounds)), end
         for word, op in _SIGNS:
             signed = cursor.after(start, word)
@@ -273,7 +275,11 @@ class Conditions:
             if joined is None or following is None:
                 break
             is_number = following.kind is TokenKind.NUMBER and _is_numeric(tools, name)
-            if following.kind is not TokenKind.TEXT and key_of([following.low]) not in known and not is_number:
+            if (
+                following.kind is not TokenKind.TEXT
+                and key_of([following.low]) not in known
+                and not is_number
+            ):
                 break
             start = joined
         if len(found) > 1 or (found and not isinstance(found[0], (int, float))):
@@ -310,8 +316,12 @@ def _is_numeric(tools: Sequence[ToolWords], name: str) -> bool:
     return any(tool.arguments.get(name, {}).get("type") in ("integer", "number") for tool in tools)
 
 
-_LYING = word_set("be come lie lies fall set kept stay remain have has contain contains range ranges run runs go goes need needs")
-_NUMBERS = tuple(f"{a} {kind}" for a in ("a whole", "a", "an", "any") for kind in ("number", "value", "integer", "amount"))
+_LYING = word_set(
+    "be come lie lies fall set kept stay remain have has contain contains range ranges run runs go goes need needs"
+)
+_NUMBERS = tuple(
+    f"{a} {kind}" for a in ("a whole", "a", "an", "any") for kind in ("number", "value", "integer", "amount")
+)
 _INCLUSIVE = (", both included", ", inclusive", "inclusive", "long", "in length", ", both inclusive")
 _DIFFERING: tuple[tuple[str, m.Op], ...] = (
     ("differ from", "!="), ("different from", "!="), ("the same as", "=="), ("equal", "=="), ("identical to", "=="),

@@ -22,14 +22,20 @@ from pipelines.core.simulation.behavior.tokens import Kind as TokenKind
 
 Clauses = tuple[c.Clause, ...]
 
-_NOT_GIVEN = word_set("none nothing no not missing omitted left blank empty absent nobody leaves omits without")
+_NOT_GIVEN = word_set(
+    "none nothing no not missing omitted left blank empty absent nobody leaves omits without"
+)
 _GIVEN = word_set(
     "given named specified stated supplied provided passed set sent chosen asked requested missing omitted left "
     "out blank empty absent says say told otherwise name give specify state supply provide choose leaves omits"
 )
-_AROUND_ABSENCE = _NOT_GIVEN | _GIVEN | word_set(
-    "it one another a an the any different other else something someone caller client user request call is are "
-    "was were does do did has been have for in when on at value of their its"
+_AROUND_ABSENCE = (
+    _NOT_GIVEN
+    | _GIVEN
+    | word_set(
+        "it one another a an the any different other else something someone caller client user request call is are "
+        "was were does do did has been have for in when on at value of their its"
+    )
 )
 _AROUND_VALUE = word_set(
     "it they is are be will has have gets get set to stored used uses assumed assumes taken takes recorded put given "
@@ -53,7 +59,10 @@ class Defaults:
         return self.phrases.cursor
 
     def read(self, at: int) -> Iterator[tuple[Clauses, int]]:
-        stop = next((place for place in range(at, self.cursor.end) if self.cursor.low(place) in _STOPS), self.cursor.end)
+        stop = next(
+            (place for place in range(at, self.cursor.end) if self.cursor.low(place) in _STOPS),
+            self.cursor.end,
+        )
         yield from self._absence_first(at, stop)
         yield from self._value_first(at, stop)
         yield from self._without(at, stop)
@@ -78,17 +87,23 @@ class Defaults:
             is_unless = cursor.low(place) == "unless"
             if self._is_absence(cursor.lows[start:stop], is_unless):
                 yield from self._of_subject(at, place, stop)
-            for spoken in self._absent(start, stop, is_unless):  # `last 45 minutes unless duration says otherwise`
+            for spoken in self._absent(
+                start, stop, is_unless
+            ):  # `last 45 minutes unless duration says otherwise`
                 for clauses, _ in self._valued(spoken, at, place):
                     yield clauses, stop
 
     def _of_subject(self, at: int, to: int, stop: int) -> Iterator[tuple[Clauses, int]]:
-        tool = self.phrases.words.lexicon.tools.get(self.cursor.low(at))  # flag_post uses the reason "other" …
+        tool = self.phrases.words.lexicon.tools.get(
+            self.cursor.low(at)
+        )  # flag_post uses the reason "other" …
         start = at + 2 if tool is not None else at
         for spoken in SpokenArguments(phrases=self.phrases).read(start):
             tools = tuple(one for one in spoken.tools if tool is None or one is tool)
             if spoken.end < to and tools:
-                for clauses, _ in self._valued(Spoken(tools=tools, name=spoken.name, end=spoken.end), spoken.end, to):
+                for clauses, _ in self._valued(
+                    Spoken(tools=tools, name=spoken.name, end=spoken.end), spoken.end, to
+                ):
                     yield clauses, stop
 
     def _without(self, at: int, stop: int) -> Iterator[tuple[Clauses, int]]:
@@ -102,7 +117,9 @@ class Defaults:
             for spoken in SpokenArguments(phrases=self.phrases).read(start + 1):
                 tools = tuple(tool for tool in spoken.tools if self.phrases.words.is_about(tool, kind))
                 if tools and cursor.low(spoken.end) in ("is", "are", "get", "gets", "have", "has"):
-                    yield from self._valued(Spoken(tools=tools, name=spoken.name, end=spoken.end), spoken.end, stop)
+                    yield from self._valued(
+                        Spoken(tools=tools, name=spoken.name, end=spoken.end), spoken.end, stop
+                    )
 
     # -- not given
 
@@ -132,7 +149,9 @@ class Defaults:
             if value is not None:
                 found.append((value[0], at, value[1]))
             at = value[1] if value is not None else at + 1
-        if len(found) != 1 or not all(self._is_around(spoken, place, found[0]) for place in range(start, stop)):
+        if len(found) != 1 or not all(
+            self._is_around(spoken, place, found[0]) for place in range(start, stop)
+        ):
             return
         makers = tuple(tool for tool in spoken.tools if spoken.name not in tool.required and not tool.reads)
         if makers:
@@ -150,7 +169,11 @@ class Defaults:
         if not said or low in ("not", "no", "never"):
             return False
         is_done = low.endswith(("ed", "en", "ade", "s")) and bool(self.phrases.words.deeds_of(low))
-        return bool(self.phrases.words.kinds_named(said)) or is_done or low in map(str.lower, _name_words(spoken))
+        return (
+            bool(self.phrases.words.kinds_named(said))
+            or is_done
+            or low in map(str.lower, _name_words(spoken))
+        )
 
     def _value(self, spoken: Spoken, at: int) -> Iterator[tuple[Json, int]]:
         cursor = self.cursor
@@ -162,7 +185,9 @@ class Defaults:
             for value in self._values_of(spoken) if len(said) == length else ():
                 if key_of(said) == key_of([str(value)]):
                     yield value, at + length
-        if cursor.low(at) in ("true", "false") and any(_type(tool, spoken.name) == "boolean" for tool in spoken.tools):
+        if cursor.low(at) in ("true", "false") and any(
+            _type(tool, spoken.name) == "boolean" for tool in spoken.tools
+        ):
             yield cursor.low(at) == "true", at + 1
         number = cursor.number(at)
         if number is not None:

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from pipelines.core.english.words import word_set
 from pipelines.core.simulation.behavior import meaning as m
 from pipelines.core.simulation.behavior.reader import times
-from pipelines.core.simulation.behavior.reader.asked_values import AskedValues
 from pipelines.core.simulation.behavior.reader.answers import answered, failure, tail
+from pipelines.core.simulation.behavior.reader.asked_values import AskedValues
 from pipelines.core.simulation.behavior.reader.conditions import Conditions
 from pipelines.core.simulation.behavior.reader.cursor import Cursor
 from pipelines.core.simulation.behavior.reader.leads import EXCEPT, WHEN, leads
@@ -146,7 +146,9 @@ class Guards:
             if found is None or not (found.must or found.is_not) or field.owner is None or path is None:
                 continue
             for so, end in self.phrases.valued(field.owner, path, found.end):
-                others = (so.right.owner,) if isinstance(so, m.Compare) and isinstance(so.right, m.Field) else ()
+                others = (
+                    (so.right.owner,) if isinstance(so, m.Compare) and isinstance(so.right, m.Field) else ()
+                )
                 if not lead.verbs and not any(others):
                     continue  # which calls are meant is not said
                 thing = Thing(kind=field.owner, others=tuple(one for one in others if one))
@@ -280,7 +282,12 @@ class Guards:
         """`cannot be booked or moved`, `may cancel reservations`, `are only ever booked with`."""
         start = found.end + (self.cursor.low(found.end) == "neither")
         is_neither = start > found.end
-        for verbs, end in (*self.verbs(start), *self._able(start), *self.lightly(start), *self.lightly(start - 1)):
+        for verbs, end in (
+            *self.verbs(start),
+            *self._able(start),
+            *self.lightly(start),
+            *self.lightly(start - 1),
+        ):
             if said.verbs and not self._is_same_deed(said, verbs):
                 continue  # the subject is the deed itself
             if self.cursor.low(start) in _REFUSED | _ALLOWED | _CALLED and verbs[0][0].rank > 1:
@@ -645,10 +652,18 @@ class Guards:
         """`more of a part than is in stock`, `more tickets than there are seats left`."""
         cursor = self.cursor
         begin = cursor.after(at + (cursor.low(at) == "for"), "more")
-        than = next((place for place in range(begin, begin + 5) if cursor.low(place) == "than"), None) if begin else None
+        than = (
+            next((place for place in range(begin, begin + 5) if cursor.low(place) == "than"), None)
+            if begin
+            else None
+        )
         if begin is None or than is None:
             return
-        of = [kind for kind, end in self.phrases.kinds_at(cursor.past(begin, word_set("of a an the any"))) if end == than]
+        of = [
+            kind
+            for kind, end in self.phrases.kinds_at(cursor.past(begin, word_set("of a an the any")))
+            if end == than
+        ]
         counted = cursor.words(begin, than)
         if than > begin and not of and cursor.low(begin) == "of":
             return
@@ -663,7 +678,11 @@ class Guards:
         for field, end in self.phrases.amount_field(start, near[0] if near else None):
             yield said.with_condition(m.Compare(count, ">", field), Thing(kind=field.owner or "")), end
         for kind, end in self.phrases.kinds_at(start):  # `more days than the employee has left`
-            path = self.phrases.words.field_of(kind, counted) if counted and cursor.low(end) in ("has", "have") else None
+            path = (
+                self.phrases.words.field_of(kind, counted)
+                if counted and cursor.low(end) in ("has", "have")
+                else None
+            )
             if path is not None:
                 last = end + 1 + (cursor.low(end + 1) in ("left", "available"))
                 named_so = m.Compare(count, ">", self.phrases.words.named(kind, path))
@@ -709,12 +728,17 @@ class Guards:
                 yield said.with_condition(so, None, out > at), end
         for thing, end in self.phrases.thing(at):
             if thing.kind and not thing.is_none:
+                particles = {deed.particle for deeds in said.verbs for deed in deeds} - {""}
+                if cursor.low(end) in particles:  # checking a guest in
+                    yield said.with_thing(thing, needs), end + 1
                 yield said.with_thing(thing, needs), end
 
     def _of_the_same(self, said: Said, at: int, needs: bool) -> Iterator[tuple[Said, int]]:
         """`to their own section`, `of the same currency`: what two of the things that are named share."""
         cursor = self.cursor
-        start = cursor.after(at, *(f"{of} {own}" for of in _OF for own in ("their own", "the same", "his own")))
+        start = cursor.after(
+            at, *(f"{of} {own}" for of in _OF for own in ("their own", "the same", "his own"))
+        )
         for length in (2, 1) if start is not None else ():
             name = cursor.words(start, start + length)
             having = [kind for kind in said.kinds if self.phrases.words.field_of(kind, name)]

@@ -17,7 +17,16 @@ WHEN = (
     "if", "when", "whenever", "where", "while", "once", "as long as", "so long as", "provided that",
     "provided", "for as long as", "as soon as", "in case", "given that", "after",
 )  # fmt: skip
-EXCEPT = ("unless", "except if", "except when", "except that", "except for", "except", "other than", "apart from")
+EXCEPT = (
+    "unless",
+    "except if",
+    "except when",
+    "except that",
+    "except for",
+    "except",
+    "other than",
+    "apart from",
+)
 _OF_THINGS = word_set("for in with at on")
 _READY = ("to succeed", "to work", "to go through")
 
@@ -50,7 +59,10 @@ def _things(guards: "Guards", at: int) -> Iterator[tuple[Said, int]]:
         so = m.both(*thing.so)
         if so is not None and cursor.low(end) == ",":
             about = (without_state(thing),)
-            yield (Said(exceptions=(so,), things=about) if excepted else Said(so=(so,), things=about)), end + 1
+            yield (
+                (Said(exceptions=(so,), things=about) if excepted else Said(so=(so,), things=about)),
+                end + 1,
+            )
 
 
 def _states(guards: "Guards", at: int) -> Iterator[tuple[Said, int]]:

@@ -33,7 +33,9 @@ _LEFT_OUT = word_set(
     "hidden omitted excluded skipped invisible left filtered kept removed dropped withheld stay stays leaves "
     "leave hides hide omits omit excludes exclude skips skip drops drop filters filter"
 )
-_PARTED = word_set("left leave leaves filtered filter filters kept stay stays show shows come comes turn drop drops")
+_PARTED = word_set(
+    "left leave leaves filtered filter filters kept stay stays show shows come comes turn drop drops"
+)
 _PARTICLES = word_set("up out back hidden")
 _AUXILIARIES = word_set("is are be do does will must may can should shall has have been get gets ever always")
 _NOT = word_set("not never no")

@@ -33,7 +33,9 @@ _AS_THEY_CAME = tuple(
     for which in ("in which", "that", "")
     for who in ("they", "people", "it")
 )
-_GLUE = word_set("is are the with be must always returns shows and of rest in by come comes back returned listed")
+_GLUE = word_set(
+    "is are the with be must always returns shows and of rest in by come comes back returned listed"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +81,9 @@ class Orders:
             start = cursor.past(end, ORDERING | _GLUE) if kind_of == kind else start
             break
         turns = (f"{way} order" for way in ("alphabetical", "descending", "ascending", "the", "reverse"))
-        start = cursor.after(start, *(f"{way} {of}" for way in turns for of in ("of", "by")), "order of") or start
+        start = (
+            cursor.after(start, *(f"{way} {of}" for way in turns for of in ("of", "by")), "order of") or start
+        )
         sorts = any(cursor.low(place) in ORDERING for place in range(at, start))
         for path, end in self.field(kind, start) if sorts else ():
             for down, last in self._direction(end):
@@ -125,7 +129,9 @@ class Orders:
         cursor = self.phrases.cursor
         for found in self._superlative(kind, at):
             ends = [found.end, found.end + (cursor.low(found.end) in ("one", "ones"))]
-            ends += [end for thing, end in self.phrases.thing(found.end) if thing.kind == kind and not thing.so]
+            ends += [
+                end for thing, end in self.phrases.thing(found.end) if thing.kind == kind and not thing.so
+            ]
             for begin in sorted(set(ends), reverse=True):
                 last = cursor.after(begin, *_ON_TOP)
                 if last is not None:
@@ -146,7 +152,9 @@ class Orders:
         """`in the order in which they start`."""
         cursor = self.phrases.cursor
         start = cursor.after(at, *_AS_THEY_CAME, *(one.partition(" ")[2] for one in _AS_THEY_CAME))
-        for begin in (cursor.past(start, word_set("were are was is have been")),) if start is not None else ():
+        for begin in (
+            (cursor.past(start, word_set("were are was is have been")),) if start is not None else ()
+        ):
             said = cursor.words(begin, begin + 1)
             dates = self.phrases.words.dates_of(kind, said) if said else []
             if len(dates) == 1:

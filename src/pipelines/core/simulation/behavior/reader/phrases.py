@@ -132,7 +132,9 @@ class Phrases:
         if not is_limit and self.cursor.low(start) in ("no", "nobody", "none", "nothing", "neither"):
             base = replace(base, is_none=True)
             start += 1 if self.cursor.low(start) in ("no", "none", "neither") else 0
-        if self.cursor.low(start) in ("another", "other") or self.cursor.after(start, "a different", "the other"):
+        if self.cursor.low(start) in ("another", "other") or self.cursor.after(
+            start, "a different", "the other"
+        ):
             base = replace(base, is_other=True)
         start = self.cursor.past(start, _ARTICLES | {"of"}) if self.cursor.low(start) != "of" else start
         if self.cursor.low(start) == "own" and start > at:
@@ -419,7 +421,9 @@ class Phrases:
         if low == "whose":
             for so, end in self.of_part(kind, start + 1):
                 yield (so,), (), end
-        if (own := self.cursor.after(start, "of their own", "of his own", "of its own", "of your own")) and kind:
+        if (
+            own := self.cursor.after(start, "of their own", "of his own", "of its own", "of your own")
+        ) and kind:
             yield (m.Owns(kind),), (), own
         if low in ("with", "without", "having"):
             for so, end in (*self.having(kind, at + 1), *self.linked_records(kind, at + 1)):
@@ -728,7 +732,9 @@ class Phrases:
     def _same_thing(self, kind: str, at: int) -> int:
         for length in (2, 1):
             said = self.cursor.words(at, at + length)
-            is_person = length == 1 and kind in self.words.folk and bool(said) and singular(said[0]) in PERSONS
+            is_person = (
+                length == 1 and kind in self.words.folk and bool(said) and singular(said[0]) in PERSONS
+            )
             if len(said) == length and (kind in self.words.kinds_named(said) or is_person):
                 return at + length
         return at

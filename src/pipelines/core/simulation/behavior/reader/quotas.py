@@ -99,7 +99,9 @@ class Quotas:
             if not thing.bounds and (number is None or number[0] == 1):
                 yield replace(thing, bounds=(("==", _ONE),)), end
 
-    def _of_each(self, counted: Thing, at: int, is_only: bool) -> Iterator[tuple[Thing, Thing, bool, bool, int]]:
+    def _of_each(
+        self, counted: Thing, at: int, is_only: bool
+    ) -> Iterator[tuple[Thing, Thing, bool, bool, int]]:
         per = self.cursor.after(at, *_PER)
         for owner, end in self.phrases.thing(per) if per is not None else ():
             yield owner, counted, False, is_only, end

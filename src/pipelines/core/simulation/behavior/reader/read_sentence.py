@@ -22,7 +22,7 @@ from pipelines.core.simulation.behavior.reader.cursor import Cursor, TooLong
 from pipelines.core.simulation.behavior.reader.guards import Guards
 from pipelines.core.simulation.behavior.reader.lists import Lists
 from pipelines.core.simulation.behavior.reader.nothing_special import says_nothing_special
-from pipelines.core.simulation.behavior.reader.phrases import Phrases, Thing
+from pipelines.core.simulation.behavior.reader.phrases import Phrases
 from pipelines.core.simulation.behavior.reader.said import Said, clause_of, named
 from pipelines.core.simulation.behavior.reader.shown_fields import ShownFields
 from pipelines.core.simulation.behavior.reader.tool_names import named_tools
@@ -102,6 +102,9 @@ class _SentenceReader:
         """What follows from the rule before anyhow: `other sizes are not offered`."""
         cursor = self.phrases.cursor
         stop = next((place for place in range(at, cursor.end) if cursor.low(place) in (";", "(")), cursor.end)
+        stays = cursor.after(at, *(f"{lead} {same}" for lead in ("otherwise", "else") for same in _STAYS))
+        if at and stays is not None:
+            yield (c.Aside(),), before, stays
         if at and (denies_the_rest(self.phrases, at, stop) or allows_the_rest(self.phrases, at, stop)):
             yield (c.Aside(),), before, stop
 
@@ -113,7 +116,10 @@ class _SentenceReader:
             so = m.both(*thing.so)
             last = cursor.after(end, *_EXEMPT)
             if so is not None and last is not None and said is not None:
-                then = cursor.after(last, "from this", "from it", "from that", "from this rule", "by this") or last
+                then = (
+                    cursor.after(last, "from this", "from it", "from that", "from this rule", "by this")
+                    or last
+                )
                 yield replace(said, exceptions=(*said.exceptions, so)), then
 
     def _speaks_of_others(self, clauses: Clauses, start: int, end: int) -> bool:
@@ -346,13 +352,21 @@ class _SentenceReader:
 
 
 _EXEMPT = tuple(
-    f"{be} {word}" for be in ("is", "are") for word in ("exempt", "excepted", "unaffected", "not affected", "exempted")
+    f"{be} {word}"
+    for be in ("is", "are")
+    for word in ("exempt", "excepted", "unaffected", "not affected", "exempted")
+)
+_STAYS = tuple(
+    f"{it} {stay} {same}"
+    for it, stay in (("it", "stays"), ("they", "stay"), ("it", "remains"), ("they", "remain"))
+    for same in ("as it is", "as they are", "unchanged", "the same")
 )
 LONGEST_REASON = 10  # words; more of them say more than why
 _NOT_ONLY_WHY = word_set(
     "if when while once until till unless only except but or nor otherwise before after during within "
     "than more less least most over under above below with without whose who which both either neither"
 )
+
 
 def _of(names: tuple[str, ...]) -> m.Who:
     return m.Who(names=names, reaches_links=True)

@@ -71,4 +71,6 @@ def _things(phrases: "Phrases", at: int) -> Iterator[tuple[str, int]]:
 
 
 def _is_past(word: str) -> bool:
-    return word.endswith(("ed", "en", "t", "ght", "ook", "ade", "ave", "id", "old", "ew", "ote", "an", "un", "owns"))
+    return word.endswith(
+        ("ed", "en", "t", "ght", "ook", "ade", "ave", "id", "old", "ew", "ote", "an", "un", "owns")
+    )

@@ -102,7 +102,9 @@ def clause_of(told: Said, tool: ToolWords, given: m.Condition | None) -> c.Claus
         if said.so or said.needed or said.exceptions or given is not None:
             return None
         return (
-            c.Once(said.outcome, _per(said), who) if said.times == 1 else c.Rarely(said.times, said.outcome, who=who)
+            c.Once(said.outcome, _per(said), who)
+            if said.times == 1
+            else c.Rarely(said.times, said.outcome, who=who)
         )
     need = said.need
     if need is None:

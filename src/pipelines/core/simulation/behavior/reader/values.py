@@ -3,19 +3,15 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pipelines.core.english.words import tokens as words_of
 from pipelines.core.english.words import word_set
-from pipelines.core.json_text import Json
 from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
 from pipelines.core.simulation.behavior.reader.arguments import SpokenArguments
 from pipelines.core.simulation.behavior.reader.defaults import Defaults
 from pipelines.core.simulation.behavior.reader.guards import Guards
 from pipelines.core.simulation.behavior.reader.phrases import Phrases
-from pipelines.core.simulation.behavior.reader.tool_names import named_tools
-from pipelines.core.simulation.behavior.reader.vocabulary import key_of, number_of
+from pipelines.core.simulation.behavior.reader.vocabulary import number_of
 from pipelines.core.simulation.behavior.things import ToolWords
-from pipelines.core.simulation.behavior.tokens import Kind as TokenKind
 
 _DET = word_set("a an the its their any every each")
 _UNLESS = tuple(
