@@ -259,7 +259,9 @@ def _is_open(phrases: Phrases, at: int) -> bool:
     if phrases.cursor.low(at) in _OPEN:
         return True
     is_name = bool(said) and singular(said[0]) in phrases.words.names
-    return is_name or (bool(said) and bool(phrases.words.kinds_named(said) or phrases.words.deeds_of(said[0])))
+    return is_name or (
+        bool(said) and bool(phrases.words.kinds_named(said) or phrases.words.deeds_of(said[0]))
+    )
 
 
 def _is_generic(phrases: Phrases, at: int) -> bool:

@@ -6,20 +6,17 @@ other rule.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pipelines.core.english.words import word_set
 from pipelines.core.simulation.behavior import meaning as m
 from pipelines.core.simulation.behavior.reader.arguments import Spoken, SpokenArguments
+from pipelines.core.simulation.behavior.reader.complements import Complements
 from pipelines.core.simulation.behavior.reader.conditions import Conditions
 from pipelines.core.simulation.behavior.reader.modality import Modal, modal
 from pipelines.core.simulation.behavior.reader.phrases import Phrases
 from pipelines.core.simulation.behavior.reader.said import Said
 from pipelines.core.simulation.behavior.reader.tool_names import named_tools
 from pipelines.core.simulation.behavior.reader.vocabulary import Deed
-
-if TYPE_CHECKING:
-    from pipelines.core.simulation.behavior.reader.guards import Guards
 
 _ASKED = word_set("required mandatory compulsory obligatory needed")
 _GIVEN = word_set("provided given supplied stated named specified entered included")
@@ -36,7 +33,7 @@ _EXTREMES: dict[str, m.Op] = {
 
 @dataclass(kw_only=True)
 class AskedValues:
-    guards: "Guards"
+    guards: Complements
 
     @property
     def phrases(self) -> Phrases:

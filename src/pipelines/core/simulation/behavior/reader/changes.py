@@ -10,8 +10,9 @@ from pipelines.core.json_text import Json
 from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
 from pipelines.core.simulation.behavior.reader.guards import Guards
-from pipelines.core.simulation.behavior.reader.phrases import Phrases, Thing
+from pipelines.core.simulation.behavior.reader.phrases import Phrases
 from pipelines.core.simulation.behavior.reader.said import Said, named
+from pipelines.core.simulation.behavior.reader.thing import Thing
 from pipelines.core.simulation.behavior.reader.tool_names import named_tools
 from pipelines.core.simulation.behavior.reader.vocabulary import TAILS, Deed, number_of
 from pipelines.core.simulation.behavior.states import may_be_a_status

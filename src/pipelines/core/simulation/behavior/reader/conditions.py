@@ -8,7 +8,8 @@ from pipelines.core.english.words import word_set
 from pipelines.core.simulation.behavior import meaning as m
 from pipelines.core.simulation.behavior.reader import times
 from pipelines.core.simulation.behavior.reader.cursor import Cursor
-from pipelines.core.simulation.behavior.reader.phrases import Phrases, Thing, without_state
+from pipelines.core.simulation.behavior.reader.phrases import Phrases
+from pipelines.core.simulation.behavior.reader.thing import Thing, without_state
 from pipelines.core.simulation.behavior.reader.vocabulary import ANYBODY, key_of, number_of
 from pipelines.core.simulation.behavior.things import ToolWords
 from pipelines.core.simulation.behavior.tokens import Kind as TokenKind

@@ -2,44 +2,29 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from pipelines.core.english.words import word_set
 from pipelines.core.simulation.behavior import meaning as m
-from pipelines.core.simulation.behavior.reader.phrases import without_state
+from pipelines.core.simulation.behavior.reader.complements import Complements
+from pipelines.core.simulation.behavior.reader.modality import EXCEPT, WHEN
 from pipelines.core.simulation.behavior.reader.said import Said, named
+from pipelines.core.simulation.behavior.reader.thing import without_state
 from pipelines.core.simulation.behavior.reader.tool_names import named_tools
 
-if TYPE_CHECKING:
-    from pipelines.core.simulation.behavior.reader.guards import Guards
-
-WHEN = (
-    "if", "when", "whenever", "where", "while", "once", "as long as", "so long as", "provided that",
-    "provided", "for as long as", "as soon as", "in case", "given that", "after",
-)  # fmt: skip
-EXCEPT = (
-    "unless",
-    "except if",
-    "except when",
-    "except that",
-    "except for",
-    "except",
-    "other than",
-    "apart from",
-)
 _OF_THINGS = word_set("for in with at on")
 _READY = ("to succeed", "to work", "to go through")
 
 
-def leads(guards: "Guards", at: int) -> Iterator[tuple[Said, int]]:
-    for lead, end in (*_conditions(guards, at), *_things(guards, at), *_states(guards, at)):
-        yield lead, end
+def leads(guards: Complements, at: int) -> Iterator[tuple[Said, int]]:
+    yield from _conditions(guards, at)
+    yield from _things(guards, at)
+    yield from _states(guards, at)
     yield from _purposes(guards, at)
     yield from _events(guards, at)
     yield Said(), at
 
 
-def _conditions(guards: "Guards", at: int) -> Iterator[tuple[Said, int]]:
+def _conditions(guards: Complements, at: int) -> Iterator[tuple[Said, int]]:
     """`If the vet is not on duty, …`, `While a subscription is past due, …`."""
     cursor = guards.cursor
     for words, is_exception in ((WHEN, False), (EXCEPT, True), (("until",), True)):
@@ -50,7 +35,7 @@ def _conditions(guards: "Guards", at: int) -> Iterator[tuple[Said, int]]:
             yield lead, end + (cursor.low(end) == ",")
 
 
-def _things(guards: "Guards", at: int) -> Iterator[tuple[Said, int]]:
+def _things(guards: Complements, at: int) -> Iterator[tuple[Said, int]]:
     """`For boats that require a licence, …`, `Except for gold customers, …`."""
     cursor = guards.cursor
     excepted = cursor.after(at, *EXCEPT)
@@ -65,7 +50,7 @@ def _things(guards: "Guards", at: int) -> Iterator[tuple[Said, int]]:
             )
 
 
-def _states(guards: "Guards", at: int) -> Iterator[tuple[Said, int]]:
+def _states(guards: Complements, at: int) -> Iterator[tuple[Said, int]]:
     """`Once completed or cancelled, a charter …`: of what the rule goes on to speak of."""
     cursor = guards.cursor
     start = cursor.after(at, *WHEN)
@@ -82,7 +67,7 @@ def _states(guards: "Guards", at: int) -> Iterator[tuple[Said, int]]:
                     return
 
 
-def _purposes(guards: "Guards", at: int) -> Iterator[tuple[Said, int]]:
+def _purposes(guards: Complements, at: int) -> Iterator[tuple[Said, int]]:
     """`To cancel an order,`, `For cancel_order to succeed,`, `When calling cancel_order,`."""
     cursor = guards.cursor
     start = cursor.after(at, "in order to", "to")
@@ -99,7 +84,7 @@ def _purposes(guards: "Guards", at: int) -> Iterator[tuple[Said, int]]:
             yield named(tools), ready + 1
 
 
-def _events(guards: "Guards", at: int) -> Iterator[tuple[Said, int]]:
+def _events(guards: Complements, at: int) -> Iterator[tuple[Said, int]]:
     """`Before a parcel can be handed out, …`, `When booking, …`, `On registration …`: which calls are meant."""
     cursor = guards.cursor
     start = cursor.after(at, "before", "when", "whenever", "on", "upon", "if", "every time")

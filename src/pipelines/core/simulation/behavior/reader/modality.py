@@ -6,6 +6,21 @@ from pipelines.core.english.words import word_set
 from pipelines.core.simulation.behavior.reader.cursor import Cursor
 
 BE = word_set("is are was were be being been get gets")
+#: What joins a condition, or an exception, to a rule.
+WHEN = (
+    "if", "when", "whenever", "where", "while", "once", "as long as", "so long as", "provided that",
+    "provided", "for as long as", "as soon as", "in case", "given that", "after",
+)  # fmt: skip
+EXCEPT = (
+    "unless",
+    "except if",
+    "except when",
+    "except that",
+    "except for",
+    "except",
+    "other than",
+    "apart from",
+)
 _AUXILIARIES = word_set(
     "can may must shall could will would should might do does did cannot has have need needs"
 )

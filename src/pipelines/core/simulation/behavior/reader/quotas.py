@@ -7,18 +7,16 @@ more, so that conditions, exceptions and answers go with it as with any other.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 from pipelines.core.english.words import word_set
 from pipelines.core.simulation.behavior import meaning as m
+from pipelines.core.simulation.behavior.reader.complements import Complements
 from pipelines.core.simulation.behavior.reader.cursor import Cursor, Quantity
 from pipelines.core.simulation.behavior.reader.modality import modal
-from pipelines.core.simulation.behavior.reader.phrases import Phrases, Thing
+from pipelines.core.simulation.behavior.reader.phrases import Phrases
 from pipelines.core.simulation.behavior.reader.said import Said
+from pipelines.core.simulation.behavior.reader.thing import Thing
 from pipelines.core.simulation.behavior.reader.vocabulary import Deed
-
-if TYPE_CHECKING:
-    from pipelines.core.simulation.behavior.reader.guards import Guards
 
 _HOLDING = word_set("have has had hold holds keep keeps own owns with")
 _WORKING = ("work on", "works on", "be on", "be responsible for", "take on", "carry", "run", "look after")
@@ -33,7 +31,7 @@ _HANDING_OUT = word_set("assign allocate give lend rent issue grant attach")
 
 @dataclass(kw_only=True)
 class Quotas:
-    guards: "Guards"
+    guards: Complements
 
     @property
     def phrases(self) -> Phrases:

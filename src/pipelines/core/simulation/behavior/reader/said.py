@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pipelines.core.english.words import word_set
 from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
-from pipelines.core.simulation.behavior.reader.phrases import Thing
+from pipelines.core.simulation.behavior.reader.thing import Thing
 from pipelines.core.simulation.behavior.reader.vocabulary import Deed, number_of
 from pipelines.core.simulation.behavior.things import ToolWords
 
