@@ -87,18 +87,19 @@ def build_lexicon(
     kinds, inside = _kinds(surveyed), _kinds_inside(surveyed)
     plain = [_tool_words(tool) for tool in tools]
     seeded = tuple(kinds)
+    roles = _roles(world, kinds)
     short: dict[str, str] = {}
     for noun in dict.fromkeys(noun for tool in plain for noun in _spoken_nouns(tool)):
         meant = [kind for kind in seeded if noun in map(singular, words_of(kind))]
         if len(meant) == 1:  # `leave` where the world keeps leave requests
             short[joined(words_of(noun))] = meant[0]
-        elif joined(words_of(noun)) not in {joined(words_of(known)) for known in kinds}:
+        elif noun not in roles and joined(words_of(noun)) not in {joined(words_of(one)) for one in kinds}:
             kinds.setdefault(noun, inside.get(joined(words_of(noun)), Kind(name=noun)))
     nouns = short | _noun_index(kinds)
     by_name = {tool.name.lower(): _with_kind(tool, nouns, kinds) for tool in plain}
     return Lexicon(
         tools=by_name,
-        kinds=Kinds(kinds, _roles(world, kinds, nouns)),
+        kinds=Kinds(kinds, roles),
         flags=world.flags,
         nouns=nouns,
         links=_links(world),
@@ -115,13 +116,14 @@ def _links(world: World) -> dict[tuple[str, str], str]:
     return {pair: names[0] for pair, names in found.items() if len(names) == 1}
 
 
-def _roles(world: World, kinds: Mapping[str, Kind], nouns: Mapping[str, str]) -> dict[str, Kind]:
+def _roles(world: World, kinds: Mapping[str, Kind]) -> dict[str, Kind]:
     """`creator` for whom creator_id holds the id of, where nothing else is called so."""
     found: dict[str, Kind] = {}
+    own = {joined(words_of(name)) for name in kinds} | {singular(words_of(name)[-1]) for name in kinds}
     for name, kind in _referring(world).items():
         said = words_of(name)
         noun = "_".join(said[:-1])
-        if said[-1:] == ("id",) and noun and joined(said[:-1]) not in nouns and kind in kinds:
+        if said[-1:] == ("id",) and noun and joined(said[:-1]) not in own and kind in kinds:
             found[noun] = Kind(name=noun, fields=kinds[kind].fields, role=name, of=kind)
     return found
 

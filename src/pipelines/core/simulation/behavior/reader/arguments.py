@@ -11,7 +11,7 @@ from pipelines.core.simulation.behavior.things import ToolWords
 
 _DET = word_set("a an the its their any every each all new another different no")
 _PLACED = word_set("of for on in at with")
-_TAILS = word_set("name text")  # the device name is what is given as device
+_TAILS = word_set("name text address addresses number numbers code codes")  # the device name is what is given as device
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -74,6 +74,8 @@ class Phrases(StatePhrases):
         ):
             base = replace(base, is_other=True)
         start = self.cursor.past(start, ARTICLES | {"of"}) if self.cursor.low(start) != "of" else start
+        if start > at and self.cursor.low(start) in ("same", "given", "particular"):
+            start += 1  # the one that the call is about
         if self.cursor.low(start) == "own" and start > at:
             base, start = replace(base, is_own=True), start + 1
         for more in ("new", "further", "additional", "other"):
@@ -261,12 +263,24 @@ class Phrases(StatePhrases):
             hits = [
                 (kind.name, so)
                 for kind in self.words.lexicon.kinds.values()
-                if (so := self.words.state(kind.name, spelled)) is not None and isinstance(so, m.OneOf)
+                if isinstance(so := self.words.state(kind.name, spelled), m.OneOf)
             ]
+            yield from (((kind, (so,), at + length) for kind, so in self._switched(spelled)) if not hits else ())
             sorts = [one for one in hits if _is_sort(one[1].field.name)]
             for kind_name, so in (sorts or hits) if len(sorts or hits) == 1 else ():
                 yield kind_name, (so,), at + length
             yield from ((("", (so,), at + length) for so in self._role_given(spelled)) if not hits else ())
+
+    def _switched(self, said: list[str]) -> list[tuple[str, m.Condition]]:
+        """`the chair`, by a switch that some persons have on."""
+        found = [
+            (kind, so)
+            for kind in self.words.folk
+            if not self.words.lexicon.kinds[kind].role
+            and isinstance(so := self.words.state(kind, said), m.Compare)
+            and so.right == m.Literal_(True)
+        ]
+        return found if len(found) == 1 else []
 
     def roles(self, at: int) -> Iterator[tuple[str, int]]:
         """A word for what somebody is, by a role that a record has: `admin`."""

@@ -35,6 +35,11 @@ _GIVING = word_set("give state include supply provide specify carry name have co
 _NEEDING = word_set("require requires need needs demand demands take takes")
 _OUT_OF_ORDER = word_set("disabled unavailable down offline broken inoperative")
 _PERMISSION = word_set("permission permissions rights privileges access role")
+_TRYING = tuple(
+    f"{who} {tries} to".strip()
+    for who in ("they", "it", "he", "she", "")
+    for tries in ("try", "tries", "trying", "attempt", "attempts", "attempting", "want", "wants", "ask", "asks")
+)
 
 
 @dataclass(kw_only=True)
@@ -237,12 +242,26 @@ class Predicates(Complements):
 
     def _answered(self, said: Said, at: int, found: Modal) -> Iterator[tuple[Said, int]]:
         """`returns a 409 if the order is shipped`, `does nothing when it is cancelled`."""
-        if found.is_not or not said.verbs:
+        if found.is_not:
+            return
+        if not said.verbs:
+            yield from self._answered_when(said, at)
             return
         answer = answered(self.phrases, at)
         if answer is not None:
             told = replace(said, is_forbidden=True, outcome=answer[0], is_certain=found.always)
             yield from self.extended(told, answer[1])
+
+    def _answered_when(self, said: Said, at: int) -> Iterator[tuple[Said, int]]:
+        """`Students without credits get a 402 when they try to book a lesson`."""
+        answer = answered(self.phrases, at) if said.so else None
+        start = self.cursor.after(answer[1], "when", "if", "on", "for") if answer is not None else None
+        if answer is None or start is None:
+            return
+        begin = self.cursor.after(start, *_TRYING) or start
+        for event, end in self.events(begin):
+            told = replace(said, verbs=event.verbs, so=(*said.so, *event.so), things=(*said.things, *event.things))
+            yield replace(told, is_forbidden=True, outcome=answer[0]), end
 
     def _what_is_needed(self, said: Said, at: int) -> Iterator[tuple[Said, int]]:
         conditions = self.conditions(said)
