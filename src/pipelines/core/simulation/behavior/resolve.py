@@ -280,7 +280,10 @@ def _default(clause: c.Default, scope: Scope) -> list[Resolved]:
     if scope.tool.reads or argument.name in scope.tool.required:
         raise Unresolved(f"{scope.tool.name} keeps no {argument.name}, or always has it")
     holders = [kind for kind in scope.lexicon.kinds.values() if find_field(kind.fields, argument.name)]
-    own = [kind for kind in holders if kind.name == scope.kind] or [
+    exact = [kind for kind in holders if (argument.name,) in kind.fields]
+    made = [kind for kind in exact if kind.name == scope.tool.makes]
+    holders = exact or holders
+    own = made or [kind for kind in holders if kind.name == scope.kind] or [
         kind for kind in holders if _makes(scope, kind.name, kind.name)
     ]
     path = find_field(own[0].fields, argument.name) if len(own) == 1 else None

@@ -121,7 +121,7 @@ def find_field(fields: Mapping[Path, shapes.Field], phrase: str, similar: bool =
     """
     spoken = [word for word in words_of(phrase) if word not in _NOISE] or list(words_of(phrase))
     ranked = sorted(fields, key=len)
-    for same in (_spelled_alike, _stemmed_alike, _ends_alike, _said_longer, _starts_alike):
+    for same in (_spelled_alike, _stemmed_alike, _in_units_alike, _ends_alike, _said_longer, _starts_alike):
         hits = [path for path in ranked if same(path, spoken)]
         if hits and (len(hits) == 1 or same is _spelled_alike or len(hits[0]) < len(hits[1])):
             return hits[0]
@@ -198,15 +198,15 @@ def loose(text: str) -> str:
 
 
 def _spelled_alike(path: Path, spoken: Sequence[str]) -> bool:
-    said = joined(_SHORT.get(word, word) for word in spoken)
+    said = joined(SHORT.get(word, word) for word in spoken)
     return said in (_in_short(path[-1]), _in_short("_".join(path)))
 
 
-_SHORT = {"minimum": "min", "maximum": "max", "quantity": "qty", "average": "avg", "percentage": "percent"}
+SHORT = {"minimum": "min", "maximum": "max", "quantity": "qty", "average": "avg", "percentage": "percent"}
 
 
 def _in_short(name: str) -> str:
-    return joined(_SHORT.get(word, word) for word in words_of(name))
+    return joined(SHORT.get(word, word) for word in words_of(name))
 
 
 def _stemmed_alike(path: Path, spoken: Sequence[str]) -> bool:
@@ -232,6 +232,19 @@ def _said_longer(path: Path, spoken: Sequence[str]) -> bool:
     name = [singular(word) for word in words_of(path[-1])]
     wanted = [singular(word) for word in spoken]
     return 1 < len(name) < len(wanted) and wanted[-len(name) :] == name
+
+
+def _in_units_alike(path: Path, spoken: Sequence[str]) -> bool:
+    """`preferred size` or just `size` for preferred_size_sqm."""
+    name = [singular(word) for word in words_of(path[-1])]
+    wanted = [singular(word) for word in spoken]
+    return len(name) > 1 and name[-1] in UNITS and name[-1 - len(wanted) : -1] == wanted
+
+
+#: What a name may end with that only says in what its value is counted.
+UNITS = word_set(
+    "sqm m2 m km cm mm kg g gb mb kwh kw eur usd percent pct minute hour day week month word point"
+)
 
 
 def _starts_alike(path: Path, spoken: Sequence[str]) -> bool:

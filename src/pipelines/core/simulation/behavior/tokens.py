@@ -160,7 +160,7 @@ def _in_plain_words(found: list[Token]) -> list[Token]:
     while at < len(found):
         for said, plain in _SAME:
             if tuple(token.low for token in found[at : at + len(said)]) == said:
-                out += [Token(kind=Kind.WORD, text=plain, low=plain)] if plain else []
+                out += [Token(kind=Kind.WORD, text=word, low=word) for word in plain.split()]
                 at += len(said)
                 break
         else:

@@ -3,15 +3,17 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from pipelines.core.english.words import singular, word_set
 from pipelines.core.english.words import tokens as words_of
-from pipelines.core.english.words import word_set
 from pipelines.core.simulation.behavior.reader.phrases import Phrases
 from pipelines.core.simulation.behavior.reader.vocabulary import Deed, key_of
-from pipelines.core.simulation.behavior.things import ToolWords
+from pipelines.core.simulation.behavior.things import SHORT, ToolWords
 
 _DET = word_set("a an the its their any every each all new another different no")
 _PLACED = word_set("of for on in at with")
-_TAILS = word_set("name text address addresses number numbers code codes")  # the device name is what is given as device
+_TAILS = word_set(
+    "name text address addresses number numbers code codes"
+)  # the device name is what is given as device
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +80,7 @@ class SpokenArguments:
             if tool.reads and name is not None and key_of([name]) != key_of(said):
                 continue  # what only filters a list is meant where it is called by its own name
             is_spelled_so = name is not None and key_of([name]) == key_of(said)  # e-mail is email
-            if name is not None and (is_spelled_so or set(words_of(name)) & set(words_of(" ".join(said)))):
+            if name is not None and (is_spelled_so or _share_a_word(name, said)):
                 yield tool, name
 
     def _past_deed(self, at: int) -> int:
@@ -101,11 +103,15 @@ class SpokenArguments:
             yield from self._told([one for one in taking if one[0] is named], start + 2)
         for thing, end in self.phrases.thing(start + 1):
             about = [one for one in taking if thing.kind and self.phrases.words.is_about(one[0], thing.kind)]
+            own = [one for one in about if thing.kind in (one[0].kind, one[0].makes)]
+            about = own or about
             if about and not thing.so and not thing.bounds:
                 yield from self._told(about, end)
 
     def _of(self, taking: list[tuple[ToolWords, str]], owner: str, at: int) -> Iterator[Spoken]:
         about = [one for one in taking if not owner or self.phrases.words.is_about(one[0], owner)]
+        own = [one for one in about if owner and owner in (one[0].kind, one[0].makes)]
+        about = own or about
         yield from self._told(about, at)
 
     def _told(self, about: list[tuple[ToolWords, str]], at: int) -> Iterator[Spoken]:
@@ -130,6 +136,11 @@ class SpokenArguments:
         rank = min((deed.rank for deed in deeds), default=0)
         tools = self.phrases.words.lexicon.tools
         return [tools[deed.tool.lower()] for deed in deeds if deed.rank == rank and rank < 2]
+
+
+def _share_a_word(name: str, said: Sequence[str]) -> bool:
+    spoken = {SHORT.get(word, word) for word in map(singular, words_of(" ".join(said)))}
+    return bool(spoken & {SHORT.get(word, word) for word in map(singular, words_of(name))})
 
 
 def _numbers(tool: ToolWords) -> list[str]:

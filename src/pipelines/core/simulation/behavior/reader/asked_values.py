@@ -21,6 +21,7 @@ from pipelines.core.simulation.behavior.reader.vocabulary import Deed
 _ASKED = word_set("required mandatory compulsory obligatory needed")
 _GIVEN = word_set("provided given supplied stated named specified entered included")
 _LYING = word_set("ranges range runs run goes go lies lie falls fall")
+_CHANGED = word_set("changed altered edited modified updated amended raised lowered moved")
 _ONCE = ("just once", "only once", "once", "one time only", "once only", "by one only")
 _LIMITED = ("limited to", "capped at", "restricted to")
 _OVER = ("exceed", "exceeds", "go over", "go above", "goes over", "be over", "be above")
@@ -43,6 +44,7 @@ class AskedValues:
         for spoken in SpokenArguments(phrases=self.phrases).read(at):
             yield from self._required(spoken)
             yield from self._unique(spoken)
+            yield from self._fixed(spoken)
             for need, end in self._needs(spoken):
                 said = Said(verbs=(spoken.deeds,), needed=(need,), is_named=True)
                 yield from self.guards.restricted(said, end)
@@ -141,6 +143,18 @@ class AskedValues:
                     verbs=(deeds,), needed=said.needed, so=(*event.so, *event.needed), things=event.things
                 )
                 yield told, end
+
+    def _fixed(self, spoken: Spoken) -> Iterator[tuple[Said, int]]:
+        """`Its goal can no longer be changed`: no call may give another one."""
+        found = modal(self.phrases.cursor, spoken.end)
+        if found is None or not found.is_not or self.phrases.cursor.low(found.end) not in _CHANGED:
+            return
+        given = m.Present(m.Field(spoken.name, None, True))
+        tools = tuple(tool for tool in spoken.tools if not tool.makes)
+        deeds = Spoken(tools=tools, name=spoken.name, end=spoken.end).deeds
+        if deeds:
+            said = Said(verbs=(deeds,), so=(given,), is_forbidden=True, is_named=True)
+            yield from self.guards.restricted(said, found.end + 1)
 
     # -- what it is
 

@@ -90,7 +90,9 @@ class Complements:
             if thing.deeds:
                 base = Said(verbs=(thing.deeds,), is_forbidden=True).with_thing(thing)
                 yield from self.extended(base, end, is_subject=True)
-            after = cursor.past(end, word_set("is are was were has have been being gets get can may could be"))
+            after = cursor.past(
+                end, word_set("is are was were has have been being gets get can may could be")
+            )
             for verbs, then in self.verbs(after) if thing.kind else ():
                 base = Said(verbs=verbs, is_forbidden=True).with_thing(thing)
                 yield from self.extended(base, then, is_subject=True)
@@ -173,8 +175,12 @@ class Complements:
             if end is not None:
                 yield said.with_condition(m.Compare(m.Field(m.WHEN), op, m.Now())), end
         for bounds, end in cursor.bounds(at + (cursor.low(at) in ("for", "to", "by"))):
-            for name, last in self.conditions(said).arguments(end) if said.verbs and not bounds[0][1].unit else ():
-                parts = (m.Compare(m.Field(name, None, True), op, self.phrases.literal(one)) for op, one in bounds)
+            for name, last in (
+                self.conditions(said).arguments(end) if said.verbs and not bounds[0][1].unit else ()
+            ):
+                parts = (
+                    m.Compare(m.Field(name, None, True), op, self.phrases.literal(one)) for op, one in bounds
+                )
                 given = m.both(*parts)
                 if given is not None:
                     yield said.with_condition(given), last

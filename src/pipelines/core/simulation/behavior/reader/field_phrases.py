@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pipelines.core.english.stems import stem
+from pipelines.core.english.words import singular, word_set
 from pipelines.core.english.words import tokens as words_of
-from pipelines.core.english.words import word_set
 from pipelines.core.simulation.behavior import meaning as m
 from pipelines.core.simulation.behavior.reader.cursor import Cursor, Quantity
 from pipelines.core.simulation.behavior.reader.vocabulary import Vocabulary, number_of
@@ -212,6 +212,12 @@ class FieldPhrases:
                 return self._within(self.words.named(kind, by_unit), by_unit, kind, bounds)
             if said not in ("older", "younger"):
                 return self._lasting(unit, bounds)
+            born = self.words.dates_of(kind, ["birth"]) if unit == "year" else []
+            if kind in self.words.folk and unit == "year" and len(born) != 1:
+                return None  # how long a person has been kept on record is not how old they are
+            birth = self.words.named(kind, born[0]) if born else None
+            if birth is not None:
+                return m.both(*(m.Age(birth, op, span, kind) for op, span in spans if span is not None))
             parts = tuple(m.Age(None, op, span, kind) for op, span in spans if span is not None)
             return parts[0] if len(parts) == 1 else m.All(parts)
         by_unit = (
@@ -241,13 +247,15 @@ class FieldPhrases:
         return m.both(*(m.Compare(name, op, self.literal(one)) for op, one in bounds))
 
     def _lasting(self, unit: str, bounds: tuple[tuple[m.Op, Quantity], ...]) -> m.Condition | None:
-        """How long it is for is what the call says under the unit's name: `hours`, `weeks`."""
-        if not any(
-            f"{unit}s" in tool.arguments for tool in self.words.lexicon.tools.values() if not tool.reads
-        ):
+        """How long it is for is what the call says under the unit's name: `hours`, `duration_minutes`, `area_sqm`."""
+        tools = [tool for tool in self.words.lexicon.tools.values() if not tool.reads]
+        named = dict.fromkeys(name for tool in tools for name in tool.arguments if _is_counted_in(name, unit))
+        exact = [name for name in named if name in (unit, f"{unit}s")]
+        found = exact or [*named]
+        if len(found) != 1:
             return None
-        parts = tuple(m.Compare(m.Field(f"{unit}s", None, True), op, self.literal(one)) for op, one in bounds)
-        return parts[0] if len(parts) == 1 else m.All(parts)
+        field = m.Field(found[0], None, True)
+        return m.both(*(m.Compare(field, op, self.literal(one)) for op, one in bounds))
 
     def amount_field(self, at: int, near: str | None = None) -> Iterator[tuple[m.Field, int]]:
         for name, end in self._amount_field(at, near):
@@ -315,3 +323,18 @@ class FieldPhrases:
     def is_name(self, at: int) -> bool:
         token = self.token(at)
         return token is not None and token.kind is TokenKind.NAME
+
+
+def _is_counted_in(name: str, unit: str) -> bool:
+    last = singular(words_of(name)[-1])
+    return last in (unit, _UNIT_NAMES.get(unit, unit))
+
+
+_UNIT_NAMES = {
+    "metre": "m",
+    "meter": "m",
+    "kilometre": "km",
+    "kilometer": "km",
+    "kilogram": "kg",
+    "minute": "min",
+}

@@ -265,7 +265,9 @@ class Phrases(StatePhrases):
                 for kind in self.words.lexicon.kinds.values()
                 if isinstance(so := self.words.state(kind.name, spelled), m.OneOf)
             ]
-            yield from (((kind, (so,), at + length) for kind, so in self._switched(spelled)) if not hits else ())
+            yield from (
+                ((kind, (so,), at + length) for kind, so in self._switched(spelled)) if not hits else ()
+            )
             sorts = [one for one in hits if _is_sort(one[1].field.name)]
             for kind_name, so in (sorts or hits) if len(sorts or hits) == 1 else ():
                 yield kind_name, (so,), at + length
@@ -319,6 +321,17 @@ class Phrases(StatePhrases):
         """A noun or a gerund for what tools do: a cancellation, booking a class."""
         said = self.cursor.words(at, at + 1)
         deeds = tuple(deed for deed in self.words.deeds_of(said[0]) if deed.given is None) if said else ()
+        after = self.cursor.words(at + 1, at + 2)
+        if said and not deeds and after:  # a rent payment
+            of = tuple(
+                deed
+                for deed in self.words.deeds_of(after[0])
+                if singular(said[0]) in self.words.lexicon.tools[deed.tool.lower()].words
+            )
+            if of and after[0].endswith(
+                ("ment", "ments", "ion", "ions", "al", "als", "ing", "ings", "request", "requests")
+            ):
+                yield replace(base, deeds=of), at + 2
         if deeds and (
             self.cursor.low(at - 1) in ("a", "an", "each", "every", "the")
             or said[0].endswith(("ing", "ion", "ions", "ment", "ments", "al", "als"))
@@ -428,3 +441,10 @@ class Phrases(StatePhrases):
                 yield from self._owed(kind, at + 1)
             elif path is not None:
                 yield from self.compared(kind, path, at + 1)
+            yield from self.happening(kind, at)
+            for bounds, end in self.cursor.bounds(
+                at + 1
+            ):  # structures covering more than twelve square metres
+                counted = self.lasting(bounds)
+                if counted is not None:
+                    yield counted, end

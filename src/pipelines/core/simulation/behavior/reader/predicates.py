@@ -38,7 +38,18 @@ _PERMISSION = word_set("permission permissions rights privileges access role")
 _TRYING = tuple(
     f"{who} {tries} to".strip()
     for who in ("they", "it", "he", "she", "")
-    for tries in ("try", "tries", "trying", "attempt", "attempts", "attempting", "want", "wants", "ask", "asks")
+    for tries in (
+        "try",
+        "tries",
+        "trying",
+        "attempt",
+        "attempts",
+        "attempting",
+        "want",
+        "wants",
+        "ask",
+        "asks",
+    )
 )
 
 
@@ -260,7 +271,9 @@ class Predicates(Complements):
             return
         begin = self.cursor.after(start, *_TRYING) or start
         for event, end in self.events(begin):
-            told = replace(said, verbs=event.verbs, so=(*said.so, *event.so), things=(*said.things, *event.things))
+            told = replace(
+                said, verbs=event.verbs, so=(*said.so, *event.so), things=(*said.things, *event.things)
+            )
             yield replace(told, is_forbidden=True, outcome=answer[0]), end
 
     def _what_is_needed(self, said: Said, at: int) -> Iterator[tuple[Said, int]]:
@@ -320,7 +333,8 @@ class Predicates(Complements):
     def _must_be(self, said: Said, found: Modal) -> Iterator[tuple[Said, int]]:
         """`Renters must be at least 21 years old`, `Customers must be verified to place an order`."""
         start = found.end - (self.cursor.low(found.end - 1) in ("be", "have", "been"))
-        for kind in said.kinds[:1]:
+        anybody = self.phrases.words.folk if not said.things else ()
+        for kind in said.kinds[:1] or anybody:
             for so, end in self.phrases.predicate(kind, start):
                 wanted = m.negated(so) if found.is_not else so
                 told = replace(said, needed=(*said.needed, wanted), is_forbidden=False)

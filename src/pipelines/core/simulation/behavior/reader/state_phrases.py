@@ -183,6 +183,28 @@ class StatePhrases(FieldPhrases):
                 yield m.negated(so), end
         if low in ("exceed", "exceeds"):
             yield from self.measured(kind, at)
+        yield from self.happening(kind, at)
+
+    def happening(self, kind: str, at: int) -> Iterator[tuple[m.Condition, int]]:
+        """`starts in less than 14 days`, `starting in the past`, `ends within a week`."""
+        said = self.cursor.words(at, at + 1)
+        dates = self.words.dates_of(kind, said) if said and kind in self.words.lexicon.kinds else []
+        if len(dates) != 1:
+            return
+        moment = self.words.named(kind, dates[0])
+        for word, op in (("past", "<"), ("future", ">")):
+            end = self.cursor.after(at + 1, f"in the {word}")
+            if end is not None:
+                yield m.Compare(moment, "<" if op == "<" else ">", m.Now()), end
+        if self.cursor.low(at + 1) not in ("in", "within"):
+            return
+        for bounds, end in self.cursor.bounds(at + 2):
+            (op_, span), *rest = bounds
+            if not rest and span.duration is not None:
+                yield m.Age(moment, op_, span.duration, None, True), end
+        found = self.cursor.quantity(at + 2) if self.cursor.low(at + 1) == "within" else None
+        if found is not None and found[0].duration is not None:
+            yield m.Age(moment, "<=", found[0].duration, None, True), found[1]
 
     def _being(self, kind: str, verb: str, at: int) -> Iterator[tuple[m.Condition, int]]:
         if self.cursor.low(at) == "neither":

@@ -154,7 +154,7 @@ class Vocabulary:
         known = self.lexicon.kinds.get(kind)
         if known is None or not NO_NAMES.isdisjoint(words):
             return None
-        plain = [_SPELLED.get(singular(word), word) for word in words]
+        plain = [_SPELLED.get(singular(word), word) for word in _without_number_of(words)]
         if not known.fields and len(plain) == 1 and plain[0] in USUAL_FIELDS:
             return (plain[0],)  # no such record has been seen yet
         found = find_field(known.fields, " ".join(plain))
@@ -334,7 +334,7 @@ class Vocabulary:
     def argument_of(self, tool: ToolWords, words: Sequence[str]) -> str | None:
         if not words or (len(words) > 1 and not NO_NAMES.isdisjoint(words)):
             return None
-        return find_argument(tool, " ".join(words))
+        return find_argument(tool, " ".join(_without_number_of(words)))
 
     def is_about(self, tool: ToolWords, kind: str) -> bool:
         return kind in (tool.kind, tool.makes) or self._names_id(tool, kind)
@@ -374,6 +374,12 @@ def _are_persons(name: str, fields: set[str]) -> bool:
     """By what only persons have; by a name and how to reach them; or by a word for a doer with a name."""
     is_doer = singular(words_of(name)[-1]).endswith(("er", "or", "ist", "ian", "ant", "ee"))
     return bool(_OF_PERSONS & fields) or ("name" in fields and (is_doer or bool({"email", "phone"} & fields)))
+
+
+def _without_number_of(words: Sequence[str]) -> list[str]:
+    """`maximum number of passengers` is what `maximum passengers` is."""
+    said = " ".join(words)
+    return (f"{said} ".replace("number of ", "") if "number of " in said else said).split()
 
 
 def _is_reference(path: Path) -> bool:
