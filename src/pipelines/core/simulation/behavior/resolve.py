@@ -291,7 +291,9 @@ def _default(clause: c.Default, scope: Scope) -> list[Resolved]:
         raise Unresolved(f"nothing that {scope.tool.name} makes has {argument.name}")
     target = Ref(own[0].name, path)
     value = effects.new_value(clause.value, target, scope)
-    return [Resolved(RuleKind.EFFECT, r.Write(target, value, text(argument.value, " == null")))]
+    is_new = scope.lexicon.id_argument(scope.tool, own[0].name) is None
+    write = r.Write(target, value, text(argument.value, " == null"), of_new=is_new)
+    return [Resolved(RuleKind.EFFECT, write)]
 
 
 def _normal(clause: c.Normal, scope: Scope) -> list[Resolved]:

@@ -226,6 +226,8 @@ def _write(rule: Rule, editor: PlanEditor) -> None:
     body = _body(rule, r.Write)
     if body.is_implied and _is_written(body.target, editor):
         return
+    if body.of_new and editor.one_of(body.target.root, editor.end, is_new=True) is None:
+        raise NoPlaceInPlan(f"the plan adds no {body.target.root}")
     name = _entity(body.target.root, editor)
     target = dotted(name, body.target.path)
     roots = (body.value.roots() if body.value else set()) | (body.when.roots() if body.when else set())
@@ -269,7 +271,14 @@ def _before_changes(roots: set[str], editor: PlanEditor) -> int:
 def _entity(kind: str, editor: PlanEditor) -> str:
     """The name of an entity to be changed; found for the purpose where the plan does not bind it."""
     made = editor.one_of(kind, editor.end, is_new=True)
-    bound = made or editor.one_of(kind, editor.end)
+    known = editor.one_of(kind, editor.end)
+    if made is not None and known is not None and known.kind == kind != made.kind:
+        made = None  # a new type that is only called nearly the same
+    is_kept = bool(editor.lexicon.kinds[kind].fields) if kind in editor.lexicon.kinds else False
+    if made is None and is_kept and editor.tool.makes == kind and not editor.lexicon.id_argument(editor.tool, kind):
+        # What the call is to add is spoken of, and the plan adds none: any other one would be the wrong one.
+        raise NoPlaceInPlan(f"the plan adds no {kind}")
+    bound = made or known
     if bound is not None:
         return bound.name
     adds = [step["add"] for step in editor.steps if "add" in step]

@@ -87,6 +87,8 @@ class _SentenceReader:
                 if self._speaks_of_others(clauses, end, last):
                     continue
                 made = _out_of_order(_answering(clauses, answer))
+                if answer is not None and all(isinstance(clause, c.Aside) for clause in clauses):
+                    made = (*made, c.Otherwise(answer))  # it answers the rule that was said twice
                 if last == cursor.end:
                     yield made
                     continue
