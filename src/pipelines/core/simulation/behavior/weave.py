@@ -41,6 +41,9 @@ def weave(
     editor = PlanEditor.of(_without_guesses(body, covering) if is_inferred else body, words, known)
     unwoven: list[Rule] = []
     for rule in covering:
+        if _is_of_another_deed(rule, editor):
+            unwoven.append(rule)
+            continue
         # What a rule puts in before it finds it has no place is taken back.
         kept = {place: list(steps) for place, steps in editor.before.items()}
         try:
@@ -49,6 +52,16 @@ def weave(
             editor.before = kept
             unwoven.append(rule)
     return WeaveResult(body=editor.finish(), unwoven=tuple(unwoven))
+
+
+def _is_of_another_deed(rule: Rule, editor: PlanEditor) -> bool:
+    """Whether a plan was read that does not do what the rule guards: it looks up one of what the call is to add."""
+    made = editor.tool.makes
+    if made is None or not isinstance(rule.body, r.Require) or not editor.lexicon.kinds[made].fields:
+        return False
+    if any(one.is_new for one in editor.bound()) or editor.lexicon.id_argument(editor.tool, made) is not None:
+        return False
+    return any(one.kind == made and not one.is_list for one in editor.bound())
 
 
 def _without_guesses(body: Sequence[Json], rules: Sequence[Rule]) -> list[Json]:
