@@ -283,9 +283,11 @@ def _default(clause: c.Default, scope: Scope) -> list[Resolved]:
     exact = [kind for kind in holders if (argument.name,) in kind.fields]
     made = [kind for kind in exact if kind.name == scope.tool.makes]
     holders = exact or holders
-    own = made or [kind for kind in holders if kind.name == scope.kind] or [
-        kind for kind in holders if _makes(scope, kind.name, kind.name)
-    ]
+    own = (
+        made
+        or [kind for kind in holders if kind.name == scope.kind]
+        or [kind for kind in holders if _makes(scope, kind.name, kind.name)]
+    )
     path = find_field(own[0].fields, argument.name) if len(own) == 1 else None
     if path is None:
         raise Unresolved(f"nothing that {scope.tool.name} makes has {argument.name}")

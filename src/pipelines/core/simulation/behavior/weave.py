@@ -288,7 +288,12 @@ def _entity(kind: str, editor: PlanEditor) -> str:
     if made is not None and known is not None and known.kind == kind != made.kind:
         made = None  # a new type that is only called nearly the same
     is_kept = bool(editor.lexicon.kinds[kind].fields) if kind in editor.lexicon.kinds else False
-    if made is None and is_kept and editor.tool.makes == kind and not editor.lexicon.id_argument(editor.tool, kind):
+    if (
+        made is None
+        and is_kept
+        and editor.tool.makes == kind
+        and not editor.lexicon.id_argument(editor.tool, kind)
+    ):
         # What the call is to add is spoken of, and the plan adds none: any other one would be the wrong one.
         raise NoPlaceInPlan(f"the plan adds no {kind}")
     bound = made or known

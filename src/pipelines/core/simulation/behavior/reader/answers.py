@@ -20,7 +20,7 @@ ANSWERING = word_set(
     "returns return returned gives give gets get receives receive yields yield answers answer answered "
     "responds respond replies reply says say fails fail is are be will rejected refused declined denied "
     "turned down away met result results in comes come back told raises raise throws throw means mean "
-    "blocked then as reject rejects refuses refuse both sees see should must produces produce triggers"
+    "sent blocked then as reject rejects refuses refuse both sees see should must produces produce triggers"
 )
 _GENERIC = word_set(
     "the a an any every other others else anyone everyone anybody everybody anything api backend system "
@@ -39,7 +39,8 @@ _OTHERWISE = (
     "after which", "beyond which", "from then on", "before then", "below that", "above that", "over that",
     "outside that range", "until then", "without it", "leaving it out", "failing which", "over which",
     "for which", "in either case", "from that moment", "in any other status", "failing that",
-    "later than that", "earlier than that",
+    "later than that", "earlier than that", "is taken", "are taken", "is in use", "are in use", "in use", "is used",
+    "is known", "is registered", "is there",
 )  # fmt: skip
 _LONGER = tuple(phrase for phrase in _OTHERWISE if " " in phrase)
 _SEPARATORS = (", and", "; and", ", but", ", so", ",", ";", ":", "-", "and")
@@ -245,7 +246,10 @@ def denies_the_rest(phrases: Phrases, at: int, to: int) -> bool:
         return False
     if any(token.number is not None or token.kind is TokenKind.NAME for token in cursor.tokens[at:to]):
         return False
-    return all(_is_open(phrases, place) or cursor.low(place) in _DENYING for place in range(at, to))
+    return all(
+        _is_open(phrases, place) or cursor.low(place) in _DENYING or cursor.low(place - 1) == "other"
+        for place in range(at, to)
+    )
 
 
 _DENYING = word_set(

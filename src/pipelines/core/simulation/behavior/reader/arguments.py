@@ -9,7 +9,7 @@ from pipelines.core.simulation.behavior.reader.phrases import Phrases
 from pipelines.core.simulation.behavior.reader.vocabulary import Deed, key_of
 from pipelines.core.simulation.behavior.things import SHORT, ToolWords
 
-_DET = word_set("a an the its their any every each all new another different no")
+_DET = word_set("a an the its their any every each all new another different")
 _PLACED = word_set("of for on in at with")
 _TAILS = word_set(
     "name text address addresses number numbers code codes"

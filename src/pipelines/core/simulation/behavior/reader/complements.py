@@ -21,7 +21,7 @@ _LIGHT = word_set("make makes get gets receive receives take takes place places 
 _FILLERS = (
     "again", "at a time", "at once", "per call", "anymore", "at any time", "at all", "any more",
     "for any reason", "any longer", "directly", "through this api", "through the api", "via the api",
-    "in their name", "in this system",
+    "in their name", "in this system", "a second time", "along with it",
 )  # fmt: skip
 MOST_PHRASES = 6  # after a verb
 _PAID = tuple(
@@ -63,7 +63,13 @@ class Complements:
     def near(self, said: Said) -> list[str]:
         """What a field without an owner may belong to: what is named, then what the tool is about."""
         about = {tool.kind for tool in self.tools_of(said) if tool.kind}
-        return list(dict.fromkeys([*said.kinds, *(about if len(about) == 1 else ())]))
+        tools, lexicon = self.tools_of(said), self.phrases.words.lexicon
+        persons = (
+            kind
+            for kind in self.phrases.words.folk
+            if tools and all(lexicon.id_argument(tool, kind) is not None for tool in tools)
+        )
+        return list(dict.fromkeys([*said.kinds, *(about if len(about) == 1 else ()), *persons]))
 
     def restricted(self, said: Said, at: int) -> Iterator[tuple[Said, int]]:
         """What must be so, only of some calls: `if …`, `unless …`, `for premium members`."""
@@ -197,7 +203,7 @@ class Complements:
         cursor = self.cursor
         begin = cursor.after(at + (cursor.low(at) == "for"), "more")
         than = (
-            next((place for place in range(begin, begin + 5) if cursor.low(place) == "than"), None)
+            next((place for place in range(begin, begin + 8) if cursor.low(place) == "than"), None)
             if begin
             else None
         )
@@ -206,7 +212,7 @@ class Complements:
         of = [
             kind
             for kind, end in self.phrases.kinds_at(cursor.past(begin, word_set("of a an the any")))
-            if end == than
+            if end == than or self._is_where(end, than)
         ]
         counted = cursor.words(begin, than)
         if than > begin and not of and cursor.low(begin) == "of":
@@ -232,6 +238,12 @@ class Complements:
                 named_so = m.Compare(count, ">", self.phrases.words.named(kind, path))
                 yield said.with_condition(named_so, Thing(kind=kind)), last
 
+    def _is_where(self, at: int, to: int) -> bool:
+        """`to a parcel`, between what is counted and `than`."""
+        start = self.cursor.past(at + 1, word_set("a an the"))
+        is_led = self.cursor.low(at) in ("to", "into", "in", "for", "on", "from")
+        return is_led and any(end == to for _, end in self.phrases.kinds_at(start))
+
     def _at_a_time(self, at: int, word: str) -> int | None:
         """`for a time that has passed`, `starting in the past`, `with a date that lies in the future`."""
         cursor = self.cursor
@@ -249,6 +261,15 @@ class Complements:
         needs = is_needed and not said.is_forbidden
         if cursor.low(at) in ("it", "them") and said.verbs:
             yield said, at + 1
+        if (
+            cursor.low(at) in ("for", "on", "in", "to")
+            and cursor.low(at + 1) in ("it", "them")
+            and said.verbs
+        ):
+            yield said, at + 2
+        if cursor.low(at) in ("anything", "something") and said.verbs:
+            yield said, at + 1 + (cursor.low(at + 1) in ("new", "else"))
+        yield from self._given_object(said, at)
         for of, end in self.phrases.by_owner(at):
             alone = cursor.after(end, *_NO_ONE_ELSE)
             if alone is not None:
@@ -276,6 +297,43 @@ class Complements:
                 if cursor.low(end) in particles:  # checking a guest in
                     yield said.with_thing(thing, needs), end + 1
                 yield said.with_thing(thing, needs), end
+
+    def _given_object(self, said: Said, at: int) -> Iterator[tuple[Said, int]]:
+        """What the call gives, as the object: `book seats`, `set an hourly rate of no less than 15`."""
+        for so, end in self.argument_thing(at, self.tools_of(said)) if said.verbs else ():
+            yield said.with_condition(so), end
+        for name, end in self.conditions(said).arguments(at) if said.verbs else ():
+            start = self.cursor.past(end, word_set("of that which lies is"))
+            field = m.Field(name, None, True)
+            for so, last in self.conditions(said).asked_of(field, start, self.tools_of(said)):
+                if start > end:
+                    yield said.with_condition(so), last
+            if not self.phrases.kinds_at_once(at, end):
+                yield said, end
+
+    def argument_thing(self, at: int, tools: list[ToolWords]) -> Iterator[tuple[m.Condition, int]]:
+        """`amounts greater than the order total`, `a negative quantity`, `duplicate emails`."""
+        cursor = self.cursor
+        start = cursor.past(at, word_set("a an any the"))
+        conditions = Conditions(phrases=self.phrases, tools=tools)
+        sign = cursor.low(start)
+        both = cursor.after(start, "zero and negative", "zero or negative", "negative and zero")
+        for name, end in conditions.arguments(both) if both is not None else ():
+            yield m.Compare(m.Field(name, None, True), "<=", m.Literal_(0)), end
+        if sign in ("negative", "duplicate"):
+            for name, end in conditions.arguments(start + 1):
+                field = m.Field(name, None, True)
+                if sign == "negative":
+                    yield m.Compare(field, "<", m.Literal_(0)), end
+                else:
+                    yield m.Not(m.Unique(m.Field(name))), end
+        if tools and cursor.low(start) in ("value", "values"):
+            for so, end in conditions.asked_of(m.Field(m.SOLE), start + 1, tools):
+                yield so, end
+        for name, end in conditions.arguments(start):
+            for so, last in conditions.asked_of(m.Field(name, None, True), end, tools):
+                if not isinstance(so, m.OneOf):
+                    yield so, last
 
     def _of_the_same(self, said: Said, at: int, needs: bool) -> Iterator[tuple[Said, int]]:
         """`to their own section`, `of the same currency`: what two of the things that are named share."""

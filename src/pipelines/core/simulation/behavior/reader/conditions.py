@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from pipelines.core.english.words import singular, word_set
 from pipelines.core.english.words import tokens as words_of
-from pipelines.core.english.words import word_set
 from pipelines.core.simulation.behavior import meaning as m
 from pipelines.core.simulation.behavior.reader import times
 from pipelines.core.simulation.behavior.reader.cursor import Cursor
@@ -76,6 +76,7 @@ class Conditions:
         yield from ((so, None, end) for so, end in self._of_field(at, kinds))
         yield from ((so, None, end) for so, end in self._given(at))
         yield from self._chosen(at)
+        yield from ((so, None, end) for so, end in self._it_is_who(at))
         yield from ((so, None, end) for so, end in self._set_phrases(at, kinds))
 
     def _of_thing(self, thing: Thing, at: int) -> Iterator[tuple[m.Condition, int]]:
@@ -105,6 +106,9 @@ class Conditions:
             path = self.phrases.words.field_of(name.owner, [name.name]) if name.owner else None
             if name.owner and path is not None:
                 yield from self.phrases.valued(name.owner, path, end)
+                begin = self.cursor.past(end, word_set("is are"))
+                for kind in kinds:
+                    yield from self.among(name, begin, kind)
                 if (after := self.cursor.after(end, *MISSING)) is not None:
                     yield m.Not(m.Present(name)), after
                 if (after := self.cursor.after(end, *GIVEN)) is not None:
@@ -202,6 +206,18 @@ class Conditions:
             if len(named) == 1:
                 so = m.Present(m.Field(next(iter(named)), None, True))
                 yield (m.negated(so) if thing.is_none else so), without_state(thing), verb + 1
+
+    def _it_is_who(self, at: int) -> Iterator[tuple[m.Condition, int]]:
+        """`it is the tutor who cancels`, where the call says which of them does."""
+        start = self.cursor.after(at, "it is the", "it is a", "it is an")
+        said = self.cursor.words(start, start + 1) if start is not None else []
+        deeds = self.phrases.words.deeds_of(self.cursor.low(start + 2)) if start is not None else ()
+        if not said or start is None or self.cursor.low(start + 1) not in ("who", "that") or not deeds:
+            return
+        tools = [self.phrases.words.lexicon.tools[deed.tool.lower()] for deed in deeds]
+        named = {name for tool in tools for name in tool.arguments if singular(said[0]) in tool.choices(name)}
+        if len(named) == 1:
+            yield m.OneOf(m.Field(named.pop(), None, True), (singular(said[0]),)), start + 3
 
     def of_argument(self, at: int) -> Iterator[tuple[m.Condition, int]]:
         """`quantity exceeds the product's stock`, `the amount is over 8`, `reason is one of …`."""

@@ -130,6 +130,10 @@ class FieldPhrases:
                 yield m.Compare(name, "<", m.Now()), end
             if (end := self.cursor.after(at, "in the future")) is not None:
                 yield m.Compare(name, ">", m.Now()), end
+        begun = self.cursor.after(at, "begins with", "starts with", "begin with", "start with")
+        spelled = self.token(begun) if begun is not None else None
+        if spelled is not None and begun is not None:
+            yield m.StartsWith(name, spelled.text), begun + 1
         if self.cursor.low(at) in ("true", "false"):
             yield m.Compare(name, "==", m.Literal_(self.cursor.low(at) == "true")), at + 1
         yield from self.compared(kind, path, at)
@@ -310,6 +314,11 @@ class FieldPhrases:
 
     def kinds_at(self, at: int) -> Iterator[tuple[str, int]]:
         yield from self._bare_thing(at)
+
+    def kinds_at_once(self, at: int, to: int) -> bool:
+        """Whether the words between two places name a thing."""
+        start = self.cursor.past(at, ARTICLES)
+        return any(end == to for _, end in self._bare_thing(start))
 
     def _bare_thing(self, at: int) -> Iterator[tuple[str, int]]:
         for length in (3, 2, 1):

@@ -21,6 +21,11 @@ from pipelines.core.simulation.behavior.reader.tool_names import named_tools
 from pipelines.core.simulation.behavior.reader.vocabulary import Deed
 from pipelines.core.simulation.behavior.things import ToolWords
 
+_IMPOSSIBLE = (
+    (("it is not possible to", "it is impossible to", "it is not allowed to", "it is forbidden to"), True),
+    (("it is only possible to", "it is only allowed to"), False),
+)
+
 
 @dataclass(kw_only=True)
 class Guards(Predicates):
@@ -48,6 +53,7 @@ class Guards(Predicates):
                 yield from self._predicates(Said(things=(without_state(thing),)), at + 1)
         yield from self._field_must(at, lead)
         yield from self._commands(at)
+        yield from self._possible(at)
         yield from AskedValues(guards=self).read(at)
         yield from Quotas(guards=self).read(at)
 
@@ -67,6 +73,13 @@ class Guards(Predicates):
                     continue  # which calls are meant is not said
                 thing = Thing(kind=field.owner, others=tuple(one for one in others if one))
                 yield Said(things=(thing,), needed=(m.negated(so) if found.is_not else so,)), end
+
+    def _possible(self, at: int) -> Iterator[tuple[Said, int]]:
+        """`It is not possible to add …`, `it is only possible to book …`."""
+        for lead, is_not in _IMPOSSIBLE:
+            start = self.cursor.after(at, *lead)
+            for verbs, end in self.verbs(start) if start is not None else ():
+                yield from self.extended(Said(verbs=verbs, is_forbidden=is_not), end, is_needed=not is_not)
 
     def _commands(self, at: int) -> Iterator[tuple[Said, int]]:
         start = self.cursor.after(at, "do not", "never")
@@ -101,7 +114,7 @@ class Guards(Predicates):
             )
             base = Said(verbs=(deeds,) if deeds else (), is_forbidden=thing.is_none, agents=agents)
             yield from self._with_objects(base.with_thing(thing), end)
-        for so, end in self._argument_thing(at, []):
+        for so, end in self.argument_thing(at, []):
             yield Said(so=(so,)), end
 
     def _attempts(self, at: int) -> Iterator[tuple[Said, int]]:

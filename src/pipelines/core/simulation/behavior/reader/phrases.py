@@ -218,7 +218,8 @@ class Phrases(StatePhrases):
 
     def _noun(self, at: int) -> Iterator[tuple[str, tuple[m.Condition, ...], int]]:
         low = self.cursor.low(at)
-        if low == "ones":
+        is_any = low in ("nothing", "anything") and self.cursor.low(at + 1) in ("that", "which")
+        if low == "ones" or is_any:
             yield from ((kind.name, (), at + 1) for kind in self.words.lexicon.kinds.values() if kind.fields)
             return
         if low in ANYBODY or low == "nobody":

@@ -7,8 +7,8 @@ from pipelines.core.english.words import word_set
 from pipelines.core.simulation.behavior import meaning as m
 from pipelines.core.simulation.behavior.reader import times
 from pipelines.core.simulation.behavior.reader.answers import answered
+from pipelines.core.simulation.behavior.reader.arguments import SpokenArguments
 from pipelines.core.simulation.behavior.reader.complements import Complements
-from pipelines.core.simulation.behavior.reader.conditions import Conditions
 from pipelines.core.simulation.behavior.reader.modality import BE, Modal, modal
 from pipelines.core.simulation.behavior.reader.said import Said, is_role, named
 from pipelines.core.simulation.behavior.reader.tool_names import named_tools
@@ -55,30 +55,6 @@ _TRYING = tuple(
 
 @dataclass(kw_only=True)
 class Predicates(Complements):
-    def _argument_thing(self, at: int, tools: list[ToolWords]) -> Iterator[tuple[m.Condition, int]]:
-        """`amounts greater than the order total`, `a negative quantity`, `duplicate emails`."""
-        cursor = self.cursor
-        start = cursor.past(at, word_set("a an any the"))
-        conditions = Conditions(phrases=self.phrases, tools=tools)
-        sign = cursor.low(start)
-        both = cursor.after(start, "zero and negative", "zero or negative", "negative and zero")
-        for name, end in conditions.arguments(both) if both is not None else ():
-            yield m.Compare(m.Field(name, None, True), "<=", m.Literal_(0)), end
-        if sign in ("negative", "duplicate"):
-            for name, end in conditions.arguments(start + 1):
-                field = m.Field(name, None, True)
-                if sign == "negative":
-                    yield m.Compare(field, "<", m.Literal_(0)), end
-                else:
-                    yield m.Not(m.Unique(m.Field(name))), end
-        if tools and cursor.low(start) in ("value", "values"):
-            for so, end in conditions.asked_of(m.Field(m.SOLE), start + 1, tools):
-                yield so, end
-        for name, end in conditions.arguments(start):
-            for so, last in conditions.asked_of(m.Field(name, None, True), end, tools):
-                if not isinstance(so, m.OneOf):
-                    yield so, last
-
     def predicates(self, tools: tuple[ToolWords, ...], at: int) -> Iterator[tuple[Said, int]]:
         """What is said of tools that were named before."""
         yield from self._predicates(named(tools), at)
@@ -94,6 +70,7 @@ class Predicates(Complements):
             told = replace(said, is_forbidden=found.is_not != none)
             yield from self._done(told, found)
             yield from self._judged(told, found)
+            yield from self._given_values(told, found.end)
             yield from self._to_give(told, found)
             yield from self._lasting(told, found.end)
             if found.must:
@@ -138,6 +115,24 @@ class Predicates(Complements):
             is_only = any(self.cursor.low(place) == "only" for place in range(at, end + 1))
             if said.is_forbidden or is_only or (said.things and said.things[0].is_only):
                 yield whole, end
+
+    def _given_values(self, said: Said, at: int) -> Iterator[tuple[Said, int]]:
+        """`A job cannot be given a deadline that lies in the past`."""
+        if (
+            said.verbs
+            or not said.kinds
+            or self.cursor.low(at) not in ("given", "have", "get", "receive", "set")
+        ):
+            return
+        for spoken in SpokenArguments(phrases=self.phrases).read(at + 1):
+            tools = [tool for tool in spoken.tools if said.kinds[0] in (tool.kind, tool.makes)]
+            start = self.cursor.past(spoken.end, word_set("of that which lies lie is"))
+            field = m.Field(spoken.name, None, True)
+            deeds = tuple(Deed(tool=tool.name, rank=0) for tool in tools)
+            for so, end in (
+                self.conditions(named(tuple(tools))).asked_of(field, start, tools) if deeds else ()
+            ):
+                yield replace(said, verbs=(deeds,), is_named=True).with_condition(so), end
 
     def _done_by(self, said: Said, at: int) -> Iterator[tuple[Said, int]]:
         """Who does it, told as a fact, is who may."""
@@ -246,7 +241,7 @@ class Predicates(Complements):
     def _objects(self, said: Said, at: int, is_needed: bool) -> Iterator[tuple[Said, int]]:
         """What is rejected or accepted: things, or what is given in the call."""
         yield from self.extended(said, at, is_needed=is_needed)
-        for so, end in self._argument_thing(at, self.tools_of(said)):
+        for so, end in self.argument_thing(at, self.tools_of(said)):
             yield from self.extended(said.with_condition(so, is_only=is_needed), end)
         for kind, end in self.phrases.unknown(at):
             yield from self.extended(said.with_condition(m.Not(m.Exists(kind))), end)
@@ -298,9 +293,11 @@ class Predicates(Complements):
                     told = said.with_thing(replace(thing, so=()))
                     yield replace(told, needed=(*told.needed, *thing.so, so)), last
         for kind in self.near(said):
-            for so, end in self.phrases.having(kind, at):
+            for so, end in (*self.phrases.having(kind, at), *self.phrases.linked_records(kind, at)):
                 last = self.phrases.of_it(kind, end)
-                yield replace(said, needed=(*said.needed, so)), last
+                told = replace(said, needed=(*said.needed, so))
+                yield from self._to_be_done(told, last) if not said.verbs else ()
+                yield told, last
         for field, end in self.phrases.amount_field(at, None):  # takes a reputation of 50 or more
             path = self.phrases.words.field_of(field.owner or "", [field.name])
             for so, last in self.phrases.compared(field.owner or "", path, end) if path else ():

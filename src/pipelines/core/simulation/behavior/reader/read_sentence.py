@@ -256,6 +256,11 @@ class _SentenceReader:
     def _refused_things(self, at: int, before: Said) -> Iterator[tuple[Clauses, Said | None, int]]:
         """`; for picked or shipped ones answer 409`, `members without any passes left get 403`."""
         cursor = self.phrases.cursor
+        also = cursor.after(at, "so is", "so are")
+        for event, end in self.guards.events(also) if also is not None and before.is_forbidden else ():
+            made = self._tied(event, partial(_guard, event))
+            if made:
+                yield made, event, end
         neither = cursor.after(
             at, "neither may", "neither can", "nor may", "nor can", "neither are", "nor are"
         )

@@ -184,6 +184,17 @@ class StatePhrases(FieldPhrases):
         if low in ("exceed", "exceeds"):
             yield from self.measured(kind, at)
         yield from self.happening(kind, at)
+        yield from self._switched_by(kind, at)
+
+    def _switched_by(self, kind: str, at: int) -> Iterator[tuple[m.Condition, int]]:
+        """`require a licence`, by a switch that is called so: requires_licence."""
+        verb = self.cursor.words(at, at + 1)
+        start = self.cursor.past(at + 1, ARTICLES)
+        for length in (2, 1) if verb else ():
+            said = self.cursor.words(start, start + length)
+            so = self.words.state(kind, [verb[0], *said]) if len(said) == length else None
+            if isinstance(so, m.Compare) and so.op == "==":
+                yield so, start + length
 
     def happening(self, kind: str, at: int) -> Iterator[tuple[m.Condition, int]]:
         """`starts in less than 14 days`, `starting in the past`, `ends within a week`."""
