@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from pipelines.core.english.inflection import action_nouns
 from pipelines.core.english.words import joined, singular
 from pipelines.core.english.words import tokens as words_of
 from pipelines.core.json_text import Json, JsonObject
@@ -262,6 +263,9 @@ def _made_by(tool: ToolWords, nouns: Mapping[str, str], kinds: Mapping[str, Kind
     ]  # fmt: skip
     plain = [name for name in tool.arguments if name not in ids]
     fitting = [name for name in keeping if plain and any((one,) in kinds[name].fields for one in plain)]
+    if not plain:  # apply(candidate_id, job_id), where the world keeps applications
+        nouns_of = action_nouns(tool.verb) | {tool.verb}
+        fitting = [name for name in keeping if singular(words_of(name)[-1]) in nouns_of | set(said)]
     return fitting[0] if len(fitting) == 1 else None
 
 

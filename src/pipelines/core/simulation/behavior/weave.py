@@ -55,13 +55,17 @@ def weave(
 
 
 def _is_of_another_deed(rule: Rule, editor: PlanEditor) -> bool:
-    """Whether a plan was read that does not do what the rule guards: it looks up one of what the call is to add."""
+    """Whether a plan was read that does not do what the rule guards: the call is to add something, and it looks one
+    up instead; or what it adds is counted, and it adds none.
+    """
     made = editor.tool.makes
     if made is None or not isinstance(rule.body, r.Require) or not editor.lexicon.kinds[made].fields:
         return False
     if any(one.is_new for one in editor.bound()) or editor.lexicon.id_argument(editor.tool, made) is not None:
         return False
-    return any(one.kind == made and not one.is_list for one in editor.bound())
+    said = "".join(part for part in rule.body.need.parts if isinstance(part, str))
+    is_found = any(one.kind == made and not one.is_list for one in editor.bound())
+    return is_found or f"entities({literal(made)})" in said
 
 
 def _without_guesses(body: Sequence[Json], rules: Sequence[Rule]) -> list[Json]:

@@ -29,7 +29,7 @@ _GENERIC = word_set(
     "bigger larger higher longer rest caller younger older shorter asking filing trying smaller lower "
     "anything who which what in all cases case again so and on for desk app user users to must we state "
     "status states statuses outcome outside range leaving out without violations either from such next new "
-    "extra additional someone people of with failing trying taken used use exists exist known tries try whose that is "
+    "extra additional someone people of with failing trying taken used use exists exist known tries try whose up "
     "are already"
 )
 _OTHERWISE = (
@@ -206,6 +206,8 @@ def _answer(phrases: Phrases, at: int) -> Iterator[tuple[m.Outcome, int]]:
         at = again or at + 1
     start = cursor.past(at, ANSWERING)
     found = (outcome if start > at else failure)(phrases, start)
+    if found is None and start > at and cursor.low(start) in ("them", "him", "her", "you"):
+        found = failure(phrases, start + 1)
     if found is not None:
         end = cursor.past(found[1], word_set("is are returned given raised thrown"))
         later = cursor.after(end, *_CLOSED)

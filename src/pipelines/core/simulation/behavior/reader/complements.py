@@ -37,9 +37,34 @@ _NO_ONE_ELSE = tuple(
 _THERE_IS = word_set("there is are we have the they it has still currently you")
 _AT_HAND = ("in stock", "on hand", "available", "left", "remaining", "on the shelf")
 _OF = ("of", "to", "in", "at", "from", "with", "for", "between")
+_NO_ONE_ELSES = tuple(f"{one} 's" for one in _NO_ONE_ELSE)
+_THE_REST = tuple(
+    f"{mark} {rest}"
+    for mark in (";", ",", "; all", "; any")
+    for rest in (
+        "everyone else",
+        "anyone else",
+        "anybody else",
+        "everybody else",
+        "others",
+        "other",
+        "all others",
+    )
+)
 _TENSES: tuple[tuple[str, m.Op], ...] = (("past", "<"), ("future", ">"))
 _OFTEN = (
-    (1, ("only once", "a single time", "just once", "once only", "more than once", "at most once")),
+    (
+        1,
+        (
+            "only once",
+            "a single time",
+            "just once",
+            "once only",
+            "more than once",
+            "at most once",
+            "one time only",
+        ),
+    ),
     (2, ("more than twice", "only twice", "at most twice")),
 )
 
@@ -275,6 +300,10 @@ class Complements:
             if alone is not None:
                 yield said.with_condition(of, None, True), alone
             yield said.with_condition(of, None, needs), end
+        for thing, end in self.phrases.persons(at + 1) if cursor.low(at) == "by" else ():
+            agents = (*said.agents, thing.kind) if is_role(thing) else said.agents
+            is_told = cursor.after(end, *_THE_REST) is not None  # and the rest are answered otherwise
+            yield replace(said.with_thing(thing, needs or is_told), agents=agents), end
         for thing, end in self.phrases.linked(at):
             agents = (*said.agents, thing.kind) if is_role(thing) else said.agents
             alone = cursor.after(end, *_NO_ONE_ELSE)
@@ -292,6 +321,8 @@ class Complements:
             for so, end in self.phrases.state(kind, start):
                 yield said.with_condition(so, None, out > at), end
         for thing, end in self.phrases.thing(at):
+            if thing.kind and not thing.is_none and (theirs := cursor.after(end, *_NO_ONE_ELSES)) is not None:
+                yield said.with_thing(thing, True), theirs
             if thing.kind and not thing.is_none:
                 particles = {deed.particle for deeds in said.verbs for deed in deeds} - {""}
                 if cursor.low(end) in particles:  # checking a guest in

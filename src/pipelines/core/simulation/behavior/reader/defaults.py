@@ -162,6 +162,8 @@ class Defaults:
         _, begin, end = found
         low = self.cursor.low(at)
         said = self.cursor.words(at, at + 1)
+        if low in self.phrases.words.lexicon.tools and "_" in low:
+            return any(tool.name.lower() == low for tool in spoken.tools)
         if begin <= at < end or low in _AROUND_VALUE or low in ("'s", ",") or low in words_of(spoken.name):
             return True
         if isinstance(found[0], (int, float)) and end <= at < end + 2:

@@ -74,7 +74,7 @@ class Phrases(StatePhrases):
         ):
             base = replace(base, is_other=True)
         start = self.cursor.past(start, ARTICLES | {"of"}) if self.cursor.low(start) != "of" else start
-        if start > at and self.cursor.low(start) in ("same", "given", "particular"):
+        if start > at and self.cursor.low(start) in ("same", "given", "particular", "single"):
             start += 1  # the one that the call is about
         if self.cursor.low(start) == "own" and start > at:
             base, start = replace(base, is_own=True), start + 1
@@ -323,6 +323,9 @@ class Phrases(StatePhrases):
         said = self.cursor.words(at, at + 1)
         deeds = tuple(deed for deed in self.words.deeds_of(said[0]) if deed.given is None) if said else ()
         after = self.cursor.words(at + 1, at + 2)
+        glued = self.words.deeds_of("".join((*said, *after))) if said and after else ()
+        if glued:  # top ups
+            yield replace(base, deeds=glued), at + 2
         if said and not deeds and after:  # a rent payment
             of = tuple(
                 deed

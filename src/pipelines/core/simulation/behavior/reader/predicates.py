@@ -176,6 +176,8 @@ class Predicates(Complements):
             tools = named_tools(self.phrases, through) if through is not None else None
             if tools is not None and not said.verbs:  # are not available through order_drug
                 yield from self.extended(replace(said, verbs=named(tools[0]).verbs, is_named=True), tools[1])
+        if low in ("go", "goes") and not said.verbs:  # applications can go to open jobs only
+            yield from self.extended(said, found.end + 1, is_needed=found.only)
         if low in _CALLED and said.verbs:
             end = found.end + 1 + (self.cursor.low(found.end + 1) == "out")
             yield from self.extended(said, end, is_needed=found.must or found.only)
@@ -293,7 +295,9 @@ class Predicates(Complements):
                     told = said.with_thing(replace(thing, so=()))
                     yield replace(told, needed=(*told.needed, *thing.so, so)), last
         for kind in self.near(said):
-            for so, end in (*self.phrases.having(kind, at), *self.phrases.linked_records(kind, at)):
+            takes = self.cursor.low(at - 1) in ("take", "takes")  # takes no parcels: none are accepted
+            counted = self.phrases.linked_records(kind, at) if not takes else ()
+            for so, end in (*self.phrases.having(kind, at), *counted):
                 last = self.phrases.of_it(kind, end)
                 told = replace(said, needed=(*said.needed, so))
                 yield from self._to_be_done(told, last) if not said.verbs else ()
@@ -369,6 +373,9 @@ class Predicates(Complements):
             end += self.phrases.in_units(bounds, end) is not None
             if so is None and said.verbs and not bounds[0][1].unit and (limit is not None or start > at):
                 so = m.both(*(m.Measure(None, op, self.phrases.literal(one)) for op, one in bounds))
+            if so is None and bounds[0][1].unit in ("unit", "piece", "item", "copy") and said.kinds:
+                count = m.Field(m.COUNT)
+                so = m.both(*(m.Compare(count, op, self.phrases.literal(one)) for op, one in bounds))
             if so is None and is_worth and said.kinds:
                 parts = tuple(m.Measure(said.kinds[0], op, self.phrases.literal(one)) for op, one in bounds)
                 so = m.both(*parts)

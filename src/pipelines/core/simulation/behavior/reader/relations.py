@@ -24,6 +24,10 @@ def related(phrases: "Phrases", at: int) -> Iterator[tuple[m.Related, int]]:
         is_whoever = cursor.low(end - 1) == "whoever"
         if is_whoever or cursor.low(end) in ("who", "that"):
             yield from _doing(phrases, person, end + (not is_whoever))
+        said = cursor.words(end, end + 1)
+        if said and _is_past(said[0]) and cursor.low(end + 1) in _PARTICLES:  # the interviewer assigned to it
+            for kind, last in _things(phrases, end + 2):
+                yield m.Related(kind, person, said[0]), last
         if not is_whoever:
             yield from _done_to(phrases, person, end + (cursor.low(end) in ("that", "whom", "who")))
 

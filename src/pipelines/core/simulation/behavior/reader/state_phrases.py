@@ -172,7 +172,7 @@ class StatePhrases(FieldPhrases):
                 told = done(so) if low in HAVE or self.cursor.low(start - 1) == "been" else so
                 yield (m.negated(told) if is_not else told), end
             return
-        if low == "have" or low in HAVE:
+        if low in ("hold", "holds", "carry", "carries"):
             yield from self.having(kind, at + 1)
         if low in _OWE:
             yield from self._owed(kind, at + 1)
@@ -263,6 +263,9 @@ class StatePhrases(FieldPhrases):
             # `an active membership` of a member: the noun only repeats whose state it is.
             last = self._same_thing(kind, end)
             yield (m.negated(so) if is_none else so), last
+        if self.cursor.low(start) in ("empty", "blank"):
+            for name, _, end in self._own_field(kind, start + 1):
+                yield m.Not(m.Present(name)), end
         if (nonzero := self.cursor.after(start, "non zero", "nonzero")) is not None:
             for name, _, end in self._own_field(kind, nonzero):
                 yield m.Compare(name, "!=", m.Literal_(0)), end

@@ -11,6 +11,7 @@ from pipelines.core.simulation.behavior.reader.defaults import Defaults
 from pipelines.core.simulation.behavior.reader.guards import Guards
 from pipelines.core.simulation.behavior.reader.phrases import Phrases
 from pipelines.core.simulation.behavior.reader.vocabulary import number_of
+from pipelines.core.simulation.behavior.states import may_be_a_status
 from pipelines.core.simulation.behavior.things import ToolWords
 
 _DET = word_set("a an the its their any every each")
@@ -125,10 +126,20 @@ class Values:
                     yield field.name, value, end
                 case m.Compare(m.Field() as field, "==", m.Literal_(bool() as switch)):
                     yield field.name, switch, end
+                case m.Is(word, _, False) if status := self.phrases.words.lexicon.kinds[kind].status:
+                    yield status[-1], word, end
         for length in (2, 1):
             said = cursor.words(at, at + length)
             path = self.phrases.words.field_of(kind, said) if len(said) == length else None
             begin = cursor.past(at + length, word_set("of is"))
+            token = self.phrases.token(begin)
+            if (
+                path is not None
+                and path == self.phrases.words.lexicon.kinds[kind].status
+                and token is not None
+            ):
+                if token.is_word() and may_be_a_status(token.low):
+                    yield path[-1], token.low, begin + 1
             number = cursor.number(begin)
             if path is not None and number is not None:
                 yield path[-1], number_of(number[0]), number[1]

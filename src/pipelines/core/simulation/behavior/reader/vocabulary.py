@@ -9,7 +9,7 @@ from decimal import Decimal
 from functools import cached_property
 from typing import TypeVar
 
-from pipelines.core.english.inflection import IRREGULAR, parted_forms
+from pipelines.core.english.inflection import IRREGULAR, action_nouns, parted_forms
 from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import related
 from pipelines.core.english.words import joined, singular, word_set
@@ -303,6 +303,8 @@ class Vocabulary:
                     _add(found, stem(words_of(tool.name)[0]), Deed(tool=tool.name, rank=0))
                 if known.makes:  # placing an order is also said as ordering
                     _add(found, stem(words_of(known.makes)[-1]), Deed(tool=tool.name, rank=1))
+                for noun in action_nouns(verb):  # a registration
+                    _add(found, stem(noun), own)
                 for other in _verbs_like(verb):
                     _add(found, stem(other), Deed(tool=tool.name, rank=2, particle=""))
         for tool in self.tools:
