@@ -55,9 +55,7 @@ def _given_as_kept(condition: Related, kind: Kind, scope: Scope) -> Text:
     person = lexicon.kinds.get(condition.person)
     wanted = (person.of or person.name) if person is not None else ""
     names = [path[0] for path in kind.fields if len(path) == 1]
-    done = [
-        name for name in names if condition.verb and stem(condition.verb) in set(map(stem, words_of(name)))
-    ]
+    done = [name for name in names if condition.verb and stem(condition.verb) in _deeds_in(name)]
     kept = [name for name in done if words_of(name)[-1] in ("by", "to", "id")]
     if not kept:
         kept = [name for name in names if lexicon.referring.get(name) == wanted]
@@ -76,6 +74,13 @@ def _given_as_kept(condition: Related, kind: Kind, scope: Scope) -> Text:
     if argument is None or place == text(Ref(ARGUMENTS, (argument,))):
         raise Unresolved(f"{scope.tool.name} does not say who calls")
     return text("same_id(", scope.caller(argument) or Ref(ARGUMENTS, (argument,)), ", ", place, ")")
+
+
+def _deeds_in(name: str) -> set[str]:
+    """Stems of what a field speaks of: packed_by of packing, seller_id of selling."""
+    said = words_of(name)
+    doers = {stem(f"{word[:-2]}ing") for word in said if word.endswith(("er", "or")) and len(word) > 4}
+    return {stem(word) for word in said} | doers
 
 
 def _same_argument(owner: Text, scope: Scope) -> str | None:

@@ -243,6 +243,12 @@ def _write(rule: Rule, editor: PlanEditor) -> None:
     body = _body(rule, r.Write)
     if body.is_implied and _is_written(body.target, editor):
         return
+    if _steps(body):
+        own = [step["set"][key] for step in editor.steps for key in _set_alike(step, body.target.path)]
+        if any(_says_as_much(str(one), body) for one in own):
+            return  # the plan does so already, and twice would be once too often
+        if own:
+            raise NoPlaceInPlan(f"the plan counts {body.target.path[-1]} in another way")
     if body.of_new and editor.one_of(body.target.root, editor.end, is_new=True) is None:
         raise NoPlaceInPlan(f"the plan adds no {body.target.root}")
     name = _entity(body.target.root, editor)
@@ -260,6 +266,27 @@ def _write(rule: Rule, editor: PlanEditor) -> None:
         place, {"let": {held: body.when.written({**names, **editor.names(body.when.roots(), place)})}}, 9
     )
     editor.insert(editor.end, _noted({"if": held, "then": [step]}, rule), 10)
+
+
+def _steps(body: r.Write) -> bool:
+    """Whether it adds to what is there, or takes from it."""
+    return body.value is not None and body.target in body.value.refs()
+
+
+def _set_alike(step: Mapping[str, Any], path: tuple[str, ...]) -> list[str]:
+    sets = step.get("set")
+    return [key for key in sets if key.endswith(dotted("", path))] if isinstance(sets, dict) else []
+
+
+def _says_as_much(expression: str, body: r.Write) -> bool:
+    assert body.value is not None
+    given = [dotted(ARGUMENTS, ref.path) for ref in body.value.refs() if ref.root == ARGUMENTS]
+    sign = "+" if any(isinstance(part, str) and ") + " in part for part in body.value.parts) else "-"
+    return (
+        body.target.path[-1] in expression
+        and f" {sign} " in expression
+        and all(one in expression for one in given)
+    )
 
 
 def _is_written(target: r.Ref, editor: PlanEditor) -> bool:

@@ -24,7 +24,7 @@ ANSWERING = word_set(
 )
 _GENERIC = word_set(
     "the a an any every other others else anyone everyone anybody everybody anything api backend system "
-    "server service call request requests tool response reply answer it they them this that those these "
+    "server service call calls request requests tool response reply answer it they them this that those these "
     "such ones one another second third fourth further duplicate attempt attempts more later earlier "
     "bigger larger higher longer rest caller younger older shorter asking filing trying smaller lower "
     "anything who which what in all cases case again so and on for desk app user users to must we state "

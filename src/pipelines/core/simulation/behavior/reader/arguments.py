@@ -75,12 +75,13 @@ class SpokenArguments:
     def _taking(self, said: Sequence[str]) -> Iterator[tuple[ToolWords, str]]:
         for tool in self.phrases.words.lexicon.tools.values():
             name = self.phrases.words.argument_of(tool, said)
+            plain = said
             if name is None and len(said) > 1 and said[-1] in _TAILS:
-                name = self.phrases.words.argument_of(tool, said[:-1])
+                name, plain = self.phrases.words.argument_of(tool, said[:-1]), said[:-1]
             if tool.reads and name is not None and key_of([name]) != key_of(said):
                 continue  # what only filters a list is meant where it is called by its own name
-            is_spelled_so = name is not None and key_of([name]) == key_of(said)  # e-mail is email
-            if name is not None and (is_spelled_so or _share_a_word(name, said)):
+            is_spelled_so = name is not None and key_of([name]) == key_of(plain)  # e-mail is email
+            if name is not None and (is_spelled_so or _share_a_word(name, plain)):
                 yield tool, name
 
     def _past_deed(self, at: int) -> int:

@@ -423,7 +423,7 @@ class Changes:
             tools = [self.phrases.words.lexicon.tools[d.tool.lower()] for deeds in said.verbs for d in deeds]
             if any(_argument(tool, spoken) for tool in tools):
                 end = start + length  # `the amount paid`
-                end += self._is_done(said, end)
+                end += self._is_done(said, end) or self._past_done(end)
                 yield partial(_argument_of, tuple(spoken)), end
         if cursor.low(start) in (
             "amount",
@@ -437,6 +437,14 @@ class Changes:
         for kind in self._near(said):
             for field, end in self.phrases.amount_field(at, kind):
                 yield _told(field), end
+
+    def _past_done(self, at: int) -> int:
+        """`paid in` after an argument, where nothing follows it."""
+        cursor = self.phrases.cursor
+        said = cursor.words(at, at + 1)
+        last = at + 1 + (cursor.low(at + 1) in ("in", "out", "off"))
+        is_last = cursor.low(last) in ("", ",", ";", "and")
+        return last - at if said and said[0].endswith(("ed", "id", "en")) and is_last else 0
 
     def _is_done(self, said: Said, at: int) -> int:
         """How many words say what was given, of the deed itself: `paid`, `bought`, `paid in`."""
@@ -485,8 +493,10 @@ class Changes:
 
 
 def _argument(tool: ToolWords, words: Sequence[str]) -> m.Field | None:
-    plain = [word for word in words if not word.endswith("ed") and word not in TAILS] or list(words)
-    name = find_argument(tool, " ".join(words)) or find_argument(tool, " ".join(plain))
+    undone = [word for word in words if not word.endswith("ed")]  # the ordered quantity
+    plain = [word for word in undone if word not in TAILS]
+    ways = (" ".join(one) for one in (words, undone, plain) if one)
+    name = next((name for name in (find_argument(tool, way) for way in ways) if name is not None), None)
     return m.Field(name, None, True) if name is not None else None
 
 

@@ -194,6 +194,7 @@ class Complements:
                     yield replace(said, exceptions=(*said.exceptions, so_of)), end + 1
             return
         yield from self._more_than(said, at)
+        yield from self._in_any_other(said, at)
         yield from self._linked(said, at, is_needed)
         yield from self._without(said, at)
         for word, op in _TENSES:
@@ -222,6 +223,16 @@ class Complements:
                 worth = m.both(*(m.Measure(None, op, self.phrases.literal(one)) for op, one in bounds))
                 if worth is not None:
                     yield said.with_condition(worth), end
+
+    def _in_any_other(self, said: Said, at: int) -> Iterator[tuple[Said, int]]:
+        """`at any stage other than hired or rejected`."""
+        start = self.cursor.after(at, "at any", "in any")
+        other = self.cursor.after(start + 1, "other than", "except", "but") if start is not None else None
+        for kind in said.kinds if other is not None and start is not None else ():
+            status = self.phrases.words.lexicon.kinds[kind].status
+            named = self.phrases.words.field_of(kind, [self.cursor.low(start)])
+            for so, end in self.phrases.states(kind, other) if status and named == status else ():
+                yield said.with_condition(m.negated(so), None, True), end
 
     def _more_than(self, said: Said, at: int) -> Iterator[tuple[Said, int]]:
         """`more of a part than is in stock`, `more tickets than there are seats left`."""

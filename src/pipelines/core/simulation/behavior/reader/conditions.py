@@ -72,12 +72,27 @@ class Conditions:
                 whole = m.both(*thing.so, so)
                 if whole is not None and not thing.bounds:
                     yield (m.negated(whole) if thing.is_none else whole), without_state(thing), last
+        yield from ((so, None, end) for so, end in self._so_many(at, kinds))
         yield from ((so, None, end) for so, end in self.of_argument(at))
         yield from ((so, None, end) for so, end in self._of_field(at, kinds))
         yield from ((so, None, end) for so, end in self._given(at))
         yield from self._chosen(at)
+        yield from self._lapsed(at)
         yield from ((so, None, end) for so, end in self._it_is_who(at))
         yield from ((so, None, end) for so, end in self._set_phrases(at, kinds))
+
+    def _so_many(self, at: int, kinds: Sequence[str]) -> Iterator[tuple[m.Condition, int]]:
+        """`at least one interview has been completed`, of what is spoken of."""
+        for thing, end in self.phrases.thing(at):
+            if len(thing.bounds) != 1 or not thing.kind or thing.bounds[0][0] == "==":
+                continue
+            op, than = thing.bounds[0][0], int(thing.bounds[0][1].number)
+            for kind in kinds:
+                if kind == thing.kind or not self.phrases.is_linked(thing.kind, kind):
+                    continue
+                begin = self.cursor.after(end, "on it", "for it", "of it") or self.phrases.of_it(kind, end)
+                for so, last in self.phrases.predicate(thing.kind, begin):
+                    yield m.Counted(kind, m.Thing(thing.kind, m.both(*thing.so, so)), op, than), last
 
     def _of_thing(self, thing: Thing, at: int) -> Iterator[tuple[m.Condition, int]]:
         if not thing.kind:
@@ -113,6 +128,13 @@ class Conditions:
                     yield m.Not(m.Present(name)), after
                 if (after := self.cursor.after(end, *GIVEN)) is not None:
                     yield m.Present(name), after
+
+    def _lapsed(self, at: int) -> Iterator[tuple[m.Condition, Thing | None, int]]:
+        """`a member's card has expired`."""
+        for thing, end in self.phrases.thing(at):
+            if thing.kind and not thing.so and self.cursor.low(end) == "'s":
+                for so, last in self.phrases.lapsed(thing.kind, end + 1):
+                    yield so, without_state(thing), last
 
     def _set_phrases(self, at: int, kinds: Sequence[str]) -> Iterator[tuple[m.Condition, int]]:
         """`there is not enough stock`, `more than 90 days have passed since shipped_at`."""
@@ -358,7 +380,15 @@ _LYING = word_set(
 _NUMBERS = tuple(
     f"{a} {kind}" for a in ("a whole", "a", "an", "any") for kind in ("number", "value", "integer", "amount")
 )
-_INCLUSIVE = (", both included", ", inclusive", "inclusive", "long", "in length", ", both inclusive")
+_INCLUSIVE = (
+    ", both included",
+    ", included",
+    ", inclusive",
+    "inclusive",
+    "long",
+    "in length",
+    ", both inclusive",
+)
 _DIFFERING: tuple[tuple[str, m.Op], ...] = (
     ("differ from", "!="), ("different from", "!="), ("the same as", "=="), ("equal", "=="), ("identical to", "=="),
 )  # fmt: skip

@@ -376,6 +376,12 @@ class Phrases(StatePhrases):
             )
             if mine is not None:
                 yield (m.Owns(kind),), (), mine
+        if low in ("they", "he", "she") and kind:  # lots they are selling themselves
+            verb = self.cursor.past(start + 1, word_set("are is were was have has had been"))
+            said = self.cursor.words(verb, verb + 1)
+            if said and said[0].endswith(("ing", "ed", "en", "ade", "ote")):
+                end = verb + 1 + (self.cursor.low(verb + 1) in ("themselves", "himself", "herself"))
+                yield (m.Related(kind, "", said[0]),), (), end
         if low == "whose":
             for so, end in self.of_part(kind, start + 1):
                 yield (so,), (), end

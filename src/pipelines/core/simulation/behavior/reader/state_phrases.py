@@ -196,6 +196,26 @@ class StatePhrases(FieldPhrases):
             if isinstance(so, m.Compare) and so.op == "==":
                 yield so, start + length
 
+    def lapsed(self, kind: str, at: int) -> Iterator[tuple[m.Condition, int]]:
+        """`licence has lapsed`, `card has not expired`: by the one date that is called after it."""
+        for length in (2, 1):
+            said = self.cursor.words(at, at + length)
+            dates = self.words.dates_of(kind, said) if len(said) == length else []
+            start, is_not = at + length, False
+            while self.cursor.low(start) in BE | HAVE | word_set("not never no longer"):
+                is_not = is_not or self.cursor.low(start) in ("not", "never", "no")
+                start += 1
+            is_valid = self.cursor.low(start) in ("valid", "current")
+            end = (
+                start + 1
+                if is_valid
+                else self.cursor.after(start, "expired", "lapsed", "run out", "passed", "ended")
+            )
+            if len(dates) == 1 and end is not None and start > at + length:
+                over = m.Compare(self.words.named(kind, dates[0]), "<", m.Now())
+                yield (m.negated(over) if is_not != is_valid else over), end
+                return
+
     def happening(self, kind: str, at: int) -> Iterator[tuple[m.Condition, int]]:
         """`starts in less than 14 days`, `starting in the past`, `ends within a week`."""
         said = self.cursor.words(at, at + 1)
@@ -286,7 +306,7 @@ class StatePhrases(FieldPhrases):
     def linked_records(self, kind: str, at: int) -> Iterator[tuple[m.Condition, int]]:
         """`an active session`, `three or more expired reservations`: records that hold this one's id."""
         for thing, end in self.thing(at):
-            if not thing.kind or thing.kind == kind or thing.is_only or not self._is_linked(thing.kind, kind):
+            if not thing.kind or thing.kind == kind or thing.is_only or not self.is_linked(thing.kind, kind):
                 continue
             of = m.Thing(thing.kind, m.both(*thing.so))
             op, than = ("==", 0) if thing.is_none else (">=", 1)
@@ -301,12 +321,12 @@ class StatePhrases(FieldPhrases):
         """`a tenancy on the plot`, `a completed visit with that doctor`."""
         start = self.cursor.past(at + 1, ARTICLES | {"same"}) if self.cursor.low(at) in LINKING else at
         for other, end in self._bare_thing(start) if start > at + 1 else ():
-            if other not in (counted, kind) and self._is_linked(counted, other):
+            if other not in (counted, kind) and self.is_linked(counted, other):
                 yield (other,), end
                 return  # left out it would say something else
         yield (), at
 
-    def _is_linked(self, other: str, kind: str) -> bool:
+    def is_linked(self, other: str, kind: str) -> bool:
         known = self.words.lexicon.kinds[other]
         return link_field(known, kind) is not None or (other, kind) in self.words.lexicon.links
 
@@ -339,6 +359,7 @@ class StatePhrases(FieldPhrases):
         for _, path, end in self._own_field(kind, at):
             yield from self.valued(kind, path, end)
             yield from self._inside(kind, path, end)
+        yield from self.lapsed(kind, at)
         for other, end in self.thing(at):
             if other.kind and other.kind != kind:
                 for so, last in self.predicate(other.kind, end):

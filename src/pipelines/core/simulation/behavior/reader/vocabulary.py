@@ -294,6 +294,8 @@ class Vocabulary:
                 own = Deed(tool=tool.name, rank=min(at, 1), particle=particle)
                 _add(found, stem(verb), own)
                 whole = words_of(tool.name)
+                if len(whole) > 1 and whole[1] in PARTICLES:  # checking a guest in
+                    _add(found, stem(whole[0]), Deed(tool=tool.name, rank=0, particle=whole[1]))
                 if len(whole) == 2 and whole[1] in PARTICLES:  # pickup
                     _add(found, stem("".join(whole)), Deed(tool=tool.name, rank=0))
                 for form in parted_forms(words_of(tool.name)[0]):  # checking out
@@ -301,8 +303,11 @@ class Vocabulary:
                     _add(found, stem(base), Deed(tool=tool.name, rank=0, particle=second))
                 if words_of(tool.name)[0] not in kinds:  # whatever it was taken for: `reverse_transaction`
                     _add(found, stem(words_of(tool.name)[0]), Deed(tool=tool.name, rank=0))
-                if known.makes:  # placing an order is also said as ordering
-                    _add(found, stem(words_of(known.makes)[-1]), Deed(tool=tool.name, rank=1))
+                if (
+                    known.makes
+                ):  # placing an order is also said as ordering, making an application as applying
+                    for word in _verbs_in(singular(words_of(known.makes)[-1])):
+                        _add(found, stem(word), Deed(tool=tool.name, rank=1))
                 for noun in action_nouns(verb):  # a registration
                     _add(found, stem(noun), own)
                 for other in _verbs_like(verb):
@@ -409,6 +414,21 @@ def _object_of(description: str) -> tuple[str, ...]:
         is_last = not follows or follows[0] in ("for", "of", "to", "from", "with", "into", "at", "in", "on")
         return (word,) if is_last and word.isalpha() else ()
     return ()
+
+
+def _verbs_in(noun: str) -> Iterator[str]:
+    """The noun itself, and what it is the doing of: apply in application, reserve in reservation."""
+    yield noun
+    for ending, instead in (
+        ("ication", "y"),
+        ("ation", "e"),
+        ("ation", ""),
+        ("ment", ""),
+        ("ing", ""),
+        ("al", ""),
+    ):
+        if noun.endswith(ending) and len(noun) > len(ending) + 2:
+            yield noun.removesuffix(ending) + instead
 
 
 def _verbs_like(verb: str) -> Iterator[str]:
