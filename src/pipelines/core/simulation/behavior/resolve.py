@@ -119,6 +119,8 @@ def _asked_for(need: m.Condition) -> Iterator[m.Field]:
     match need:
         case m.Present(field) if not field.is_new:
             yield field
+        case m.Compare(m.Field(is_argument=True) as field, "==", m.Literal_(True)):
+            yield field  # what has to be confirmed is not when nothing is said
         case m.All(parts) | m.Any_(parts):
             for part in parts:
                 yield from _asked_for(part)

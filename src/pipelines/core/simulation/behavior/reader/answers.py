@@ -20,7 +20,7 @@ ANSWERING = word_set(
     "returns return returned gives give gets get receives receive yields yield answers answer answered "
     "responds respond replies reply says say fails fail is are be will rejected refused declined denied "
     "turned down away met result results in comes come back told raises raise throws throw means mean "
-    "sent blocked then as reject rejects refuses refuse both sees see should must produces produce triggers"
+    "sent returning giving answering yielding blocked then as reject rejects refuses refuse both sees see should must produces produce triggers"
 )
 _GENERIC = word_set(
     "the a an any every other others else anyone everyone anybody everybody anything api backend system "

@@ -17,7 +17,7 @@ from pipelines.core.simulation.behavior.reader.vocabulary import Deed
 from pipelines.core.simulation.behavior.things import ToolWords
 
 _LIGHT = word_set("make makes get gets receive receives take takes place places have given handed granted order open start "
-                  "request")  # fmt: skip
+                  "request file submit lodge raise put")  # fmt: skip
 _FILLERS = (
     "again", "at a time", "at once", "per call", "anymore", "at any time", "at all", "any more",
     "for any reason", "any longer", "directly", "through this api", "through the api", "via the api",
@@ -193,6 +193,9 @@ class Complements:
                 if so_of is not None and cursor.low(end) in ("excepted", "aside", "exempt", "exempted"):
                     yield replace(said, exceptions=(*said.exceptions, so_of)), end + 1
             return
+        for kind, end in self.phrases.kinds_at(at + 1) if cursor.low(at) == "per" else ():
+            if any(kind in (tool.kind, tool.makes) for tool in self.tools_of(said)):
+                yield said, end  # six tickets per order, where each call makes one
         yield from self._more_than(said, at)
         yield from self._in_any_other(said, at)
         yield from self._linked(said, at, is_needed)

@@ -124,10 +124,13 @@ class Conditions:
                 begin = self.cursor.past(end, word_set("is are"))
                 for kind in kinds:
                     yield from self.among(name, begin, kind)
+                about = self.phrases.words.lexicon.kinds[name.owner].fields.get(path)
+                is_switch = about is not None and "boolean" in about.kinds
+                there = m.Compare(name, "==", m.Literal_(True)) if is_switch else m.Present(name)
                 if (after := self.cursor.after(end, *MISSING)) is not None:
-                    yield m.Not(m.Present(name)), after
-                if (after := self.cursor.after(end, *GIVEN)) is not None:
-                    yield m.Present(name), after
+                    yield m.Not(there), after
+                if (after := self.cursor.after(end, *GIVEN, "is on file", "are on file")) is not None:
+                    yield there, after
 
     def _lapsed(self, at: int) -> Iterator[tuple[m.Condition, Thing | None, int]]:
         """`a member's card has expired`."""
@@ -285,6 +288,8 @@ class Conditions:
         )
         if when is not None:
             yield m.Compare(name, ">" if cursor.low(when - 1) == "future" else "<", m.Now()), when
+        if cursor.low(start) in ("true", "false"):
+            yield m.Compare(name, "==", m.Literal_(cursor.low(start) == "true")), start + 1
         yield from self._against(name, start, tools)
         for word, op in _DIFFERING:
             begin = cursor.after(start, word)
@@ -312,6 +317,7 @@ class Conditions:
     ) -> Iterator[tuple[tuple[m.Value, ...], int]]:
         """`one of 'a', 'b' or c`: quoted, or such as the argument takes."""
         start = self.cursor.after(at, "one of :", "one of", "any of", "either") or at
+        is_listed = start > at and not any(tool.choices(name) for tool in tools)
         known = {key_of([value]): value for tool in tools for value in tool.choices(name)}
         found: list[m.Value] = []
         while True:
@@ -319,7 +325,8 @@ class Conditions:
             if token is None:
                 break
             spelled = known.get(key_of([token.low]))
-            if token.kind is TokenKind.TEXT:
+            is_one = is_listed and token.kind is TokenKind.WORD and token.text.isupper()  # one of A, B or C
+            if is_one or token.kind is TokenKind.TEXT:
                 found.append(token.text)
             elif token.kind is TokenKind.NUMBER and token.number is not None and _is_numeric(tools, name):
                 found.append(number_of(token.number))

@@ -44,7 +44,7 @@ def modal(cursor: Cursor, at: int) -> Modal | None:
     start = at
     while True:
         low, following = cursor.low(start), cursor.low(start + 1)
-        if low in ("not", "never", "neither") or (low == "no" and following == "longer"):
+        if low in ("not", "never", "neither", "non") or (low == "no" and following == "longer"):
             found = replace(found, is_not=True)
             start += 1 + (low == "no")
         elif low in _DUTIES or (low in ("has", "have", "need", "needs", "required") and following == "to"):

@@ -76,6 +76,7 @@ class Phrases(StatePhrases):
         start = self.cursor.past(start, ARTICLES | {"of"}) if self.cursor.low(start) != "of" else start
         if start > at and self.cursor.low(start) in ("same", "given", "particular", "single"):
             start += 1  # the one that the call is about
+        start += self.cursor.low(start) == "single"
         if self.cursor.low(start) == "own" and start > at:
             base, start = replace(base, is_own=True), start + 1
         for more in ("new", "further", "additional", "other"):

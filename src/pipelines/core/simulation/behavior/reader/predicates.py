@@ -327,6 +327,12 @@ class Predicates(Complements):
         if start is not None:
             for need, end in self.conditions(said).given(start):
                 yield replace(said, needed=(*said.needed, need)), end
+            for bounds, counted in self.cursor.bounds(start):  # at least one photo
+                for name, end in self.conditions(said).arguments(counted) if not bounds[0][1].unit else ():
+                    given = m.Field(name, None, True)
+                    length = m.Sum("len", (given,))
+                    parts = (m.Compare(length, op, self.phrases.literal(one)) for op, one in bounds)
+                    yield replace(said, needed=(*said.needed, m.Present(given), *parts)), end
             for kind in said.kinds if low == "have" else ():
                 for so, end in self.phrases.having(kind, start):
                     yield replace(said, needed=(*said.needed, so)), end

@@ -305,6 +305,7 @@ class _SentenceReader:
         else:  # `members under 18 are not allowed into such sessions`: what takes both
             about = self.phrases.words.is_about
             made = [tool for tool in tools if all(about(tool, kind) for kind in said.kinds)]
+            made = [tool for tool in made if tool.makes] if len(made) > 1 else made
         return tuple(Deed(tool=tool.name, rank=0) for tool in made) if len(made) == 1 else ()
 
     def _chosen(

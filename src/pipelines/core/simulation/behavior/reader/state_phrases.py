@@ -185,6 +185,10 @@ class StatePhrases(FieldPhrases):
             yield from self.measured(kind, at)
         yield from self.happening(kind, at)
         yield from self._switched_by(kind, at)
+        said = self.cursor.words(at, at + 1)
+        passed = self.words.state(kind, said) if said and said[0].endswith(("ed", "en")) else None
+        if isinstance(passed, m.OneOf):  # builds that passed
+            yield passed, at + 1
 
     def _switched_by(self, kind: str, at: int) -> Iterator[tuple[m.Condition, int]]:
         """`require a licence`, by a switch that is called so: requires_licence."""

@@ -133,13 +133,9 @@ class Values:
             path = self.phrases.words.field_of(kind, said) if len(said) == length else None
             begin = cursor.past(at + length, word_set("of is"))
             token = self.phrases.token(begin)
-            if (
-                path is not None
-                and path == self.phrases.words.lexicon.kinds[kind].status
-                and token is not None
-            ):
-                if token.is_word() and may_be_a_status(token.low):
-                    yield path[-1], token.low, begin + 1
+            is_status = path is not None and path == self.phrases.words.lexicon.kinds[kind].status
+            if is_status and path and token is not None and token.is_word() and may_be_a_status(token.low):
+                yield path[-1], token.low, begin + 1
             number = cursor.number(begin)
             if path is not None and number is not None:
                 yield path[-1], number_of(number[0]), number[1]

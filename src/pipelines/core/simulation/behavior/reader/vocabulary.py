@@ -152,6 +152,9 @@ class Vocabulary:
 
     def field_of(self, kind: str, words: Sequence[str]) -> Path | None:
         known = self.lexicon.kinds.get(kind)
+        exact = ("_".join(words),)
+        if known is not None and exact in known.fields:
+            return exact  # no_shows
         if known is None or not NO_NAMES.isdisjoint(words):
             return None
         plain = [_SPELLED.get(singular(word), word) for word in _without_number_of(words)]
@@ -351,7 +354,9 @@ class Vocabulary:
         tools = [tool for tool in self.lexicon.tools.values() if not tool.reads]
         found = [tool for tool in tools if tool.makes == kind]
         own = [tool for tool in tools if tool.kind == kind]
-        return found or [tool for tool in own if self.lexicon.id_argument(tool, kind) is None]
+        found = found or [tool for tool in own if self.lexicon.id_argument(tool, kind) is None]
+        noun = singular(words_of(kind)[-1])  # a loan is made by whatever lends, borrows or checks out
+        return found or [tool for tool in tools if any({tool.verb, noun} <= same for same in SAME_VERBS)]
 
 
 #: What is done again is said with `re` in front: reassigned, rebooked.
