@@ -238,6 +238,6 @@ UNSEEN: JsonObject = {
         ("cancel_order requires a reason if the order is archived.", False),
     ],
 )
-def test_a_state_that_nothing_has_is_told_where_the_rule_cannot_be_tried(sentence: str, is_enforced: bool) -> None:
+def test_a_state_that_nothing_has_is_told_where_a_rule_is_not_tried(sentence: str, is_enforced: bool) -> None:
     simulator = under(sentence, UNSEEN, gym.tool("cancel_order", "order_id", "reason?"))
     assert (simulator.not_understood == ()) is is_enforced

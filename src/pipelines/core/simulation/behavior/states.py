@@ -163,7 +163,7 @@ def _what_is_left(kind: Kind) -> Path | None:
 
 
 def _by_room(kind: Kind, base: Text) -> Text | None:
-    """Full is what holds as many as it has room for: `booked` of `capacity`, the names in a list of `places`."""
+    """Full is what holds as many as it has room for: `booked` of `capacity`, a list of `places`."""
     fields = {path: one for path, one in kind.fields.items() if len(path) == 1}
     taken = [
         path for path, one in fields.items() if "number" in one.kinds and _TAKEN & set(words.parts(path[-1]))

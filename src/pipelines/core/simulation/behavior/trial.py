@@ -102,8 +102,8 @@ class _Trial(NamedTuple):
         return bool({ARGUMENTS, REPLY} & one.roots()) or _looks_at_clock(one)
 
     def _find_states(self, one: Text, rules: Sequence[Rule]) -> None:
-        """A word that was taken for a state has to be one that some record has or some tool brings about: of a
-        rule that cannot be tried nobody would notice that it never holds.
+        """A word that was taken for a state has to be one that some record has or some tool brings about:
+        of a rule that cannot be tried nobody would notice that it never holds.
         """
         for ref, following in pairwise(one.parts):
             kind = self.lexicon.kinds.get(ref.root) if isinstance(ref, Ref) else None

@@ -55,8 +55,8 @@ def weave(
 
 
 def _is_of_another_deed(rule: Rule, editor: PlanEditor) -> bool:
-    """Whether a plan was read that does not do what the rule guards: the call is to add something, and it looks one
-    up instead; or what it adds is counted, and it adds none.
+    """Whether a plan was read that does not do what the rule guards: the call is to add something, and it
+    looks one up instead; or what it adds is counted, and it adds none.
     """
     made = editor.tool.makes
     if made is None or not isinstance(rule.body, r.Require) or not editor.lexicon.kinds[made].fields:
@@ -244,7 +244,7 @@ def _write(rule: Rule, editor: PlanEditor) -> None:
     if body.is_implied and _is_written(body.target, editor):
         return
     if _steps(body):
-        own = [step["set"][key] for step in editor.steps for key in _set_alike(step, body.target.path)]
+        own = [one for step in editor.steps for one in _set_alike(step, body.target.path)]
         if any(_says_as_much(str(one), body) for one in own):
             return  # the plan does so already, and twice would be once too often
         if own:
@@ -273,9 +273,11 @@ def _steps(body: r.Write) -> bool:
     return body.value is not None and body.target in body.value.refs()
 
 
-def _set_alike(step: Mapping[str, Any], path: tuple[str, ...]) -> list[str]:
+def _set_alike(step: Mapping[str, Json], path: tuple[str, ...]) -> list[Json]:
+    """What a step sets a field of that name to."""
     sets = step.get("set")
-    return [key for key in sets if key.endswith(dotted("", path))] if isinstance(sets, dict) else []
+    given = sets.items() if isinstance(sets, dict) else ()
+    return [one for key, one in given if key.endswith(dotted("", path))]
 
 
 def _says_as_much(expression: str, body: r.Write) -> bool:
@@ -335,8 +337,8 @@ def _entity(kind: str, editor: PlanEditor) -> str:
     if added is not None:
         added["as"] = editor.fresh_name(kind)
         return str(added["as"])
-    known = editor.lexicon.kinds.get(kind)
-    wanted = literal(known.only_id) if known is not None and known.only_id else editor.id_of(kind, editor.end)
+    about = editor.lexicon.kinds.get(kind)
+    wanted = literal(about.only_id) if about is not None and about.only_id else editor.id_of(kind, editor.end)
     name = editor.fresh_name(kind)
     place = editor.place_after({kind}, editor.end)
     editor.insert(place, {"find": {"as": name, "in": kind, "id": wanted}}, -1)

@@ -20,16 +20,19 @@ ANSWERING = word_set(
     "returns return returned gives give gets get receives receive yields yield answers answer answered "
     "responds respond replies reply says say fails fail is are be will rejected refused declined denied "
     "turned down away met result results in comes come back told raises raise throws throw means mean "
-    "sent returning giving answering yielding blocked then as reject rejects refuses refuse both sees see should must produces produce triggers"
+    "sent returning giving answering yielding blocked then as reject rejects refuses refuse "
+    "both sees see should must produces produce triggers"
 )
 _GENERIC = word_set(
     "the a an any every other others else anyone everyone anybody everybody anything api backend system "
-    "server service call calls request requests tool response reply answer it they them this that those these "
+    "server service call calls request requests tool response reply answer it they them this "
+    "that those these "
     "such ones one another second third fourth further duplicate attempt attempts more later earlier "
     "bigger larger higher longer rest caller younger older shorter asking filing trying smaller lower "
     "anything who which what in all cases case again so and on for desk app user users to must we state "
     "status states statuses outcome outside range leaving out without violations either from such next new "
-    "extra additional someone people of with failing trying taken used use exists exist known tries try whose up "
+    "extra additional someone people of with failing trying taken used use exists exist known "
+    "tries try whose up "
     "are already"
 )
 _OTHERWISE = (
@@ -39,7 +42,8 @@ _OTHERWISE = (
     "after which", "beyond which", "from then on", "before then", "below that", "above that", "over that",
     "outside that range", "until then", "without it", "leaving it out", "failing which", "over which",
     "for which", "in either case", "from that moment", "in any other status", "failing that",
-    "later than that", "earlier than that", "is taken", "are taken", "is in use", "are in use", "in use", "is used",
+    "later than that", "earlier than that", "is taken", "are taken", "is in use", "are in use",
+    "in use", "is used",
     "is known", "is registered", "is there",
 )  # fmt: skip
 _LONGER = tuple(phrase for phrase in _OTHERWISE if " " in phrase)
@@ -255,7 +259,8 @@ def denies_the_rest(phrases: Phrases, at: int, to: int) -> bool:
 
 
 _DENYING = word_set(
-    "but not no never nowhere later earlier than before after afterwards offered allowed accepted permitted possible "
+    "but not no never nowhere later earlier than before after afterwards offered allowed "
+    "accepted permitted possible "
     "there elsewhere sooner more less further by"
 )
 

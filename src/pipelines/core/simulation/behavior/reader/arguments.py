@@ -1,4 +1,4 @@
-"""What is given in a call, by the words for it: `the rating of a review`, `a lesson's price`, `campaign goals`."""
+"""What is given in a call, by the words for it: `the rating of a review`, `a lesson's price`."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """What a call may give: `The price must be greater than zero`, `a reason is required`, `titles are unique`.
 
-The subject is an argument, the predicate says what it has to be; conditions and exceptions go with it as with any
-other rule.
+The subject is an argument, the predicate says what it has to be; conditions and exceptions go with it as
+with any other rule.
 """
 
 from collections.abc import Iterator
@@ -80,7 +80,7 @@ class AskedValues:
             )
 
     def _of_its_own(self, at: int) -> Iterator[tuple[Said, int]]:
-        """`Every campaign needs a title of its own`, `each lot has its own number`, `must have a unique name`."""
+        """`Every campaign needs a title of its own`, `each lot has its own number`."""
         cursor = self.phrases.cursor
         for kind, end in self.phrases.kinds_at(cursor.past(at, word_set("every each a an"))):
             found = modal(cursor, end)
@@ -107,7 +107,7 @@ class AskedValues:
     # -- that it is given
 
     def _required(self, spoken: Spoken) -> Iterator[tuple[Said, int]]:
-        """`A reason is required for cancel_order`, `a reason must be supplied whenever a charter is cancelled`."""
+        """`A reason is required for cancel_order`."""
         cursor = self.phrases.cursor
         found = modal(cursor, spoken.end)
         low = cursor.low(found.end) if found is not None else ""

@@ -16,8 +16,10 @@ from pipelines.core.simulation.behavior.reader.thing import Thing, without_state
 from pipelines.core.simulation.behavior.reader.vocabulary import Deed
 from pipelines.core.simulation.behavior.things import ToolWords
 
-_LIGHT = word_set("make makes get gets receive receives take takes place places have given handed granted order open start "
-                  "request file submit lodge raise put")  # fmt: skip
+_LIGHT = word_set(
+    "make makes get gets receive receives take takes place places have given handed granted order open start "
+    "request file submit lodge raise put"
+)
 _FILLERS = (
     "again", "at a time", "at once", "per call", "anymore", "at any time", "at all", "any more",
     "for any reason", "any longer", "directly", "through this api", "through the api", "via the api",
@@ -113,7 +115,7 @@ class Complements:
         yield said, at
 
     def events(self, at: int) -> Iterator[tuple[Said, int]]:
-        """A deed that is done: `cancelling a trip`, `a charter is cancelled`, `a member cancels a booking`."""
+        """A deed that is done: `cancelling a trip`, `a charter is cancelled`, `a member cancels it`."""
         cursor = self.cursor
         for verbs, end in self.verbs(at):
             yield from self.extended(Said(verbs=verbs, is_forbidden=True), end, is_subject=True)
@@ -206,9 +208,9 @@ class Complements:
                 for to in ("for", "to", "at", "on")
                 for what in ("time", "date", "day")
             )
-            end = cursor.after(at, *ways, f"in the {word}") or self._at_a_time(at, word)
-            if end is not None:
-                yield said.with_condition(m.Compare(m.Field(m.WHEN), op, m.Now())), end
+            then = cursor.after(at, *ways, f"in the {word}") or self._at_a_time(at, word)
+            if then is not None:
+                yield said.with_condition(m.Compare(m.Field(m.WHEN), op, m.Now())), then
         for bounds, end in cursor.bounds(at + (cursor.low(at) in ("for", "to", "by"))):
             for name, last in (
                 self.conditions(said).arguments(end) if said.verbs and not bounds[0][1].unit else ()
@@ -231,7 +233,9 @@ class Complements:
         """`at any stage other than hired or rejected`."""
         start = self.cursor.after(at, "at any", "in any")
         other = self.cursor.after(start + 1, "other than", "except", "but") if start is not None else None
-        for kind in said.kinds if other is not None and start is not None else ():
+        for kind in said.kinds:
+            if start is None or other is None:
+                return
             status = self.phrases.words.lexicon.kinds[kind].status
             named = self.phrases.words.field_of(kind, [self.cursor.low(start)])
             for so, end in self.phrases.states(kind, other) if status and named == status else ():
@@ -386,12 +390,14 @@ class Complements:
         start = cursor.after(
             at, *(f"{of} {own}" for of in _OF for own in ("their own", "the same", "his own"))
         )
-        for length in (2, 1) if start is not None else ():
+        for length in (2, 1):
+            if start is None:
+                return
             name = cursor.words(start, start + length)
-            having = [kind for kind in said.kinds if self.phrases.words.field_of(kind, name)]
-            paths = [self.phrases.words.field_of(kind, name) for kind in having]
-            if len(name) == length and len(having) == 2 and paths[0] is not None and paths[1] is not None:
-                left, right = (self.phrases.words.named(*one) for one in zip(having, paths, strict=True))  # type: ignore[arg-type]
+            found = ((kind, self.phrases.words.field_of(kind, name)) for kind in said.kinds)
+            shared = [self.phrases.words.named(kind, path) for kind, path in found if path is not None]
+            if len(name) == length and len(shared) == 2:
+                left, right = shared
                 end = start + length
                 last = end + (cursor.low(end) == "only")
                 so = m.Compare(left, "==", right)

@@ -151,7 +151,9 @@ class Conditions:
             if (after := cursor.after(at + 1, *GIVEN)) is not None:
                 yield m.Present(field), after
         there = cursor.after(at, "there is", "there are", "there remain", "there remains")
-        for kind in kinds if there is not None else ():
+        for kind in kinds:
+            if there is None:
+                break
             for so, end in (*self.phrases.having(kind, there), *self.phrases.linked_records(kind, there)):
                 yield so, self.phrases.of_it(kind, end)
         short = cursor.after(at, "there is not enough", "there are not enough", "there is insufficient")
@@ -275,10 +277,10 @@ class Conditions:
                                  "in advance", "away")  # fmt: skip
             if span is not None and ahead is not None and len(bounds) == 1:
                 yield m.Age(name, bounds[0][0], span, None, True), ahead
-            elif span is not None and f"{span.unit}s" in words_of(
-                name.name
-            ):  # `60 minutes` of duration_minutes
-                yield m.both(*(m.Compare(name, op, self.phrases.literal(one)) for op, one in bounds)), end
+            elif span is not None and f"{span.unit}s" in words_of(name.name):  # duration_minutes
+                counted = m.both(*(m.Compare(name, op, self.phrases.literal(one)) for op, one in bounds))
+                if counted is not None:
+                    yield counted, end
         for word, op in _SIGNS:
             signed = cursor.after(start, word)
             if signed is not None:
@@ -382,7 +384,8 @@ def _is_numeric(tools: Sequence[ToolWords], name: str) -> bool:
 
 
 _LYING = word_set(
-    "be come lie lies fall set kept stay remain have has contain contains range ranges run runs go goes need needs"
+    "be come lie lies fall set kept stay remain have has contain contains range ranges run runs "
+    "go goes need needs"
 )
 _NUMBERS = tuple(
     f"{a} {kind}" for a in ("a whole", "a", "an", "any") for kind in ("number", "value", "integer", "amount")
@@ -397,7 +400,8 @@ _INCLUSIVE = (
     ", both inclusive",
 )
 _DIFFERING: tuple[tuple[str, m.Op], ...] = (
-    ("differ from", "!="), ("different from", "!="), ("the same as", "=="), ("equal", "=="), ("identical to", "=="),
+    ("differ from", "!="), ("different from", "!="), ("the same as", "=="), ("equal",
+    "=="), ("identical to", "=="),
 )  # fmt: skip
 _SIGNS: tuple[tuple[str, m.Op], ...] = (
     ("positive", ">"), ("negative", "<"), ("zero", "=="), ("above zero", ">"), ("below zero", "<"),

@@ -1,7 +1,8 @@
-"""What an argument is when it is not given: `defaults to 2`, `If no size is given, it is 125`, `unless told otherwise`.
+"""What an argument is when it is not given: `defaults to 2`, `If no size is given, it is 125`, `unless told
+otherwise`.
 
-A part that says it is not given and a part with the value, in either order; the argument is named in one of them.
-Every other word of both only joins them.
+A part that says it is not given and a part with the value, in either order; the argument is named in one of
+them. Every other word of both only joins them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,20 +27,25 @@ _NOT_GIVEN = word_set(
     "none nothing no not missing omitted left blank empty absent nobody leaves omits without"
 )
 _GIVEN = word_set(
-    "given named specified stated supplied provided passed set sent chosen asked requested missing omitted left "
-    "out blank empty absent says say told otherwise name give specify state supply provide choose leaves omits"
+    "given named specified stated supplied provided passed set sent chosen asked requested "
+    "missing omitted left "
+    "out blank empty absent says say told otherwise name give specify state supply provide "
+    "choose leaves omits"
 )
 _AROUND_ABSENCE = (
     _NOT_GIVEN
     | _GIVEN
     | word_set(
-        "it one another a an the any different other else something someone caller client user request call is are "
+        "it one another a an the any different other else something someone caller client user "
+        "request call is are "
         "was were does do did has been have for in when on at value of their its"
     )
 )
 _AROUND_VALUE = word_set(
-    "it they is are be will has have gets get set to stored used uses assumed assumes taken takes recorded put given "
-    "in as the a an with value of made sent by default its their for then applied counts falls back lasts last "
+    "it they is are be will has have gets get set to stored used uses assumed assumes taken "
+    "takes recorded put given "
+    "in as the a an with value of made sent by default its their for then applied counts falls "
+    "back lasts last "
     "defaults optional and on from new at out start starts comes come"
 )
 _ABSENT_IF = ("if", "when", "where", "in case", "unless")

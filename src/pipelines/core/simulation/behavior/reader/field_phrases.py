@@ -1,4 +1,4 @@
-"""Fields, amounts and moments: `the vehicle's recorded mileage`, `over 200 euros`, `more than 60 days ago`."""
+"""Fields, amounts and moments: `the vehicle's recorded mileage`, `over 200 euros`."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -251,7 +251,7 @@ class FieldPhrases:
         return m.both(*(m.Compare(name, op, self.literal(one)) for op, one in bounds))
 
     def _lasting(self, unit: str, bounds: tuple[tuple[m.Op, Quantity], ...]) -> m.Condition | None:
-        """How long it is for is what the call says under the unit's name: `hours`, `duration_minutes`, `area_sqm`."""
+        """How long it is for is what the call says under the unit's name: `hours`, `duration_minutes`."""
         tools = [tool for tool in self.words.lexicon.tools.values() if not tool.reads]
         named = dict.fromkeys(name for tool in tools for name in tool.arguments if _is_counted_in(name, unit))
         exact = [name for name in named if name in (unit, f"{unit}s")]

@@ -1,4 +1,4 @@
-"""What stands before the rule: `If the vet is not on duty, …`, `For boats that need a licence, …`, `Once paid, …`."""
+"""What stands before the rule: `If the vet is not on duty, …`, `For boats that need a licence, …`."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -55,12 +55,14 @@ def _states(guards: Complements, at: int) -> Iterator[tuple[Said, int]]:
     cursor = guards.cursor
     start = cursor.after(at, *WHEN)
     comma = next((place for place in range(at, cursor.end) if cursor.low(place) == ","), None)
-    for stop in range(start or 0, cursor.end) if start is not None and comma is not None else ():
+    for stop in range(at, cursor.end):
+        if start is None or comma is None:
+            return
         if cursor.low(stop) != ",":
             continue
         kinds = dict.fromkeys(thing.kind for thing, _ in guards.phrases.thing(stop + 1) if thing.kind)
         for kind in kinds:
-            ways = (*guards.phrases.states(kind, start), *guards.phrases.state_phrase(kind, start))  # type: ignore[arg-type]
+            ways = (*guards.phrases.states(kind, start), *guards.phrases.state_phrase(kind, start))
             for so, end in ways:
                 if end == stop:
                     yield Said(so=(so,)), stop + 1
@@ -85,7 +87,7 @@ def _purposes(guards: Complements, at: int) -> Iterator[tuple[Said, int]]:
 
 
 def _events(guards: Complements, at: int) -> Iterator[tuple[Said, int]]:
-    """`Before a parcel can be handed out, …`, `When booking, …`, `On registration …`: which calls are meant."""
+    """`Before a parcel can be handed out, …`, `When booking, …`: which calls are meant."""
     cursor = guards.cursor
     start = cursor.after(at, "before", "when", "whenever", "on", "upon", "if", "every time")
     for event, end in guards.events(start) if start is not None else ():

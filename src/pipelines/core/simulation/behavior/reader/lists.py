@@ -1,7 +1,7 @@
 """What a listing shows: which things are in it or left out, how many of them, and in which order.
 
-Who is listed, by which verb (shown, left out; with its negation), and where (`in the list of boats`, `when boats
-are listed`) are read apart, so that each goes with each.
+Who is listed, by which verb (shown, left out; with its negation), and where (`in the list of boats`, `when
+boats are listed`) are read apart, so that each goes with each.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,8 @@ _SHOWING = word_set(
     "returned listed shown included displayed contained come comes back appear appears offered puts put"
 )
 _SEEN = word_set(
-    "listed shown returned included displayed contained visible offered found appear appears show shows list lists "
+    "listed shown returned included displayed contained visible offered found appear appears "
+    "show shows list lists "
     "returns includes displays contains gives "
     "return include display contain come comes turn"
 )

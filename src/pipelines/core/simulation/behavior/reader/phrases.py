@@ -1,6 +1,7 @@
 """Things with what is said of them.
 
-Each phrase yields what it may mean and where it ends, the longest way first; every word in between is accounted for.
+Each phrase yields what it may mean and where it ends, the longest way first; every word in between is
+accounted for.
 """
 
 from collections.abc import Iterator
@@ -277,7 +278,7 @@ class Phrases(StatePhrases):
 
     def _switched(self, said: list[str]) -> list[tuple[str, m.Condition]]:
         """`the chair`, by a switch that some persons have on."""
-        found = [
+        found: list[tuple[str, m.Condition]] = [
             (kind, so)
             for kind in self.words.folk
             if not self.words.lexicon.kinds[kind].role

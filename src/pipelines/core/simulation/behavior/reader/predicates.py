@@ -110,7 +110,7 @@ class Predicates(Complements):
                 yield from self._second_deed(whole, last, found)
 
     def _as_told(self, said: Said, at: int) -> Iterator[tuple[Said, int]]:
-        """`Nobody reviews their own work`, `Jurors review films of their section only`: a rule, told as a fact."""
+        """`Nobody reviews their own work`: a rule, told as a fact."""
         for whole, end in self._done(said, Modal(end=at)):
             is_only = any(self.cursor.low(place) == "only" for place in range(at, end + 1))
             if said.is_forbidden or is_only or (said.things and said.things[0].is_only):

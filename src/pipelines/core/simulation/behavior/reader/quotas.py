@@ -1,7 +1,7 @@
 """How many of a kind one may have: `No member holds more than two open loans`, `one invoice per job`.
 
-Whose they are, how many, and of which: said in either order. It becomes a need of the call that would make one
-more, so that conditions, exceptions and answers go with it as with any other.
+Whose they are, how many, and of which: said in either order. It becomes a need of the call that would make
+one more, so that conditions, exceptions and answers go with it as with any other.
 """
 
 from collections.abc import Iterator
@@ -50,7 +50,7 @@ class Quotas:
             yield from self._asked(owner, counted, most, self.cursor.after(last, *_NO_MORE) or last)
 
     def _held(self, at: int) -> Iterator[tuple[Thing, Thing, bool, bool, int]]:
-        """`A worker holds at most one open pick order`, `No member is allowed more than two active tenancies`."""
+        """`A worker holds at most one open pick order`."""
         cursor = self.cursor
         begin = cursor.after(at, "at a time", "at once", "at any time") or at
         for owner, start in self.phrases.thing(begin + (begin > at and cursor.low(begin) == ",")):

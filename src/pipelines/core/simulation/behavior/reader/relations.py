@@ -1,4 +1,4 @@
-"""Whoever a thing names: `the student who took a lesson`, `the translator the job is assigned to`, `its creator`."""
+"""Whoever a thing names: `the student who took a lesson`, `the translator the job is assigned to`."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING

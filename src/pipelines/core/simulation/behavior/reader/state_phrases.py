@@ -313,7 +313,8 @@ class StatePhrases(FieldPhrases):
             if not thing.kind or thing.kind == kind or thing.is_only or not self.is_linked(thing.kind, kind):
                 continue
             of = m.Thing(thing.kind, m.both(*thing.so))
-            op, than = ("==", 0) if thing.is_none else (">=", 1)
+            op: m.Op = "==" if thing.is_none else ">="
+            than = 0 if thing.is_none else 1
             if thing.bounds:
                 op, than = thing.bounds[0][0], int(thing.bounds[0][1].number)
             if len(thing.bounds) > 1 or (thing.bounds and op == "=="):
