@@ -196,7 +196,7 @@ class Complements:
                     yield replace(said, exceptions=(*said.exceptions, so_of)), end + 1
             return
         for kind, end in self.phrases.kinds_at(at + 1) if cursor.low(at) == "per" else ():
-            if any(kind in (tool.kind, tool.makes) for tool in self.tools_of(said)):
+            if all(tool.makes == kind for tool in self.tools_of(said)):
                 yield said, end  # six tickets per order, where each call makes one
         yield from self._more_than(said, at)
         yield from self._in_any_other(said, at)

@@ -43,6 +43,12 @@ def _says_sort(so: tuple[m.Condition, ...]) -> bool:
     return any(isinstance(one, m.OneOf) and _is_sort(one.field.name) for one in so)
 
 
+def _is_called_so(so: m.OneOf, said: list[str]) -> bool:
+    """Whether a value that says what sort of person it is is just this word."""
+    word = key_of([*said[:-1], singular(said[-1])])
+    return _is_sort(so.field.name) and len(so.values) == 1 and key_of([str(so.values[0])]) == word
+
+
 def _is_sort(name: str) -> bool:
     """Whether a field says what sort of thing it is, so that its values stand for such things."""
     return words_of(name)[-1] in _SORTS
@@ -235,7 +241,7 @@ class Phrases(StatePhrases):
                 yield from ((kind, (), at + length) for kind in kinds)
                 for kind in kinds:  # `technicians`, where that is also a role some of them have
                     so = self.words.state(kind, [*said[:-1], singular(said[-1])])
-                    if isinstance(so, m.OneOf) and _is_sort(so.field.name):
+                    if kind in self.words.folk and isinstance(so, m.OneOf) and _is_called_so(so, said):
                         yield kind, (so,), at + length
                 if kinds:
                     return

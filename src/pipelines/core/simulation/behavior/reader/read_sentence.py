@@ -337,6 +337,9 @@ class _SentenceReader:
             and (tool.kind is None or self.phrases.words.lexicon.id_argument(tool, tool.kind) is None)
         ):
             return True
+        caller = self.phrases.words.lexicon.id_argument
+        if any(kind != tool.kind and caller(tool, kind) is None for kind in said.agents):
+            return True  # whoever does it is not named in the call
         is_active = not said.things or said.things[0].kind != tool.kind or len(said.things) > 1
         by_role = any(isinstance(one, m.CallerIs) for one in _leaves(clause_of(said, tool, deed.given)))
         return tool.kind in said.agents and not tool.creates and (is_active or said.is_named) and not by_role
