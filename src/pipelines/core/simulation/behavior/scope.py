@@ -42,6 +42,7 @@ from pipelines.core.simulation.behavior.things import (
     Kinds,
     Path,
     ToolWords,
+    counts,
     find_argument,
     find_field,
     is_date,
@@ -284,11 +285,7 @@ class Scope:
 
     def _only_number(self) -> Place:
         """`more than there is in stock`: how many is the one number that the call gives."""
-        numbers = [
-            name
-            for name, schema in self.tool.arguments.items()
-            if schema.get("type") in ("integer", "number")
-        ]
+        numbers = counts(self.tool)
         if len(numbers) != 1:
             raise Unresolved(f"{self.tool.name} is given no one number")
         return self._argument(numbers[0])

@@ -138,6 +138,22 @@ def find_field(fields: Mapping[Path, shapes.Field], phrase: str, similar: bool =
     return None
 
 
+def counts(tool: ToolWords) -> list[str]:
+    """Numbers that a call gives which say how many: a quantity, or what is called after the things counted.
+
+    A fee or a score is a number too, and no sentence about how many of something means it.
+    """
+    return [
+        name
+        for name, schema in tool.arguments.items()
+        if schema.get("type") in ("integer", "number")
+        and (set(words_of(name)) & _COUNTING or singular(words_of(name)[-1]) != words_of(name)[-1])
+    ]
+
+
+_COUNTING = word_set("quantity qty count number amount units pieces copies")
+
+
 def find_field_named(kind: Kind, name: str) -> shapes.Field | None:
     return kind.fields.get((name,))
 

@@ -217,7 +217,11 @@ def _present(field: Field, scope: Scope) -> Text:
     place = scope.moment(field, None) if field.is_new else scope.place(field)
     if place.about is not None and place.about.keeps is not None:
         return text("len(", place.value, ") > 0")
-    return text(place.value, " not in [null, '']")
+    words_for_none = [
+        value for value in (place.about.values if place.about else ()) if value in ("none", "n/a")
+    ]
+    nothing = ", ".join(("null", "''", *map(literal, words_for_none)))
+    return text(place.value, f" not in [{nothing}]")
 
 
 def _has_some(field: Field, scope: Scope) -> Text:

@@ -7,7 +7,7 @@ from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
 from pipelines.core.simulation.behavior.reader.thing import Thing
 from pipelines.core.simulation.behavior.reader.vocabulary import Deed, number_of
-from pipelines.core.simulation.behavior.things import ToolWords
+from pipelines.core.simulation.behavior.things import ToolWords, counts
 
 ROLES = word_set("role roles type position user_role account_type")
 
@@ -122,7 +122,7 @@ def _numbered(said: Said, tool: ToolWords) -> Said | None:
     counted = [thing for thing in said.things if thing.bounds]
     if not counted:
         return said
-    numbers = [name for name, schema in tool.arguments.items() if schema.get("type") in ("integer", "number")]
+    numbers = counts(tool)
     bounds = counted[0].bounds
     if len(counted) > 1 or len(numbers) != 1 or any(op == "==" for op, _ in bounds):
         return None
