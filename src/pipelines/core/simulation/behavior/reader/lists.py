@@ -41,7 +41,9 @@ _PARTICLES = word_set("up out back hidden")
 _AUXILIARIES = word_set("is are be do does will must may can should shall has have been get gets ever always")
 _NOT = word_set("not never no")
 _ROWS = word_set("results result entries entry items rows records titles hits matches ones")
-_LISTINGS = word_set("search list listing listings queue report results result overview catalogue catalog")
+_LISTINGS = word_set(
+    "search searches list lists listing listings queue report results result overview catalogue catalog"
+)
 _IN = word_set("by in of from on among per during")
 
 

@@ -35,6 +35,7 @@ _GIVING = word_set("give state include supply provide specify carry name have co
 _NEEDING = word_set("require requires need needs demand demands take takes")
 _OUT_OF_ORDER = word_set("disabled unavailable down offline broken inoperative")
 _PERMISSION = word_set("permission permissions rights privileges access role")
+_SHOWN = word_set("shown listed returned included displayed visible seen")
 _TRYING = tuple(
     f"{who} {tries} to".strip()
     for who in ("they", "it", "he", "she", "")
@@ -97,6 +98,10 @@ class Predicates(Complements):
                 continue  # the subject is the deed itself
             if self.cursor.low(start) in _REFUSED | _ALLOWED | _CALLED and verbs[0][0].rank > 1:
                 continue  # `accepted` where no tool accepts: whatever is done
+            if self.cursor.low(start) in _ACCEPTING and said.things and not said.things[0].is_person:
+                continue  # closed jobs do not accept applications: nobody accepts anything
+            if self.cursor.low(start) in _SHOWN and verbs[0][0].rank > 1:
+                continue  # what is not shown is left out of a list
             verbs = _of_named(said, verbs)
             if not all(verbs):
                 continue

@@ -93,10 +93,18 @@ class Vocabulary:
                 _add(found, noun, kind)
         for noun in [*found]:
             for other in _alike(noun):
-                if other not in own:
+                is_sort = other in self._said_values and not set(found[noun]) & set(self._own_folk)
+                if other not in own and not is_sort:  # a suite is a room of one sort
                     for kind in found[noun] if noun in own else ():
                         _add(found, other, kind)
         return {noun: tuple(kinds) for noun, kinds in found.items()}
+
+    @cached_property
+    def _said_values(self) -> frozenset[str]:
+        """Words that some field has for a value."""
+        kinds = self.lexicon.kinds.values()
+        values = (value for kind in kinds for one in kind.fields.values() for value in one.values)
+        return frozenset(value.lower() for value in values if isinstance(value, str) and value.isalpha())
 
     def _nouns_of_tools(self) -> Iterator[tuple[str, str]]:
         """What a tool's name or description calls the thing it is about: a visit, a rental, a membership."""
