@@ -21,7 +21,7 @@ def test_what_is_read_right_does_not_fall(found: list[Scored]) -> None:
 def test_hardly_any_sentence_is_read_wrong(found: list[Scored]) -> None:
     wrong = [one for one in found if one.outcome == "wrong"]
     assert [one.sentence["id"] for one in wrong if not one.why.startswith(AS_WITHOUT)] == []
-    assert len(wrong) <= 5  # the rule is right, and the plan of its tool does other things than it should
+    assert len(wrong) <= 1  # the rule is right, and the plan of its tool does other things than it should
 
 
 def test_what_no_backend_can_enforce_is_always_reported(found: list[Scored]) -> None:

@@ -41,7 +41,7 @@ def weave(
     editor = PlanEditor.of(_without_guesses(body, covering) if is_inferred else body, words, known)
     unwoven: list[Rule] = []
     for rule in covering:
-        if _is_of_another_deed(rule, editor):
+        if _is_of_another_deed(rule, editor) or _is_of_another_record(rule, editor):
             unwoven.append(rule)
             continue
         # What a rule puts in before it finds it has no place is taken back.
@@ -66,6 +66,23 @@ def _is_of_another_deed(rule: Rule, editor: PlanEditor) -> bool:
     said = "".join(part for part in rule.body.need.parts if isinstance(part, str))
     is_found = any(one.kind == made and not one.is_list for one in editor.bound())
     return is_found or f"entities({literal(made)})" in said
+
+
+def _is_of_another_record(rule: Rule, editor: PlanEditor) -> bool:
+    """Whether the plan looks what the rule speaks of up by an argument that is not its id."""
+    if not isinstance(rule.body, (r.Require, r.Write)):
+        return False
+    parts = (rule.body.need,) if isinstance(rule.body, r.Require) else (rule.body.value, rule.body.when)
+    roots = {root for part in parts if part is not None for root in part.roots()}
+    roots |= {rule.body.target.root} if isinstance(rule.body, r.Write) else set()
+    for one in editor.bound():
+        find = editor.steps[one.at].get("find")
+        by = find.get("id") if isinstance(find, dict) else None
+        own = editor.lexicon.id_argument(editor.tool, one.kind) if one.kind in roots else None
+        given = by.removeprefix(f"{ARGUMENTS}.") if isinstance(by, str) else None
+        if own is not None and given is not None and given != own and given in editor.tool.arguments:
+            return True
+    return False
 
 
 def _without_guesses(body: Sequence[Json], rules: Sequence[Rule]) -> list[Json]:
