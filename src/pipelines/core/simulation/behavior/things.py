@@ -138,7 +138,7 @@ def find_field(fields: Mapping[Path, shapes.Field], phrase: str, similar: bool =
     return None
 
 
-def counts(tool: ToolWords) -> list[str]:
+def counts(tool: ToolWords, counted: str = "") -> list[str]:
     """Numbers that a call gives which say how many: a quantity, or what is called after the things counted.
 
     A fee or a score is a number too, and no sentence about how many of something means it.
@@ -147,8 +147,13 @@ def counts(tool: ToolWords) -> list[str]:
         name
         for name, schema in tool.arguments.items()
         if schema.get("type") in ("integer", "number")
-        and (set(words_of(name)) & _COUNTING or singular(words_of(name)[-1]) != words_of(name)[-1])
+        and (set(words_of(name)) & _COUNTING or _counts_such(words_of(name)[-1], counted))
     ]
+
+
+def _counts_such(word: str, counted: str) -> bool:
+    """`seats` counts seats; of nothing in particular, any plural counts something."""
+    return singular(word) != word and (not counted or singular(words_of(counted)[-1]) == singular(word))
 
 
 _COUNTING = word_set("quantity qty count number amount units pieces copies")

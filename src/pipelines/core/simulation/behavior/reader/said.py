@@ -122,7 +122,7 @@ def _numbered(said: Said, tool: ToolWords) -> Said | None:
     counted = [thing for thing in said.things if thing.bounds]
     if not counted:
         return said
-    numbers = counts(tool)
+    numbers = counts(tool, counted[0].kind)
     bounds = counted[0].bounds
     if len(counted) > 1 or len(numbers) != 1 or any(op == "==" for op, _ in bounds):
         return None
