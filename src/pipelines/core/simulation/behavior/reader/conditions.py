@@ -72,7 +72,6 @@ class Conditions:
                 whole = m.both(*thing.so, so)
                 if whole is not None and not thing.bounds:
                     yield (m.negated(whole) if thing.is_none else whole), without_state(thing), last
-        yield from ((so, None, end) for so, end in self._so_many(at, kinds))
         yield from ((so, None, end) for so, end in self.of_argument(at))
         yield from ((so, None, end) for so, end in self._of_field(at, kinds))
         yield from ((so, None, end) for so, end in self._given(at))
@@ -80,19 +79,6 @@ class Conditions:
         yield from self._lapsed(at)
         yield from ((so, None, end) for so, end in self._it_is_who(at))
         yield from ((so, None, end) for so, end in self._set_phrases(at, kinds))
-
-    def _so_many(self, at: int, kinds: Sequence[str]) -> Iterator[tuple[m.Condition, int]]:
-        """`at least one interview has been completed`, of what is spoken of."""
-        for thing, end in self.phrases.thing(at):
-            if len(thing.bounds) != 1 or not thing.kind or thing.bounds[0][0] == "==":
-                continue
-            op, than = thing.bounds[0][0], int(thing.bounds[0][1].number)
-            for kind in kinds:
-                if kind == thing.kind or not self.phrases.is_linked(thing.kind, kind):
-                    continue
-                begin = self.cursor.after(end, "on it", "for it", "of it") or self.phrases.of_it(kind, end)
-                for so, last in self.phrases.predicate(thing.kind, begin):
-                    yield m.Counted(kind, m.Thing(thing.kind, m.both(*thing.so, so)), op, than), last
 
     def _of_thing(self, thing: Thing, at: int) -> Iterator[tuple[m.Condition, int]]:
         if not thing.kind:

@@ -42,7 +42,6 @@ class Values:
         yield from Defaults(guards=self.guards).read(at)
         yield from self._new_things(at)
         yield from self._given_to(at)
-        yield from self._of_new(at)
 
     def _given_to(self, at: int) -> Iterator[tuple[tuple[c.Clause, ...], int]]:
         """`Nobody gets a discount above 15 percent`."""
@@ -56,31 +55,6 @@ class Values:
                 if not rest and op in (">", ">="):
                     so = m.Compare(m.Field(name, None, True), op, self.phrases.literal(amount))
                     yield (c.Guard(m.negated(so), None, _who(tools)),), end
-
-    def _of_new(self, at: int) -> Iterator[tuple[tuple[c.Clause, ...], int]]:
-        """`The price of a new lesson is 50`."""
-        cursor = self.phrases.cursor
-        start = cursor.past(at, _DET)
-        for length in (2, 1):
-            said = cursor.words(start, start + length)
-            if len(said) != length or cursor.low(start + length) != "of":
-                continue
-            for thing, end in self.phrases.thing(start + length + 1):
-                path = self.phrases.words.field_of(thing.kind, said) if thing.kind else None
-                number = cursor.number(end + 1) if cursor.low(end) == "is" else None
-                tools = self.phrases.words.makers(thing.kind)
-                if (
-                    thing.is_new
-                    and path is not None
-                    and number is not None
-                    and len(tools) == 1
-                    and not thing.so
-                ):
-                    value = m.Literal_(number_of(number[0]))
-                    yield (
-                        (c.Assign(self.phrases.words.named(thing.kind, path), value, None, _who(tools)),),
-                        number[1],
-                    )
 
     def _arguments(self, at: int) -> Iterator[tuple[list[ToolWords], str, int]]:
         """An argument, by the words for it, and the tools that take it."""
