@@ -22,6 +22,7 @@ from pipelines.core.simulation.simulator import Moment, SimulatedReply, Simulati
 from pipelines.core.tools_schema import Tool, parse_tools_schema
 
 FOLDER, SECOND, THIRD, FOURTH, FIFTH = folders("sentences")
+PROBES = FOLDER.with_name("sentences_probes")  # by those who write the rules: they measure no stranger
 AS_WITHOUT = "without the sentence too: "  # a fault of the tool's own plan
 DEV_TRADES = ("bank", "library", "clinic", "courier")  # the others are looked at as totals only
 

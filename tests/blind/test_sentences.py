@@ -1,7 +1,7 @@
 """What the reader of behaviour texts reaches on the blind sentences: the figures only go the good way."""
 
 import pytest
-from sentence_scores import AS_WITHOUT, DEV_TRADES, FIFTH, FOURTH, SECOND, THIRD, Scored, scored
+from sentence_scores import AS_WITHOUT, DEV_TRADES, FIFTH, FOURTH, PROBES, SECOND, THIRD, Scored, scored
 
 
 @pytest.fixture(scope="module")
@@ -14,14 +14,14 @@ def _count(found: list[Scored], outcome: str, is_dev: bool) -> int:
 
 
 def test_what_is_read_right_does_not_fall(found: list[Scored]) -> None:
-    assert _count(found, "right", is_dev=True) >= 60  # 65 with rows that only these sentences used
-    assert _count(found, "right", is_dev=False) >= 92
+    assert _count(found, "right", is_dev=True) >= 65
+    assert _count(found, "right", is_dev=False) >= 103
 
 
 def test_hardly_any_sentence_is_read_wrong(found: list[Scored]) -> None:
     wrong = [one for one in found if one.outcome == "wrong"]
     assert [one.sentence["id"] for one in wrong if not one.why.startswith(AS_WITHOUT)] == []
-    assert len(wrong) <= 4  # the rule is right, and the plan of its tool does other things than it should
+    assert len(wrong) <= 1  # the rule is right, and the plan of its tool does other things than it should
 
 
 def test_what_no_backend_can_enforce_is_always_reported(found: list[Scored]) -> None:
@@ -31,31 +31,38 @@ def test_what_no_backend_can_enforce_is_always_reported(found: list[Scored]) -> 
 @pytest.mark.slow
 def test_the_second_set_does_not_fall_either() -> None:
     outcomes = [one.outcome for one in scored(SECOND)]
-    assert outcomes.count("right") >= 101
+    assert outcomes.count("right") >= 102
     assert outcomes.count("wrong") == 0
 
 
 @pytest.mark.slow
 def test_nor_does_the_third() -> None:
     outcomes = [one.outcome for one in scored(THIRD)]
-    assert outcomes.count("right") >= 65
-    assert outcomes.count("wrong") <= 1
+    assert outcomes.count("right") >= 67
+    assert outcomes.count("wrong") == 0
 
 
 @pytest.mark.slow
 def test_nor_does_the_fourth() -> None:
     found = [*scored(FOURTH)]
-    assert sum(one.outcome == "right" for one in found) >= 73
+    assert sum(one.outcome == "right" for one in found) >= 97
     wrong = [one for one in found if one.outcome == "wrong"]
     assert [one.sentence["id"] for one in wrong if not one.why.startswith(AS_WITHOUT)] == []
-    assert len(wrong) <= 5  # the rule is right, and the plan of its tool answers 404 all the same
+    assert len(wrong) <= 1  # the rule is right, and the plan of its tool answers 404 all the same
 
 
 @pytest.mark.slow
 def test_nor_does_the_fifth() -> None:
-    """As it was when it was new: nobody had seen it who wrote a rule."""
+    """48 when it was new; since then rules were written with it in view, so that it measures no stranger."""
     found = [*scored(FIFTH)]
-    assert sum(one.outcome == "right" for one in found) >= 48
+    assert sum(one.outcome == "right" for one in found) >= 102
     wrong = [one for one in found if one.outcome == "wrong"]
     assert [one.sentence["id"] for one in wrong if not one.why.startswith(AS_WITHOUT)] == []
-    assert len(wrong) <= 5
+    assert len(wrong) <= 2
+
+
+def test_probes_of_two_more_trades() -> None:
+    """Written before the rules they led to: 31 of 72 were read then. No case of them is read wrong."""
+    found = [*scored(PROBES)]
+    assert [one.sentence["id"] for one in found if one.outcome == "wrong"] == []
+    assert sum(one.outcome == "right" for one in found) >= 61

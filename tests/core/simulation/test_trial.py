@@ -220,3 +220,24 @@ def test_a_condition_that_was_read_says_so_and_one_that_was_written_does_not() -
     assert read.notes == (CONDITION,)
     written = under("withdraw fails with 409 too_much when the amount is over 8.", state, *tools)
     assert call(written, state, "withdraw", account_id="b", amount=10).notes == ()
+
+
+# -- a word that is no state of anything
+
+UNSEEN: JsonObject = {
+    "order": {"o1": {"status": "open"}, "o2": {"status": "packed"}},
+}
+
+
+@pytest.mark.parametrize(
+    ("sentence", "is_enforced"),
+    [
+        ("Packed orders cannot be cancelled without a reason.", True),
+        ("Cancelled orders cannot be cancelled without a reason.", True),  # the tool brings it about
+        ("Archived orders cannot be cancelled without a reason.", False),
+        ("cancel_order requires a reason if the order is archived.", False),
+    ],
+)
+def test_a_state_that_nothing_has_is_told_where_a_rule_is_not_tried(sentence: str, is_enforced: bool) -> None:
+    simulator = under(sentence, UNSEEN, gym.tool("cancel_order", "order_id", "reason?"))
+    assert (simulator.not_understood == ()) is is_enforced

@@ -63,8 +63,13 @@ _DOUBLING = word_set("cancel submit admit commit refer defer transfer enrol fulf
 _PARTED = word_set("check log sign pick hand top look")
 _PARTICLES = ("out", "in", "up", "off", "over")
 _IRREGULAR_NOUNS = {
+    "admit": ("admission",),
     "apply": ("application",),
     "cancel": ("cancellation",),
+    "choose": ("choice",),
+    "enter": ("entry",),
+    "register": ("registration",),
+    "sell": ("sale",),
     "close": ("closure",),
     "deliver": ("delivery",),
     "deposit": ("deposit",),

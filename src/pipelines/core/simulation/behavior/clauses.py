@@ -12,7 +12,6 @@ from pipelines.core.simulation.behavior.meaning import (
     Duration,
     Field,
     Outcome,
-    Thing,
     Who,
 )
 
@@ -160,9 +159,10 @@ class Unknown:
 
 @dataclass(frozen=True, slots=True)
 class Once:
-    """Done at most once to one thing."""
+    """Done at most once to one thing; where each time leaves a record, once for all these kinds together."""
 
     outcome: Outcome | None = None
+    per: tuple[str, ...] = ()
     who: Who = IT
 
 
@@ -171,17 +171,6 @@ class Rarely:
     """Done at most so often to one thing, which a number on it counts."""
 
     most: int
-    outcome: Outcome | None = None
-    who: Who = IT
-
-
-@dataclass(frozen=True, slots=True)
-class Quota:
-    """An owner has at most so many things of a kind: `a member may have two open loans`."""
-
-    owner: Thing
-    most: int
-    counted: Thing
     outcome: Outcome | None = None
     who: Who = IT
 
@@ -246,7 +235,6 @@ Clause: TypeAlias = (
     | Unknown
     | Once
     | Rarely
-    | Quota
     | Default
     | Invariant
     | Normal

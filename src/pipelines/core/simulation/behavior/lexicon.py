@@ -4,9 +4,11 @@ values.
 Looking up, not reading: a word that fits nothing, or more than one thing alike, is not found.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from pipelines.core.english.inflection import action_nouns
 from pipelines.core.english.words import joined, singular
 from pipelines.core.english.words import tokens as words_of
 from pipelines.core.json_text import Json, JsonObject
@@ -15,6 +17,7 @@ from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.simulation.behavior import words
 from pipelines.core.simulation.behavior.things import (
     Kind,
+    Kinds,
     Path,
     ToolLike,
     ToolWords,
@@ -28,16 +31,19 @@ from pipelines.core.simulation.domain.verbs import READS
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Lexicon:
     tools: Mapping[str, ToolWords]  # by lower-case name
-    kinds: Mapping[str, Kind]
+    kinds: Kinds
     flags: frozenset[str]
     nouns: Mapping[str, str]  # singular words run together -> kind
     links: Mapping[tuple[str, str], str] = field(default_factory=dict)  # (kind, other) -> field with its id
+    referring: Mapping[str, str] = field(
+        default_factory=dict
+    )  # a field's name -> the kind whose ids it holds
 
     def kind_of(self, noun: str) -> str | None:
         """The kind a noun stands for: `orders`, `customer` where the world has users, `support tickets`."""
         exact = self.nouns.get(joined(words_of(noun)))
-        if exact is not None:
-            return exact
+        if exact is not None or noun in self.kinds:
+            return exact or noun
         last = singular(words_of(noun)[-1]) if words_of(noun) else ""
         if any(not self._is_heard(word) for word in words_of(noun)[:-1]):
             return None  # `negative stock` is not just stock
@@ -70,7 +76,9 @@ class Lexicon:
                 found = None if noun == last or is_seeded else _id_argument(tool, noun)
                 if found is not None:
                     return found
-        return None
+        # `backer_id`, where the world's records hold the ids of users under that name.
+        by_role = [name for name in tool.arguments if self.referring.get(name) == kind]
+        return by_role[0] if len(by_role) == 1 else None
 
 
 def build_lexicon(
@@ -80,21 +88,23 @@ def build_lexicon(
     kinds, inside = _kinds(surveyed), _kinds_inside(surveyed)
     plain = [_tool_words(tool) for tool in tools]
     seeded = tuple(kinds)
+    roles = _roles(world, kinds)
     short: dict[str, str] = {}
     for noun in dict.fromkeys(noun for tool in plain for noun in _spoken_nouns(tool)):
         meant = [kind for kind in seeded if noun in map(singular, words_of(kind))]
         if len(meant) == 1:  # `leave` where the world keeps leave requests
             short[joined(words_of(noun))] = meant[0]
-        elif joined(words_of(noun)) not in {joined(words_of(known)) for known in kinds}:
+        elif noun not in roles and joined(words_of(noun)) not in {joined(words_of(one)) for one in kinds}:
             kinds.setdefault(noun, inside.get(joined(words_of(noun)), Kind(name=noun)))
     nouns = short | _noun_index(kinds)
     by_name = {tool.name.lower(): _with_kind(tool, nouns, kinds) for tool in plain}
     return Lexicon(
         tools=by_name,
-        kinds=kinds,
+        kinds=Kinds(kinds, roles),
         flags=world.flags,
         nouns=nouns,
         links=_links(world),
+        referring=_referring(world),
     )
 
 
@@ -105,6 +115,27 @@ def _links(world: World) -> dict[tuple[str, str], str]:
         if len(one.path) == 1 and not one.in_list and one.share == 1:
             found.setdefault((one.entity_type, one.to), []).append(one.path[0])
     return {pair: names[0] for pair, names in found.items() if len(names) == 1}
+
+
+def _roles(world: World, kinds: Mapping[str, Kind]) -> dict[str, Kind]:
+    """`creator` for whom creator_id holds the id of, where nothing else is called so."""
+    found: dict[str, Kind] = {}
+    own = {joined(words_of(name)) for name in kinds} | {singular(words_of(name)[-1]) for name in kinds}
+    for name, kind in _referring(world).items():
+        said = words_of(name)
+        noun = "_".join(said[:-1])
+        if said[-1:] == ("id",) and noun and joined(said[:-1]) not in own and kind in kinds:
+            found[noun] = Kind(name=noun, fields=kinds[kind].fields, role=name, of=kind)
+    return found
+
+
+def _referring(world: World) -> dict[str, str]:
+    """Names of fields that hold the ids of one kind wherever they stand."""
+    found: dict[str, set[str]] = {}
+    for one in references_in(world):
+        if len(one.path) == 1 and not one.in_list and one.share == 1:
+            found.setdefault(one.path[0], set()).add(one.to)
+    return {name: next(iter(kinds)) for name, kinds in found.items() if len(kinds) == 1}
 
 
 def _id_argument(tool: ToolWords, kind: str) -> str | None:
@@ -162,6 +193,7 @@ def _tool_words(tool: ToolLike) -> ToolWords:
         },
         required=frozenset(map(str, required)) if isinstance(required, list) else frozenset(),
         output=_output_properties(tool.output_schema),
+        described=tuple(re.findall(r"[a-z_]+|[.,:;]", (tool.description or "").lower())),
     )
 
 
@@ -206,7 +238,38 @@ def _noun_index(kinds: Mapping[str, Kind]) -> dict[str, str]:
 
 def _with_kind(tool: ToolWords, nouns: Mapping[str, str], kinds: Mapping[str, Kind]) -> ToolWords:
     kind = _kind_of_tool(tool, nouns, kinds)
-    return replace(tool, kind=kind)
+    return replace(tool, kind=kind, makes=_made_by(replace(tool, kind=kind), nouns, kinds))
+
+
+def _made_by(tool: ToolWords, nouns: Mapping[str, str], kinds: Mapping[str, Kind]) -> str | None:
+    """What each call adds one of: what a tool that creates is about, what its description calls new, else the
+    one kind that keeps all the ids it is given.
+    """
+    if tool.reads:
+        return None
+    if tool.creates and tool.kind and _id_argument(tool, tool.kind) is None:
+        return tool.kind
+    said = tool.described
+    for at, word in enumerate(said[:-1]):
+        is_new = word == "new" or (word in ("a", "an") and at and said[at - 1] in _CREATING)
+        for noun in (said[at + 1 : at + 3], said[at + 1 : at + 2]) if is_new else ():
+            kind = nouns.get(joined(noun))
+            if kind and kinds[kind].fields and _id_argument(tool, kind) is None:
+                return kind
+    ids = [name for name in tool.arguments if words_of(name)[-1:] == ("id",)]
+    keeping = [
+        name for name, kind in kinds.items()
+        if len(ids) > 1 and all((one,) in kind.fields for one in ids) and _id_argument(tool, name) is None
+    ]  # fmt: skip
+    plain = [name for name in tool.arguments if name not in ids]
+    fitting = [name for name in keeping if plain and any((one,) in kinds[name].fields for one in plain)]
+    if not plain:  # apply(candidate_id, job_id), where the world keeps applications
+        nouns_of = action_nouns(tool.verb) | {tool.verb}
+        fitting = [name for name in keeping if singular(words_of(name)[-1]) in nouns_of | set(said)]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+_CREATING = ("creates", "create", "starts", "start", "adds", "add", "opens", "open", "records", "record")
 
 
 def _kind_of_tool(tool: ToolWords, nouns: Mapping[str, str], kinds: Mapping[str, Kind]) -> str | None:
@@ -223,7 +286,9 @@ def _kind_of_tool(tool: ToolWords, nouns: Mapping[str, str], kinds: Mapping[str,
     if seeded or tool.creates:
         return next(iter([*seeded, *spoken]), None)
     same = [_same_kind(singular(word), nouns, kinds) for word in reversed(named)]
-    by_id = [name for name, kind in kinds.items() if kind.fields and _id_argument(tool, name)]
+    taken = {name: _id_argument(tool, name) for name, kind in kinds.items() if kind.fields}
+    order = {name: at for at, name in enumerate(tool.arguments)}
+    by_id = sorted((name for name, one in taken.items() if one), key=lambda name: order[taken[name] or ""])
     return next((kind for kind in [*same, *by_id, *spoken] if kind is not None), None)
 
 

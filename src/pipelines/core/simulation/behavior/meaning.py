@@ -16,6 +16,7 @@ Unit: TypeAlias = Literal["second", "minute", "hour", "day", "week", "month", "y
 Value: TypeAlias = Json | Decimal
 
 SOLE = "\0sole"  # the name of the one value a tool takes, where the sentence just says `values`
+COUNT = "\0count"  # the one number a tool is given: how many, how much
 WHEN = "\0when"  # the one moment a tool is given
 MONEY = "\0money"  # the name of the field that discounts and taxes fall on when nothing else is named
 
@@ -159,6 +160,18 @@ class Owns:
 
 
 @dataclass(frozen=True, slots=True)
+class Related:
+    """Whoever calls is the one that a thing names: `the student who took the lesson`, `whoever packed it`.
+
+    `person`: the kind of person, `verb`: what was done, each empty where it is not said.
+    """
+
+    noun: str
+    person: str = ""
+    verb: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class CallerIs:
     """The caller is of a kind: `an admin`, `gold-tier`, `a verified user`."""
 
@@ -187,6 +200,22 @@ class Counted:
     counted: "Thing"
     op: Op
     than: int
+    are_others: bool = False  # those of another one instead
+    also: tuple[str, ...] = ()  # other things of the call that they belong to: a tenancy on the plot
+
+
+@dataclass(frozen=True, slots=True)
+class Among:
+    """A value is one of those that a list holds: `its category is among their skills`."""
+
+    field: Field
+    listed: Field
+
+
+@dataclass(frozen=True, slots=True)
+class StartsWith:
+    field: Field
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,9 +254,12 @@ Condition: TypeAlias = (
     | Measure
     | Exists
     | Owns
+    | Related
     | CallerIs
     | Allowed
     | Counted
+    | Among
+    | StartsWith
     | Unique
     | Always
     | All

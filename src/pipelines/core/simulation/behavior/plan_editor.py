@@ -77,7 +77,8 @@ class PlanEditor:
             and _is_kind(one.kind, kind)
             and is_new in (None, one.is_new)
         ]
-        return fitting[-1] if fitting else None
+        own = [one for one in fitting if one.kind == kind]  # a new type may be called nearly the same
+        return (own or fitting)[-1] if fitting else None
 
     @property
     def first_change(self) -> int:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from pipelines.core.english.words import word_set
 from pipelines.core.ledger import World
@@ -42,6 +43,7 @@ _PREFIX = re.compile(
 # Why a rule exists changes nothing about it.
 _REASON = re.compile(
     r"(?<!\s)(?:\s*+,)?+\s++(?:because\s+[^,;.]*|due to\s+[^,;.]*|so that\s+[^,;.]*"
+    r"|(?:even\s+)?(?:though|although)\s+(?:they|it|he|she)(?:'re|\s+are|\s+may|\s+can|\s+is)\s+[^,;.]*"
     r"|(?:as\s+)?(?:per|according to)\s+[\w\s]*\b(?:policy|policies|rules|terms))$",
     re.IGNORECASE,
 )
@@ -89,6 +91,14 @@ def is_addressed(sentence: str, lexicon: Lexicon) -> bool:
     return _is_addressed(tokens(sentence), lexicon)
 
 
+class _Before(NamedTuple):
+    """The sentence before, and where its rules begin."""
+
+    sentence: str
+    start: int
+    is_understood: bool
+
+
 @dataclass(kw_only=True, slots=True)
 class _Reader:
     lexicon: Lexicon
@@ -96,14 +106,40 @@ class _Reader:
     rules: list[Rule] = field(default_factory=list)
     not_understood: list[str] = field(default_factory=list)
     spoken_of: tuple[str, ...] = ()  # the tools of the sentence before: what `it` means
+    before: _Before | None = None
     last_guards: tuple[int, ...] = ()  # rules of the sentence before that an `Otherwise …` completes
 
     def read(self, sentence: str) -> None:
-        for clauses in self._ways(sentence) if len(sentence) <= LONGEST_SENTENCE else ():
-            if self._take(clauses, sentence):
-                return
+        start = len(self.rules)
+        if self._is_taken(sentence):
+            self.before = _Before(sentence, start, is_understood=True)
+            return
+        if self._goes_with_the_last(sentence):
+            return
         self.not_understood.append(sentence)
+        self.before = _Before(sentence, start, is_understood=False)
         self.last_guards = ()
+
+    def _is_taken(self, sentence: str) -> bool:
+        ways = self._ways(sentence) if len(sentence) <= LONGEST_SENTENCE else ()
+        return any(self._take(clauses, sentence) for clauses in ways)
+
+    def _goes_with_the_last(self, sentence: str) -> bool:
+        """Two sentences that say one rule: `Prepaid senders need credit. Contract senders are exempt.`"""
+        if self.before is None:
+            return False
+        kept, before = self.rules[self.before.start :], self.before
+        spoken, guards = self.spoken_of, self.last_guards
+        del self.rules[before.start :]
+        self.spoken_of = self.last_guards = ()
+        if self._is_taken(f"{before.sentence.rstrip('.! ')}; {sentence[0].lower()}{sentence[1:]}"):
+            if not before.is_understood:
+                self.not_understood.remove(before.sentence)
+            self.before = None
+            return True
+        self.rules += kept
+        self.spoken_of, self.last_guards = spoken, guards
+        return False
 
     def _ways(self, sentence: str) -> Iterator[tuple[c.Clause, ...]]:
         for heard in _hearings(sentence, self.lexicon):

@@ -17,7 +17,7 @@ from pipelines.core.simulation.behavior import resolve_effects as effects
 from pipelines.core.simulation.behavior import resolve_replies as replies
 from pipelines.core.simulation.behavior import rules as r
 from pipelines.core.simulation.behavior.rules import ARGUMENTS, REPLY, Ref, Resolved, RuleKind, Text, text
-from pipelines.core.simulation.behavior.scope import Scope, Unresolved, link_field
+from pipelines.core.simulation.behavior.scope import Scope, Unresolved
 from pipelines.core.simulation.behavior.states import done_before
 from pipelines.core.simulation.behavior.statuses import STATUS_OF_WORD, WORD_OF_STATUS
 from pipelines.core.simulation.behavior.things import find_field, switch_of
@@ -64,7 +64,7 @@ def _guard(clause: c.Guard, scope: Scope) -> list[Resolved]:
 
 
 def _is_permission(need: m.Condition) -> bool:
-    if isinstance(need, (m.Owns, m.CallerIs, m.Allowed)):
+    if isinstance(need, (m.Owns, m.Related, m.CallerIs, m.Allowed)):
         return True
     if isinstance(need, m.Not):
         return _is_permission(need.part)
@@ -75,7 +75,21 @@ def _nature(need: m.Condition, expression: Text, scope: Scope) -> RuleKind:
     if _is_permission(need) and (not isinstance(need, m.Allowed) or _is_of_persons(expression)):
         return RuleKind.PERMISSION
     first = next(iter(expression.refs()), None)
+    if _counts(need):
+        return RuleKind.GUARD
     return RuleKind.ARGUMENT if first is not None and first.root == ARGUMENTS else RuleKind.GUARD
+
+
+def _counts(need: m.Condition) -> bool:
+    """Whether it looks at other records: then it is the world that stands in the way, not what was given."""
+    match need:
+        case m.Counted():
+            return True
+        case m.Not(part) | m.Allowed(part):
+            return _counts(part)
+        case m.All(parts) | m.Any_(parts):
+            return any(_counts(part) for part in parts)
+    return False
 
 
 def _is_of_persons(expression: Text) -> bool:
@@ -105,6 +119,8 @@ def _asked_for(need: m.Condition) -> Iterator[m.Field]:
     match need:
         case m.Present(field) if not field.is_new:
             yield field
+        case m.Compare(m.Field(is_argument=True) as field, "==", m.Literal_(True)):
+            yield field  # what has to be confirmed is not when nothing is said
         case m.All(parts) | m.Any_(parts):
             for part in parts:
                 yield from _asked_for(part)
@@ -210,6 +226,11 @@ def _unknown(clause: c.Unknown, scope: Scope) -> list[Resolved]:
 def _once(clause: c.Once, scope: Scope) -> list[Resolved]:
     """Done before is what the record says: its status, a switch or a date named after the verb."""
     done = participle(scope.tool.verb)
+    record = scope.lexicon.kinds.get(scope.tool.makes or "")
+    if record is not None and clause.per:
+        of = [kind for kind in clause.per if kind != record.name]
+        once = m.Counted(of[0], m.Thing(record.name), "<", 1, False, tuple(of[1:])) if of else None
+        return _guard(c.Guard(once, clause.outcome or m.Fail(409, f"already_{done}")), scope) if once else []
     kind = scope.kind_named(clause.who.noun) or scope.kind_named(None)
     if kind is None:
         raise Unresolved(f"nothing says whether it was {done}")
@@ -242,36 +263,10 @@ def _rarely(clause: c.Rarely, scope: Scope) -> list[Resolved]:
     ]
 
 
-def _quota(clause: c.Quota, scope: Scope) -> list[Resolved]:
-    """Counted among what the world holds at the call that would make one more."""
-    owner, counted = scope.kind_named(clause.owner.noun), scope.kind_named(clause.counted.noun)
-    if owner is None or counted is None or not _makes(scope, clause.counted.noun, counted.name):
-        raise Unresolved(f"{scope.tool.name} makes no {clause.counted.noun}")
-    link = link_field(counted, owner.name) or scope.lexicon.links.get((counted.name, owner.name))
-    given = scope.lexicon.id_argument(scope.tool, owner.name)
-    if link is None or given is None:
-        raise Unresolved(f"nothing says whose a {counted.name} is")
-    said: list[Text] = [text("same_id(other", *_below((link,)), ", ", Ref(ARGUMENTS, (given,)), ")")]
-    if clause.counted.condition is not None:
-        others = replace(scope, bases={**scope.bases, counted.name: text("other")})
-        said.append(truth(clause.counted.condition, others))
-    every = text(
-        f"len([other for other in entities({r.literal(counted.name)}) if ", r.joined(said, " and "), "])"
-    )
-    need = text(every, f" < {clause.most}")
-    if clause.owner.condition is not None:
-        need = text("(", r.opposite(truth(clause.owner.condition, scope)), " or ", need, ")")
-    return [
-        Resolved(RuleKind.GUARD, r.Require(need, answer_of(clause.outcome, RuleKind.GUARD, None, None), None))
-    ]
-
-
-def _below(path: tuple[str, ...]) -> tuple[str, ...]:
-    return (r.dotted("", path),)
-
-
 def _makes(scope: Scope, noun: str, kind: str) -> bool:
     tool = scope.tool
+    if tool.makes == kind:
+        return True
     is_named = tool.kind == kind or stem(noun) in {stem(word) for word in tool.words}
     is_named = is_named or any(tool.verb in same and singular(noun) in same for same in SAME_VERBS)
     is_new = scope.lexicon.id_argument(tool, kind) is None or tool.verb in _HANDING_OUT
@@ -287,15 +282,22 @@ def _default(clause: c.Default, scope: Scope) -> list[Resolved]:
     if scope.tool.reads or argument.name in scope.tool.required:
         raise Unresolved(f"{scope.tool.name} keeps no {argument.name}, or always has it")
     holders = [kind for kind in scope.lexicon.kinds.values() if find_field(kind.fields, argument.name)]
-    own = [kind for kind in holders if kind.name == scope.kind] or [
-        kind for kind in holders if _makes(scope, kind.name, kind.name)
-    ]
+    exact = [kind for kind in holders if (argument.name,) in kind.fields]
+    made = [kind for kind in exact if kind.name == scope.tool.makes]
+    holders = exact or holders
+    own = (
+        made
+        or [kind for kind in holders if kind.name == scope.kind]
+        or [kind for kind in holders if _makes(scope, kind.name, kind.name)]
+    )
     path = find_field(own[0].fields, argument.name) if len(own) == 1 else None
     if path is None:
         raise Unresolved(f"nothing that {scope.tool.name} makes has {argument.name}")
     target = Ref(own[0].name, path)
     value = effects.new_value(clause.value, target, scope)
-    return [Resolved(RuleKind.EFFECT, r.Write(target, value, text(argument.value, " == null")))]
+    is_new = scope.lexicon.id_argument(scope.tool, own[0].name) is None
+    write = r.Write(target, value, text(argument.value, " == null"), of_new=is_new)
+    return [Resolved(RuleKind.EFFECT, write)]
 
 
 def _normal(clause: c.Normal, scope: Scope) -> list[Resolved]:
@@ -308,7 +310,6 @@ _RESOLVERS: dict[type, Callable[[Any, Scope], list[Resolved]]] = {
     c.Unknown: _unknown,
     c.Once: _once,
     c.Rarely: _rarely,
-    c.Quota: _quota,
     c.Default: _default,
     c.Assign: effects.assign,
     c.Step: effects.step,

@@ -26,7 +26,7 @@ def target_of(field: m.Field, scope: Scope) -> Ref:
     if kind is None:
         kind, name = _home(name, scope)
     path = find_field(kind.fields, name) or (snake(name),)
-    if not scope.reaches(kind.name):
+    if kind.role or not scope.reaches(kind.name):
         raise Unresolved(f"{scope.tool.name} has no {kind.name}")
     return Ref(kind.name, path)
 

@@ -215,6 +215,7 @@ class Write:
     value: Text | None  # None: take the field away
     when: Text | None = None
     is_implied: bool = False  # follows from a rule that needs it; the plan or another sentence may say it too
+    of_new: bool = False  # of what the call adds, and of nothing else
 
 
 @dataclass(frozen=True, slots=True)

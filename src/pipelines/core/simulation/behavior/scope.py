@@ -12,6 +12,7 @@ from pipelines.core.english.words import tokens as words_of
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.behavior.lexicon import Lexicon
 from pipelines.core.simulation.behavior.meaning import (
+    COUNT,
     MONEY,
     SOLE,
     WHEN,
@@ -38,8 +39,10 @@ from pipelines.core.simulation.behavior.rules import (
 from pipelines.core.simulation.behavior.things import (
     USUAL_FIELDS,
     Kind,
+    Kinds,
     Path,
     ToolWords,
+    counts,
     find_argument,
     find_field,
     is_date,
@@ -112,6 +115,9 @@ class Scope:
             return text(Ref(EACH))
         if kind in self.bases:
             return self.bases[kind]
+        known = self.lexicon.kinds.get(kind)
+        if known is not None and known.role:
+            return text(f"entity({literal(known.of)}, ", self._role(known), ")")
         if self._is_yet_to_be(kind):
             # A thing that the call is about to make has only what the call gives it.
             return text(Ref(ARGUMENTS))
@@ -121,6 +127,22 @@ class Scope:
         if far is not None:
             return far
         raise Unresolved(f"{self.tool.name} has no {kind}")
+
+    def _role(self, kind: Kind) -> Text:
+        """The id of whoever has a role: as the call gives it, else as the one thing it reaches keeps it."""
+        if kind.role in self.tool.arguments:
+            return text(Ref(ARGUMENTS, (kind.role,)))
+        own = self.lexicon.kinds.get(self.in_list or self.kind or "")
+        holders = [
+            one
+            for one in self.lexicon.kinds.values()
+            if (kind.role,) in one.fields and self.reaches(one.name)
+        ]
+        if own is not None and (kind.role,) in own.fields:
+            holders = [own]
+        if len(holders) != 1 or self._is_yet_to_be(holders[0].name):
+            raise Unresolved(f"{self.tool.name} does not say which {kind.name} is meant")
+        return within(self.base(holders[0].name), (kind.role,))
 
     def _linked_base(self, kind: str) -> Text | None:
         """What something that the call names is linked with, where only one such thing is: a pet's owner."""
@@ -162,6 +184,8 @@ class Scope:
             return self._when()
         if spoken.name == SOLE:
             return self._sole_argument()
+        if spoken.name == COUNT:
+            return self._only_number()
         owner, name = self._parted(spoken)
         if owner == ARGUMENTS or (
             owner in ("arguments", "request", "input") and self.kind_named(owner) is None
@@ -240,8 +264,8 @@ class Scope:
         )
 
     def _is_yet_to_be(self, kind: str) -> bool:
-        is_own = self.tool.creates and kind == self.kind and self.in_list is None
-        return is_own and self.lexicon.id_argument(self.tool, kind) is None
+        is_own = (self.tool.creates and kind == self.kind) or (kind == self.tool.makes and kind != self.kind)
+        return is_own and self.in_list is None and self.lexicon.id_argument(self.tool, kind) is None
 
     def _argument(self, name: str) -> Place:
         found = find_argument(self.tool, name) or (name if name in self.tool.arguments else None)
@@ -258,6 +282,13 @@ class Scope:
         if len(plain) != 1:
             raise Unresolved(f"{self.tool.name} takes more than one value, or none")
         return self._argument(plain[0])
+
+    def _only_number(self) -> Place:
+        """`more than there is in stock`: how many is the one number that the call gives."""
+        numbers = counts(self.tool)
+        if len(numbers) != 1:
+            raise Unresolved(f"{self.tool.name} is given no one number")
+        return self._argument(numbers[0])
 
     # -- what a thing is worth, how old it is, whose it is --------------------------------------------
 
@@ -396,6 +427,8 @@ class Scope:
                 return text("now")
             case Sum("len", (Field() as counted,)):
                 return self._count(counted)
+            case Sum("length", (Field() as written,)):
+                return text("len(default(", self.place(written).value, ", ''))")
             case Sum(op, parts):
                 return _sum(op, [self.amount(part) for part in parts])
             case Total():
@@ -455,7 +488,9 @@ def _sum(op: str, parts: list[Text]) -> Text:
 
 
 def _with_kind(lexicon: Lexicon, name: str, fields: Mapping[Path, shapes.Field]) -> Lexicon:
-    return replace(lexicon, kinds={**lexicon.kinds, name: Kind(name=name, fields=fields)})
+    return replace(
+        lexicon, kinds=Kinds({**lexicon.kinds, name: Kind(name=name, fields=fields)}, lexicon.kinds.roles)
+    )
 
 
 def _named(value: Text, name: str) -> Text:

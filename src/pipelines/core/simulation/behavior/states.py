@@ -163,20 +163,30 @@ def _what_is_left(kind: Kind) -> Path | None:
 
 
 def _by_room(kind: Kind, base: Text) -> Text | None:
-    """Full is what holds as many as it has room for: `booked` of `capacity`."""
-    counts = [path for path, one in kind.fields.items() if "number" in one.kinds and len(path) == 1]
-    room = [
-        path for path in counts if {"capacity", "seats", "max", "size", "limit"} & set(words.parts(path[-1]))
-    ]
+    """Full is what holds as many as it has room for: `booked` of `capacity`, a list of `places`."""
+    fields = {path: one for path, one in kind.fields.items() if len(path) == 1}
     taken = [
-        path
-        for path in counts
-        if {"booked", "enrolled", "taken", "sold", "used", "occupied"} & set(words.parts(path[-1]))
+        path for path, one in fields.items() if "number" in one.kinds and _TAKEN & set(words.parts(path[-1]))
     ]
-    if len(room) != 1 or len(taken) != 1 or room == taken:
+    room = [
+        path for path, one in fields.items()
+        if "number" in one.kinds and _ROOM & set(words.parts(path[-1])) and path not in taken
+    ]  # fmt: skip
+    lists = [path for path, one in fields.items() if one.keeps == "list" and not one.of_records]
+    if len(room) != 1 or len(taken) > 1 or (not taken and len(lists) != 1):
         return None
-    return text("default(", within(base, taken[0]), ", 0) >= ", within(base, room[0]))
+    held = (
+        text("default(", within(base, taken[0]), ", 0)")
+        if taken
+        else text("len(", within(base, lists[0]), ")")
+    )
+    return text(held, " >= ", within(base, room[0]))
 
+
+_ROOM = frozenset(("capacity", "seats", "max", "size", "limit", "places", "spots", "slots"))
+_TAKEN = frozenset(
+    ("booked", "enrolled", "taken", "sold", "used", "occupied", "claimed", "registered", "filled")
+)
 
 # How these come out is worked out from other fields, so that no status says it unless it is seen to.
 _WORKED_OUT = (

@@ -3,7 +3,7 @@ called.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Protocol, TypeGuard
@@ -55,6 +55,10 @@ class Kind:
     fields: Mapping[Path, shapes.Field] = field(default_factory=dict)
     only_id: str | None = None  # the one entity of this kind, where it stands for a service
     is_inside: bool = False  # kept inside records of another kind, so that no id alone finds one
+    role: str = (
+        ""  # the field that holds its id, where it is called after what it is to other things: a creator
+    )
+    of: str = ""  # and the kind it then is
 
     @property
     def status(self) -> Path | None:
@@ -67,6 +71,26 @@ class Kind:
 
     def dates(self) -> list[Path]:
         return [path for path, one in self.fields.items() if is_date(path[-1], one)]
+
+
+class Kinds(Mapping[str, Kind]):
+    """Kinds of things by name; those that are only called after a role are found, but not gone through."""
+
+    def __init__(self, own: Mapping[str, Kind], roles: Mapping[str, Kind]) -> None:
+        self._own, self._roles = own, roles
+
+    def __getitem__(self, name: str) -> Kind:
+        return self._own[name] if name in self._own else self._roles[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._own)
+
+    def __len__(self) -> int:
+        return len(self._own)
+
+    @property
+    def roles(self) -> Mapping[str, Kind]:
+        return self._roles
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,6 +106,8 @@ class ToolWords:
     required: frozenset[str]
     output: Mapping[str, JsonObject]  # properties of the reply, or of each element where it is a list
     kind: str | None = None  # what the tool is about
+    makes: str | None = None  # the kind of which each call adds one, where its words or arguments say so
+    described: tuple[str, ...] = ()  # the words of its description
 
     def choices(self, argument: str) -> list[str]:
         """The texts that an argument may be, where its schema lists them."""
@@ -95,7 +121,7 @@ def find_field(fields: Mapping[Path, shapes.Field], phrase: str, similar: bool =
     """
     spoken = [word for word in words_of(phrase) if word not in _NOISE] or list(words_of(phrase))
     ranked = sorted(fields, key=len)
-    for same in (_spelled_alike, _stemmed_alike, _ends_alike, _said_longer, _starts_alike):
+    for same in (_spelled_alike, _stemmed_alike, _in_units_alike, _ends_alike, _said_longer, _starts_alike):
         hits = [path for path in ranked if same(path, spoken)]
         if hits and (len(hits) == 1 or same is _spelled_alike or len(hits[0]) < len(hits[1])):
             return hits[0]
@@ -110,6 +136,27 @@ def find_field(fields: Mapping[Path, shapes.Field], phrase: str, similar: bool =
                 if hits and len(hits[0]) == 1:
                     return hits[0]
     return None
+
+
+def counts(tool: ToolWords, counted: str = "") -> list[str]:
+    """Numbers that a call gives which say how many: a quantity, or what is called after the things counted.
+
+    A fee or a score is a number too, and no sentence about how many of something means it.
+    """
+    return [
+        name
+        for name, schema in tool.arguments.items()
+        if schema.get("type") in ("integer", "number")
+        and (set(words_of(name)) & _COUNTING or _counts_such(words_of(name)[-1], counted))
+    ]
+
+
+def _counts_such(word: str, counted: str) -> bool:
+    """`seats` counts seats; of nothing in particular, any plural counts something."""
+    return singular(word) != word and (not counted or singular(words_of(counted)[-1]) == singular(word))
+
+
+_COUNTING = word_set("quantity qty count number amount units pieces copies")
 
 
 def find_field_named(kind: Kind, name: str) -> shapes.Field | None:
@@ -172,7 +219,15 @@ def loose(text: str) -> str:
 
 
 def _spelled_alike(path: Path, spoken: Sequence[str]) -> bool:
-    return joined(spoken) in (joined(words_of(path[-1])), joined(words_of("_".join(path))))
+    said = joined(SHORT.get(word, word) for word in spoken)
+    return said in (_in_short(path[-1]), _in_short("_".join(path)))
+
+
+SHORT = {"minimum": "min", "maximum": "max", "quantity": "qty", "average": "avg", "percentage": "percent"}
+
+
+def _in_short(name: str) -> str:
+    return joined(SHORT.get(word, word) for word in words_of(name))
 
 
 def _stemmed_alike(path: Path, spoken: Sequence[str]) -> bool:
@@ -198,6 +253,19 @@ def _said_longer(path: Path, spoken: Sequence[str]) -> bool:
     name = [singular(word) for word in words_of(path[-1])]
     wanted = [singular(word) for word in spoken]
     return 1 < len(name) < len(wanted) and wanted[-len(name) :] == name
+
+
+def _in_units_alike(path: Path, spoken: Sequence[str]) -> bool:
+    """`preferred size` or just `size` for preferred_size_sqm."""
+    name = [singular(word) for word in words_of(path[-1])]
+    wanted = [singular(word) for word in spoken]
+    return len(name) > 1 and name[-1] in UNITS and name[-1 - len(wanted) : -1] == wanted
+
+
+#: What a name may end with that only says in what its value is counted.
+UNITS = word_set(
+    "sqm m2 m km cm mm kg g gb mb kwh kw eur usd percent pct minute hour day week month word point"
+)
 
 
 def _starts_alike(path: Path, spoken: Sequence[str]) -> bool:

@@ -42,6 +42,14 @@ FILLER = word_set(
     "furthermore moreover yet already successfully explicitly actually itself instead both "
     "simultaneously anymore"
 )
+# Ways of saying one thing that no rule tells apart.
+_SAME: tuple[tuple[tuple[str, ...], str], ...] = tuple(
+    (tuple(said.split()), plain)
+    for said, plain in (
+        ("solely", "only"), ("exclusively", "only"), ("no one", "nobody"), ("every time", "when"),
+        ("each time", "when"), ("whenever", "when"), ("at any one time", "at a time"), ("in question", ""),
+    )
+)  # fmt: skip
 # Two words that change nothing, where no third one goes with them ("any more than …").
 _FILLERS = (("any", "more"), ("at", "all"), ("any", "longer"))
 _MONTHS = [
@@ -142,7 +150,23 @@ def tokens(sentence: str, names: Iterable[str] = ()) -> list[Token]:
     for name in sorted((name for name in names if "-" in name), key=len, reverse=True):
         body = re.sub(rf"(?<![\w`-]){re.escape(name)}(?![\w`-])", f"`{name}`", body)
     found = [token for match in _SCAN.finditer(body) for token in _tokens_of(match)]
-    return _with_written_dates(_without_fillers([token for token in found if token.low not in FILLER]))
+    heard = _without_fillers([token for token in found if token.low not in FILLER])
+    return _with_written_dates(_in_plain_words(heard))
+
+
+def _in_plain_words(found: list[Token]) -> list[Token]:
+    out: list[Token] = []
+    at = 0
+    while at < len(found):
+        for said, plain in _SAME:
+            if tuple(token.low for token in found[at : at + len(said)]) == said:
+                out += [Token(kind=Kind.WORD, text=word, low=word) for word in plain.split()]
+                at += len(said)
+                break
+        else:
+            out.append(found[at])
+            at += 1
+    return out
 
 
 def _without_fillers(found: list[Token]) -> list[Token]:

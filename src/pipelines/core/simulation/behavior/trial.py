@@ -6,9 +6,10 @@ A rule that refuses every entity was most likely not read as it was meant: a cal
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
+from pipelines.core.english.inflection import past_forms
 from pipelines.core.json_text import Json
 from pipelines.core.ledger import Ledger, World
 from pipelines.core.problems import Refused
@@ -16,7 +17,7 @@ from pipelines.core.simulation.behavior import rules as r
 from pipelines.core.simulation.behavior.lexicon import Lexicon
 from pipelines.core.simulation.behavior.rules import ARGUMENTS, EACH, REPLY, Behavior, Ref, Rule, Text
 from pipelines.core.simulation.behavior.scope import link_field
-from pipelines.core.simulation.behavior.things import ToolWords
+from pipelines.core.simulation.behavior.things import Kind, ToolWords, has_value
 from pipelines.core.simulation.language import parse_plan
 from pipelines.core.simulation.library.dates import moment_of
 from pipelines.core.simulation.run_plan import run
@@ -76,6 +77,8 @@ class _Trial(NamedTuple):
                 raise _Misplaced(says)
             for ref in one.refs():
                 self._find_field(ref, rules)
+            if self._is_not_tried(one):
+                self._find_states(one, rules)
         if isinstance(self.rule.body, r.Put):
             self._find_inputs(self.rule.body)
 
@@ -93,6 +96,47 @@ class _Trial(NamedTuple):
             ref.path[0] in one.arguments for one in tools if not one.reads
         ):
             raise _Misplaced(f"no {kind.name} of the world has {ref.path[0]}")
+
+    def _is_not_tried(self, one: Text) -> bool:
+        """What comes of the arguments or of the clock cannot be seen on the seeded world."""
+        return bool({ARGUMENTS, REPLY} & one.roots()) or _looks_at_clock(one)
+
+    def _find_states(self, one: Text, rules: Sequence[Rule]) -> None:
+        """A word that was taken for a state has to be one that some record has or some tool brings about:
+        of a rule that cannot be tried nobody would notice that it never holds.
+        """
+        for ref, following in pairwise(one.parts):
+            kind = self.lexicon.kinds.get(ref.root) if isinstance(ref, Ref) else None
+            if (
+                not isinstance(ref, Ref)
+                or kind is None
+                or ref.path != kind.status
+                or not isinstance(following, str)
+            ):
+                continue
+            for value in (
+                re.findall(r"'([^']*)'", following) if following.startswith((" == ", " in [")) else ()
+            ):
+                if not self._is_state(kind, value, rules):
+                    raise _Misplaced(f"no {kind.name} of the world is {value}, and no tool makes it so")
+
+    def _is_state(self, kind: Kind, value: str, rules: Sequence[Rule]) -> bool:
+        if kind.status is None or has_value(kind.fields.get(kind.status), value):
+            return True
+        written = (
+            rule.body
+            for rule in rules
+            if isinstance(rule.body, r.Write) and rule.body.target.root == kind.name
+        )
+        if any(value in "".join(map(str, body.value.parts)) for body in written if body.value is not None):
+            return True
+        tools = [tool for tool in self.lexicon.tools.values() if kind.name in (tool.kind, tool.makes)]
+        return any(
+            value in tool.choices(kind.status[-1])
+            or value in tool.described
+            or value in past_forms(tool.verb)
+            for tool in tools
+        )
 
     def _find_inputs(self, body: r.Put) -> None:
         """What a formula is worked out from has to be there in some record."""

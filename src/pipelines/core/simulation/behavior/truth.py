@@ -10,6 +10,7 @@ from pipelines.core.simulation.behavior.meaning import (
     All,
     Allowed,
     Always,
+    Among,
     Any_,
     CallerIs,
     Choice,
@@ -29,10 +30,12 @@ from pipelines.core.simulation.behavior.meaning import (
     Owns,
     Percent,
     Present,
+    Related,
+    StartsWith,
     Times,
     Unique,
 )
-from pipelines.core.simulation.behavior.permissions import caller_is, owns
+from pipelines.core.simulation.behavior.permissions import caller_is, owns, related
 from pipelines.core.simulation.behavior.rules import (
     ARGUMENTS,
     Ref,
@@ -55,6 +58,7 @@ from pipelines.core.simulation.behavior.scope import (
 )
 from pipelines.core.simulation.behavior.states import state_of
 from pipelines.core.simulation.behavior.things import (
+    Kind,
     find_field,
     find_field_named,
     has_value,
@@ -97,10 +101,16 @@ def truth(condition: Condition, scope: Scope) -> Text:
             return _exists(noun, scope)
         case Owns():
             return owns(condition, scope)
+        case Related():
+            return related(condition, scope)
         case CallerIs(word):
             return caller_is(word, scope)
         case Unique(field):
             return _unique(field, scope)
+        case Among(field, listed):
+            return _among(field, listed, scope)
+        case StartsWith(field, start):
+            return text("starts_with(default(", scope.place(field).value, f", ''), {literal(start)})")
         case Counted():
             return _counted(condition, scope)
 
@@ -207,7 +217,11 @@ def _present(field: Field, scope: Scope) -> Text:
     place = scope.moment(field, None) if field.is_new else scope.place(field)
     if place.about is not None and place.about.keeps is not None:
         return text("len(", place.value, ") > 0")
-    return text(place.value, " not in [null, '']")
+    words_for_none = [
+        value for value in (place.about.values if place.about else ()) if value in ("none", "n/a")
+    ]
+    nothing = ", ".join(("null", "''", *map(literal, words_for_none)))
+    return text(place.value, f" not in [{nothing}]")
 
 
 def _has_some(field: Field, scope: Scope) -> Text:
@@ -264,17 +278,8 @@ def _exists(noun: str, scope: Scope) -> Text:
 
 def _counted(condition: Counted, scope: Scope) -> Text:
     counted = scope.lexicon.kinds[condition.counted.noun]
-    link = link_field(counted, condition.of) or scope.lexicon.links.get((counted.name, condition.of))
-    if link is None:
-        raise Unresolved(f"nothing says whose a {counted.name} is")
-    argument = scope.lexicon.id_argument(scope.tool, condition.of)
-    is_given = argument is not None and scope.in_list != condition.of
-    owner = (
-        text(Ref(ARGUMENTS, (argument,)))
-        if is_given and argument
-        else within(scope.base(condition.of), ("id",))
-    )
-    said: list[Text] = [text(f"same_id({dotted('other', (link,))}, ", owner, ")")]
+    said = [_belongs(counted, kind, scope) for kind in (condition.of, *condition.also)]
+    said[0] = opposite(said[0]) if condition.are_others else said[0]
     if condition.counted.condition is not None:
         others = replace(scope, bases={**scope.bases, counted.name: text("other")})
         said.append(truth(condition.counted.condition, others))
@@ -284,8 +289,33 @@ def _counted(condition: Counted, scope: Scope) -> Text:
     return text(every, f" {condition.op} {condition.than}")
 
 
+def _belongs(counted: Kind, kind: str, scope: Scope) -> Text:
+    """That the other record is of the one that the call is about."""
+    link = link_field(counted, kind) or scope.lexicon.links.get((counted.name, kind))
+    if link is None:
+        raise Unresolved(f"nothing says whose a {counted.name} is")
+    argument = scope.lexicon.id_argument(scope.tool, kind)
+    own = scope.link_to(kind) if scope.kind is not None and scope.kind != kind else None
+    if argument in scope.tool.required and scope.in_list != kind:
+        owner = text(Ref(ARGUMENTS, (argument,)))
+    elif argument is not None and own is not None:  # not always given, but the thing itself says so
+        owner = within(scope.base(scope.kind or ""), (own,))
+    elif argument is not None and scope.in_list != kind:
+        owner = text(Ref(ARGUMENTS, (argument,)))
+    else:
+        owner = within(scope.base(kind), ("id",))
+    return text(f"same_id({dotted('other', (link,))}, ", owner, ")")
+
+
+def _among(field: Field, listed: Field, scope: Scope) -> Text:
+    place, of = scope.place(field), scope.place(listed)
+    if of.about is None or of.about.keeps != "list" or (place.about is not None and place.about.keeps):
+        raise Unresolved(f"{listed.name} is no list of such values")
+    return text(place.value, " in default(", of.value, ", [])")
+
+
 def _unique(field: Field, scope: Scope) -> Text:
-    kind = scope.kind_named(None)
+    kind = scope.lexicon.kinds.get(scope.tool.makes or "") or scope.kind_named(None)
     argument = scope.place(replace(field, owner=None, is_argument=True))
     path = find_field(kind.fields, field.name) if kind is not None else None
     if kind is None or path is None:

@@ -41,6 +41,9 @@ def weave(
     editor = PlanEditor.of(_without_guesses(body, covering) if is_inferred else body, words, known)
     unwoven: list[Rule] = []
     for rule in covering:
+        if _is_of_another_deed(rule, editor) or _is_of_another_record(rule, editor):
+            unwoven.append(rule)
+            continue
         # What a rule puts in before it finds it has no place is taken back.
         kept = {place: list(steps) for place, steps in editor.before.items()}
         try:
@@ -49,6 +52,37 @@ def weave(
             editor.before = kept
             unwoven.append(rule)
     return WeaveResult(body=editor.finish(), unwoven=tuple(unwoven))
+
+
+def _is_of_another_deed(rule: Rule, editor: PlanEditor) -> bool:
+    """Whether a plan was read that does not do what the rule guards: the call is to add something, and it
+    looks one up instead; or what it adds is counted, and it adds none.
+    """
+    made = editor.tool.makes
+    if made is None or not isinstance(rule.body, r.Require) or not editor.lexicon.kinds[made].fields:
+        return False
+    if any(one.is_new for one in editor.bound()) or editor.lexicon.id_argument(editor.tool, made) is not None:
+        return False
+    said = "".join(part for part in rule.body.need.parts if isinstance(part, str))
+    is_found = any(one.kind == made and not one.is_list for one in editor.bound())
+    return is_found or f"entities({literal(made)})" in said
+
+
+def _is_of_another_record(rule: Rule, editor: PlanEditor) -> bool:
+    """Whether the plan looks what the rule speaks of up by an argument that is not its id."""
+    if not isinstance(rule.body, (r.Require, r.Write)):
+        return False
+    parts = (rule.body.need,) if isinstance(rule.body, r.Require) else (rule.body.value, rule.body.when)
+    roots = {root for part in parts if part is not None for root in part.roots()}
+    roots |= {rule.body.target.root} if isinstance(rule.body, r.Write) else set()
+    for one in editor.bound():
+        find = editor.steps[one.at].get("find")
+        by = find.get("id") if isinstance(find, dict) else None
+        own = editor.lexicon.id_argument(editor.tool, one.kind) if one.kind in roots else None
+        given = by.removeprefix(f"{ARGUMENTS}.") if isinstance(by, str) else None
+        if own is not None and given is not None and given != own and given in editor.tool.arguments:
+            return True
+    return False
 
 
 def _without_guesses(body: Sequence[Json], rules: Sequence[Rule]) -> list[Json]:
@@ -226,6 +260,14 @@ def _write(rule: Rule, editor: PlanEditor) -> None:
     body = _body(rule, r.Write)
     if body.is_implied and _is_written(body.target, editor):
         return
+    if _steps(body):
+        own = [one for step in editor.steps for one in _set_alike(step, body.target.path)]
+        if any(_says_as_much(str(one), body) for one in own):
+            return  # the plan does so already, and twice would be once too often
+        if own:
+            raise NoPlaceInPlan(f"the plan counts {body.target.path[-1]} in another way")
+    if body.of_new and editor.one_of(body.target.root, editor.end, is_new=True) is None:
+        raise NoPlaceInPlan(f"the plan adds no {body.target.root}")
     name = _entity(body.target.root, editor)
     target = dotted(name, body.target.path)
     roots = (body.value.roots() if body.value else set()) | (body.when.roots() if body.when else set())
@@ -241,6 +283,29 @@ def _write(rule: Rule, editor: PlanEditor) -> None:
         place, {"let": {held: body.when.written({**names, **editor.names(body.when.roots(), place)})}}, 9
     )
     editor.insert(editor.end, _noted({"if": held, "then": [step]}, rule), 10)
+
+
+def _steps(body: r.Write) -> bool:
+    """Whether it adds to what is there, or takes from it."""
+    return body.value is not None and body.target in body.value.refs()
+
+
+def _set_alike(step: Mapping[str, Json], path: tuple[str, ...]) -> list[Json]:
+    """What a step sets a field of that name to."""
+    sets = step.get("set")
+    given = sets.items() if isinstance(sets, dict) else ()
+    return [one for key, one in given if key.endswith(dotted("", path))]
+
+
+def _says_as_much(expression: str, body: r.Write) -> bool:
+    assert body.value is not None
+    given = [dotted(ARGUMENTS, ref.path) for ref in body.value.refs() if ref.root == ARGUMENTS]
+    sign = "+" if any(isinstance(part, str) and ") + " in part for part in body.value.parts) else "-"
+    return (
+        body.target.path[-1] in expression
+        and f" {sign} " in expression
+        and all(one in expression for one in given)
+    )
 
 
 def _is_written(target: r.Ref, editor: PlanEditor) -> bool:
@@ -269,7 +334,19 @@ def _before_changes(roots: set[str], editor: PlanEditor) -> int:
 def _entity(kind: str, editor: PlanEditor) -> str:
     """The name of an entity to be changed; found for the purpose where the plan does not bind it."""
     made = editor.one_of(kind, editor.end, is_new=True)
-    bound = made or editor.one_of(kind, editor.end)
+    known = editor.one_of(kind, editor.end)
+    if made is not None and known is not None and known.kind == kind != made.kind:
+        made = None  # a new type that is only called nearly the same
+    is_kept = bool(editor.lexicon.kinds[kind].fields) if kind in editor.lexicon.kinds else False
+    if (
+        made is None
+        and is_kept
+        and editor.tool.makes == kind
+        and not editor.lexicon.id_argument(editor.tool, kind)
+    ):
+        # What the call is to add is spoken of, and the plan adds none: any other one would be the wrong one.
+        raise NoPlaceInPlan(f"the plan adds no {kind}")
+    bound = made or known
     if bound is not None:
         return bound.name
     adds = [step["add"] for step in editor.steps if "add" in step]
@@ -277,8 +354,8 @@ def _entity(kind: str, editor: PlanEditor) -> str:
     if added is not None:
         added["as"] = editor.fresh_name(kind)
         return str(added["as"])
-    known = editor.lexicon.kinds.get(kind)
-    wanted = literal(known.only_id) if known is not None and known.only_id else editor.id_of(kind, editor.end)
+    about = editor.lexicon.kinds.get(kind)
+    wanted = literal(about.only_id) if about is not None and about.only_id else editor.id_of(kind, editor.end)
     name = editor.fresh_name(kind)
     place = editor.place_after({kind}, editor.end)
     editor.insert(place, {"find": {"as": name, "in": kind, "id": wanted}}, -1)

@@ -78,9 +78,6 @@ PHRASED_STATES = (
     "on sale",
 )
 
-# Whoever may only see something may neither get nor list it.
-SEEING = ("see", "view", "access", "read", "retrieve")
-
 PERSONS = word_set(
     "user customer buyer client member shopper person employee agent manager student patient driver "
     "admin owner guest staff seller passenger subscriber author account tenant renter borrower sender "

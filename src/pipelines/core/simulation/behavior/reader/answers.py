@@ -20,16 +20,20 @@ ANSWERING = word_set(
     "returns return returned gives give gets get receives receive yields yield answers answer answered "
     "responds respond replies reply says say fails fail is are be will rejected refused declined denied "
     "turned down away met result results in comes come back told raises raise throws throw means mean "
-    "blocked then as reject rejects refuses refuse both sees see should must produces produce triggers"
+    "sent returning giving answering yielding blocked then as reject rejects refuses refuse "
+    "both sees see should must produces produce triggers"
 )
 _GENERIC = word_set(
     "the a an any every other others else anyone everyone anybody everybody anything api backend system "
-    "server service call request requests tool response reply answer it they them this that those these "
+    "server service call calls request requests tool response reply answer it they them this "
+    "that those these "
     "such ones one another second third fourth further duplicate attempt attempts more later earlier "
     "bigger larger higher longer rest caller younger older shorter asking filing trying smaller lower "
     "anything who which what in all cases case again so and on for desk app user users to must we state "
     "status states statuses outcome outside range leaving out without violations either from such next new "
-    "extra additional someone people of with failing trying"
+    "extra additional someone people of with failing trying taken used use exists exist known "
+    "tries try whose up "
+    "are already"
 )
 _OTHERWISE = (
     "otherwise", "or else", "else", "if not", "in any other state", "in any other case",
@@ -38,7 +42,9 @@ _OTHERWISE = (
     "after which", "beyond which", "from then on", "before then", "below that", "above that", "over that",
     "outside that range", "until then", "without it", "leaving it out", "failing which", "over which",
     "for which", "in either case", "from that moment", "in any other status", "failing that",
-    "later than that", "earlier than that",
+    "later than that", "earlier than that", "is taken", "are taken", "is in use", "are in use",
+    "in use", "is used",
+    "is known", "is registered", "is there",
 )  # fmt: skip
 _LONGER = tuple(phrase for phrase in _OTHERWISE if " " in phrase)
 _SEPARATORS = (", and", "; and", ", but", ", so", ",", ";", ":", "-", "and")
@@ -204,6 +210,8 @@ def _answer(phrases: Phrases, at: int) -> Iterator[tuple[m.Outcome, int]]:
         at = again or at + 1
     start = cursor.past(at, ANSWERING)
     found = (outcome if start > at else failure)(phrases, start)
+    if found is None and start > at and cursor.low(start) in ("them", "him", "her", "you"):
+        found = failure(phrases, start + 1)
     if found is not None:
         end = cursor.past(found[1], word_set("is are returned given raised thrown"))
         later = cursor.after(end, *_CLOSED)
@@ -218,24 +226,53 @@ _OPEN = word_set(
 )
 
 
-def allows_the_rest(phrases: Phrases) -> bool:
+def allows_the_rest(phrases: Phrases, at: int = 0, to: int | None = None) -> bool:
     """`Everyone else may go anywhere`: what was not forbidden is allowed. Each word is of that, or names a
     thing or a deed; a state would make it an exception to the rule before.
     """
     cursor = phrases.cursor
-    spoken = set(cursor.lows)
-    if cursor.end > 12 or not spoken & _ELSE or spoken & {"not", "only", "no", "never", "must"}:
+    end = cursor.end if to is None else to
+    spoken = set(cursor.lows[at:end])
+    if end - at > 12 or not spoken & _ELSE or spoken & {"not", "only", "no", "never", "must"}:
         return False
-    if not spoken & {"may", "can", "is", "are"} or any(token.number is not None for token in cursor.tokens):
+    if not spoken & {"may", "can", "is", "are", "go"} or any(
+        one.number is not None for one in cursor.tokens[at:end]
+    ):
         return False
-    return all(_is_open(phrases, at) for at in range(cursor.end))
+    return all(_is_open(phrases, place) for place in range(at, end))
+
+
+def denies_the_rest(phrases: Phrases, at: int, to: int) -> bool:
+    """`but not later than that`, `other durations are not offered`: what a limit says already."""
+    cursor = phrases.cursor
+    spoken = set(cursor.lows[at:to])
+    if not 1 < to - at <= 8 or not spoken & {"not", "no", "never", "nowhere"} or spoken & {"only", "must"}:
+        return False
+    if not spoken & (_ELSE | {"that", "before", "after", "afterwards", "later", "earlier", "elsewhere"}):
+        return False
+    if any(token.number is not None or token.kind is TokenKind.NAME for token in cursor.tokens[at:to]):
+        return False
+    return all(
+        _is_open(phrases, place) or cursor.low(place) in _DENYING or cursor.low(place - 1) == "other"
+        for place in range(at, to)
+    )
+
+
+_DENYING = word_set(
+    "but not no never nowhere later earlier than before after afterwards offered allowed "
+    "accepted permitted possible "
+    "there elsewhere sooner more less further by"
+)
 
 
 def _is_open(phrases: Phrases, at: int) -> bool:
     said = phrases.cursor.words(at, at + 1)
     if phrases.cursor.low(at) in _OPEN:
         return True
-    return bool(said) and bool(phrases.words.kinds_named(said) or phrases.words.deeds_of(said[0]))
+    is_name = bool(said) and singular(said[0]) in phrases.words.names
+    return is_name or (
+        bool(said) and bool(phrases.words.kinds_named(said) or phrases.words.deeds_of(said[0]))
+    )
 
 
 def _is_generic(phrases: Phrases, at: int) -> bool:

@@ -9,13 +9,15 @@ from pipelines.core.english.words import singular, word_set
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
-from pipelines.core.simulation.behavior.reader.guards import Guards, named
-from pipelines.core.simulation.behavior.reader.phrases import Phrases, Thing
-from pipelines.core.simulation.behavior.reader.said import Said
+from pipelines.core.simulation.behavior.reader.guards import Guards
+from pipelines.core.simulation.behavior.reader.phrases import Phrases
+from pipelines.core.simulation.behavior.reader.said import Said, named
+from pipelines.core.simulation.behavior.reader.thing import Thing
 from pipelines.core.simulation.behavior.reader.tool_names import named_tools
-from pipelines.core.simulation.behavior.reader.vocabulary import TAILS, number_of
+from pipelines.core.simulation.behavior.reader.vocabulary import TAILS, Deed, number_of
 from pipelines.core.simulation.behavior.states import may_be_a_status
 from pipelines.core.simulation.behavior.things import ToolWords, find_argument
+from pipelines.core.simulation.behavior.tokens import Kind as TokenKind
 
 Change = Callable[[ToolWords], c.Clause | None]  # what one tool then does
 
@@ -74,10 +76,23 @@ class Changes:
             return
         begin = cursor.past(start, word_set("each every a an the any successful"))
         for thing, end in self.phrases.thing(begin):
-            if thing.deeds:
-                base = Said(verbs=(thing.deeds,), is_forbidden=True).with_thing(thing)
-                for said, last in self.guards.extended(base, end, is_subject=True):
+            made = self.phrases.words.makers(thing.kind) if thing.kind and begin > start else []
+            deeds = thing.deeds or tuple(Deed(tool=tool.name, rank=1) for tool in made)
+            if deeds:
+                base = Said(verbs=(deeds,), is_forbidden=True).with_thing(thing)
+                told = self._past_telling(end) if made else end
+                for said, last in self.guards.extended(base, told, is_subject=True):
                     yield said, last + (cursor.low(last) == ",")
+
+    def _past_telling(self, at: int) -> int:
+        """`every donation we record`, `each pledge that is made`: that it is made goes without saying."""
+        cursor = self.phrases.cursor
+        start = cursor.past(at, word_set("we you that which is are"))
+        said = cursor.words(start, start + 1)
+        is_made = bool(said) and bool(
+            self.phrases.words.deeds_of(said[0]) or said[0] in ("made", "make", "take")
+        )
+        return start + 1 if start > at and is_made else at
 
     def _on_condition(self, at: int) -> Iterator[tuple[Said, int]]:
         """`If the order total exceeds 100, refund_order …`."""
@@ -135,7 +150,10 @@ class Changes:
         yield from self._restocked(start)
         if low in _ADDING | _GIVING:
             yield from self._counted(said, start + 1, "+")
+        if low in _TAKING:
+            yield from self._counted(said, start + 1, "-")
         yield from self._counted_passively(said, start)
+        yield from self._moved_passively(said, start)
         if low in _USING | _TAKING:
             yield from self._used(said, start + 1 + (cursor.low(start + 1) == "up"))
         yield from self._brought_about(said, start)
@@ -205,12 +223,27 @@ class Changes:
                 last = self._past_owner(field, start)
                 yield _step(field, _fixed(number_of(number[0])), "+", said), (field.owner or "",), last
 
+    def _moved_passively(self, said: Said, at: int) -> Iterator[tuple[Change, tuple[str, ...], int]]:
+        """`the quantity is deducted from its stock`, `the amount is added to the balance`."""
+        cursor = self.phrases.cursor
+        for amount, end in self._amounts(said, at):
+            verb = cursor.past(end, word_set("is are gets then"))
+            low = cursor.low(verb)
+            sign: m.Sign | None = "+" if low in _ADDING else "-" if low in _TAKING else None
+            start = (
+                cursor.after(verb + 1, "to" if sign == "+" else "from", "off") if sign is not None else None
+            )
+            for field, last in self._fields(said, start) if verb > end and start is not None else ():
+                if sign is not None:
+                    yield _step(field, amount, sign, said), (field.owner or "",), last
+
     def _past_owner(self, field: m.Field, at: int) -> int:
-        start = self.phrases.cursor.after(at, "to", "on", "for")
-        begin = self.phrases.cursor.past(start, _ARTICLES) if start is not None else at
+        cursor = self.phrases.cursor
+        start = cursor.after(at, "to", "on", "for", "off", "from")
+        begin = cursor.past(start, _ARTICLES) if start is not None else at
         for kind, end in self.phrases.kinds_at(begin) if start is not None else ():
             if kind == field.owner:
-                return end
+                return cursor.after(end, "'s account", "'s record", "'s balance") or end
         return at
 
     def _brought_about(self, said: Said, at: int) -> Iterator[tuple[Change, tuple[str, ...], int]]:
@@ -382,6 +415,7 @@ class Changes:
             yield (lambda _: literal), found[1]
             return
         start = cursor.past(at, _DET)
+        start = cursor.after(start, "number of") or start
         for length in (3, 2, 1):
             spoken = cursor.words(start, start + length)
             if len(spoken) != length:
@@ -389,17 +423,35 @@ class Changes:
             tools = [self.phrases.words.lexicon.tools[d.tool.lower()] for deeds in said.verbs for d in deeds]
             if any(_argument(tool, spoken) for tool in tools):
                 end = start + length  # `the amount paid`
-                end += self._is_done(said, end)
+                end += self._is_done(said, end) or self._past_done(end)
                 yield partial(_argument_of, tuple(spoken)), end
+        if cursor.low(start) in (
+            "amount",
+            "quantity",
+            "number",
+        ):  # `by the amount donated`: the one that is given
+            done = self._is_done(said, start + 1)
+            count = m.Field(m.COUNT)
+            if done:
+                yield (lambda _: count), start + 1 + done
         for kind in self._near(said):
             for field, end in self.phrases.amount_field(at, kind):
                 yield _told(field), end
 
-    def _is_done(self, said: Said, at: int) -> bool:
-        """`paid`, `bought`: what was given, of the deed itself."""
+    def _past_done(self, at: int) -> int:
+        """`paid in` after an argument, where nothing follows it."""
+        cursor = self.phrases.cursor
+        said = cursor.words(at, at + 1)
+        last = at + 1 + (cursor.low(at + 1) in ("in", "out", "off"))
+        is_last = cursor.low(last) in ("", ",", ";", "and")
+        return last - at if said and said[0].endswith(("ed", "id", "en")) and is_last else 0
+
+    def _is_done(self, said: Said, at: int) -> int:
+        """How many words say what was given, of the deed itself: `paid`, `bought`, `paid in`."""
         spoken = self.phrases.cursor.words(at, at + 1)
         deeds = self.phrases.words.deeds_of(spoken[0]) if spoken and not spoken[0].endswith("s") else ()
-        return bool({deed.tool for deed in deeds} & {deed.tool for group in said.verbs for deed in group})
+        is_own = bool({deed.tool for deed in deeds} & {deed.tool for group in said.verbs for deed in group})
+        return is_own + (is_own and self.phrases.cursor.low(at + 1) in ("in", "out", "off"))
 
     def _values(
         self, said: Said, field: m.Field, at: int
@@ -417,6 +469,11 @@ class Changes:
             if value is not None:
                 yield _fixed(value), at + length
                 return
+        quoted = self.phrases.token(at)
+        if quoted is not None and quoted.kind is TokenKind.TEXT and quoted.text:
+            known = self.phrases.words.value_in(kind.name, path, [quoted.text]) if kind and path else None
+            yield _fixed(known if known is not None else quoted.text), at + 1
+            return
         today = cursor.after(at, "the run date", "the current date", "the current time", "now", "today")
         if today is not None:
             yield (lambda _: m.Now()), today
@@ -436,8 +493,10 @@ class Changes:
 
 
 def _argument(tool: ToolWords, words: Sequence[str]) -> m.Field | None:
-    plain = [word for word in words if not word.endswith("ed") and word not in TAILS] or list(words)
-    name = find_argument(tool, " ".join(words)) or find_argument(tool, " ".join(plain))
+    undone = [word for word in words if not word.endswith("ed")]  # the ordered quantity
+    plain = [word for word in undone if word not in TAILS]
+    ways = (" ".join(one) for one in (words, undone, plain) if one)
+    name = next((name for name in (find_argument(tool, way) for way in ways) if name is not None), None)
     return m.Field(name, None, True) if name is not None else None
 
 

@@ -1,14 +1,16 @@
 """Conditions: what is said of a thing, of a field, or of an argument, and how such statements are joined."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from pipelines.core.english.words import word_set
+from pipelines.core.english.words import singular, word_set
+from pipelines.core.english.words import tokens as words_of
 from pipelines.core.simulation.behavior import meaning as m
 from pipelines.core.simulation.behavior.reader import times
 from pipelines.core.simulation.behavior.reader.cursor import Cursor
-from pipelines.core.simulation.behavior.reader.phrases import Phrases, Thing, without_state
-from pipelines.core.simulation.behavior.reader.vocabulary import ANYBODY, key_of
+from pipelines.core.simulation.behavior.reader.phrases import Phrases
+from pipelines.core.simulation.behavior.reader.thing import Thing, without_state
+from pipelines.core.simulation.behavior.reader.vocabulary import ANYBODY, key_of, number_of
 from pipelines.core.simulation.behavior.things import ToolWords
 from pipelines.core.simulation.behavior.tokens import Kind as TokenKind
 from pipelines.core.simulation.behavior.words import OWNERS
@@ -25,6 +27,7 @@ MISSING = tuple(
     for word in ("missing", "omitted", "absent", "empty", "blank", "left out", "left blank", "left empty")
 ) + tuple(f"{be} not {word}" for be in ("is", "was", "are") for word in _PARTICIPLES.split())
 _CALLER = word_set("caller requester requestor customer user buyer client member them")
+_CHOSEN = word_set("chosen selected picked named given booked hired requested specified wanted")
 _SAME = ("matches", "match", "equals", "equal", "must match", "is the same as", "is equal to")
 
 
@@ -62,12 +65,19 @@ class Conditions:
                 yield so, None, end
         for thing, end in self.phrases.thing(at):
             for so, last in self._of_thing(thing, end):
+                if thing.is_other and isinstance(so, m.Counted) and not thing.so:
+                    so = replace(so, are_others=True)
+                elif thing.is_other:
+                    continue  # of which other one is not said
                 whole = m.both(*thing.so, so)
                 if whole is not None and not thing.bounds:
                     yield (m.negated(whole) if thing.is_none else whole), without_state(thing), last
         yield from ((so, None, end) for so, end in self.of_argument(at))
         yield from ((so, None, end) for so, end in self._of_field(at, kinds))
         yield from ((so, None, end) for so, end in self._given(at))
+        yield from self._chosen(at)
+        yield from self._lapsed(at)
+        yield from ((so, None, end) for so, end in self._it_is_who(at))
         yield from ((so, None, end) for so, end in self._set_phrases(at, kinds))
 
     def _of_thing(self, thing: Thing, at: int) -> Iterator[tuple[m.Condition, int]]:
@@ -97,10 +107,23 @@ class Conditions:
             path = self.phrases.words.field_of(name.owner, [name.name]) if name.owner else None
             if name.owner and path is not None:
                 yield from self.phrases.valued(name.owner, path, end)
+                begin = self.cursor.past(end, word_set("is are"))
+                for kind in kinds:
+                    yield from self.among(name, begin, kind)
+                about = self.phrases.words.lexicon.kinds[name.owner].fields.get(path)
+                is_switch = about is not None and "boolean" in about.kinds
+                there = m.Compare(name, "==", m.Literal_(True)) if is_switch else m.Present(name)
                 if (after := self.cursor.after(end, *MISSING)) is not None:
-                    yield m.Not(m.Present(name)), after
-                if (after := self.cursor.after(end, *GIVEN)) is not None:
-                    yield m.Present(name), after
+                    yield m.Not(there), after
+                if (after := self.cursor.after(end, *GIVEN, "is on file", "are on file")) is not None:
+                    yield there, after
+
+    def _lapsed(self, at: int) -> Iterator[tuple[m.Condition, Thing | None, int]]:
+        """`a member's card has expired`."""
+        for thing, end in self.phrases.thing(at):
+            if thing.kind and not thing.so and self.cursor.low(end) == "'s":
+                for so, last in self.phrases.lapsed(thing.kind, end + 1):
+                    yield so, without_state(thing), last
 
     def _set_phrases(self, at: int, kinds: Sequence[str]) -> Iterator[tuple[m.Condition, int]]:
         """`there is not enough stock`, `more than 90 days have passed since shipped_at`."""
@@ -113,6 +136,12 @@ class Conditions:
                 yield m.Not(m.Present(field)), after
             if (after := cursor.after(at + 1, *GIVEN)) is not None:
                 yield m.Present(field), after
+        there = cursor.after(at, "there is", "there are", "there remain", "there remains")
+        for kind in kinds:
+            if there is None:
+                break
+            for so, end in (*self.phrases.having(kind, there), *self.phrases.linked_records(kind, there)):
+                yield so, self.phrases.of_it(kind, end)
         short = cursor.after(at, "there is not enough", "there are not enough", "there is insufficient")
         if short is not None:
             for name, end in self.phrases.amount_field(short, None):
@@ -174,6 +203,35 @@ class Conditions:
             if not is_none and (after := self.cursor.after(end, *MISSING)) is not None:
                 yield m.negated(given), after
 
+    def _chosen(self, at: int) -> Iterator[tuple[m.Condition, Thing | None, int]]:
+        """`a reward is chosen`, `no skipper is booked`: whether the call says which one."""
+        lexicon = self.phrases.words.lexicon
+        for thing, end in self.phrases.thing(at):
+            verb = self.cursor.past(end, word_set("is are was"))
+            if verb == end or self.cursor.low(verb) not in _CHOSEN or thing.so or not thing.kind:
+                continue
+            tools = self.tools or [tool for tool in lexicon.tools.values() if not tool.reads]
+            named = {
+                name
+                for tool in tools
+                if (name := lexicon.id_argument(tool, thing.kind)) is not None and name not in tool.required
+            }
+            if len(named) == 1:
+                so = m.Present(m.Field(next(iter(named)), None, True))
+                yield (m.negated(so) if thing.is_none else so), without_state(thing), verb + 1
+
+    def _it_is_who(self, at: int) -> Iterator[tuple[m.Condition, int]]:
+        """`it is the tutor who cancels`, where the call says which of them does."""
+        start = self.cursor.after(at, "it is the", "it is a", "it is an")
+        said = self.cursor.words(start, start + 1) if start is not None else []
+        deeds = self.phrases.words.deeds_of(self.cursor.low(start + 2)) if start is not None else ()
+        if not said or start is None or self.cursor.low(start + 1) not in ("who", "that") or not deeds:
+            return
+        tools = [self.phrases.words.lexicon.tools[deed.tool.lower()] for deed in deeds]
+        named = {name for tool in tools for name in tool.arguments if singular(said[0]) in tool.choices(name)}
+        if len(named) == 1:
+            yield m.OneOf(m.Field(named.pop(), None, True), (singular(said[0]),)), start + 3
+
     def of_argument(self, at: int) -> Iterator[tuple[m.Condition, int]]:
         """`quantity exceeds the product's stock`, `the amount is over 8`, `reason is one of …`."""
         for name, end in self.arguments(at) if self.tools else ():
@@ -190,18 +248,25 @@ class Conditions:
     ) -> Iterator[tuple[m.Condition, int]]:
         """What an argument is: at least 1, positive, in the future, after another one, one of these."""
         cursor = self.cursor
-        start = cursor.past(at, word_set("be come lie fall set kept stay remain"))
+        start = cursor.past(at, _LYING)
+        start = cursor.after(start, *_NUMBERS) or start
         for bounds, end in cursor.bounds(start):
             if bounds[0][1].duration is None:
-                parts = tuple(m.Compare(name, op, self.phrases.literal(one)) for op, one in bounds)
-                is_text = bounds[0][1].unit == "character"
-                if not is_text:
-                    yield (parts[0] if len(parts) == 1 else m.All(parts)), end
+                is_text = bounds[-1][1].unit == "character"
+                measured = m.Sum("length", (name,)) if is_text else name
+                parts = tuple(m.Compare(measured, op, self.phrases.literal(one)) for op, one in bounds)
+                last = cursor.after(end, *_INCLUSIVE) or end
+                if not is_text or name.is_argument:
+                    yield (parts[0] if len(parts) == 1 else m.All(parts)), last
             span = bounds[0][1].duration
             ahead = cursor.after(end, "from today", "from now", "from the run date", "in the future", "ahead",
                                  "in advance", "away")  # fmt: skip
             if span is not None and ahead is not None and len(bounds) == 1:
                 yield m.Age(name, bounds[0][0], span, None, True), ahead
+            elif span is not None and f"{span.unit}s" in words_of(name.name):  # duration_minutes
+                counted = m.both(*(m.Compare(name, op, self.phrases.literal(one)) for op, one in bounds))
+                if counted is not None:
+                    yield counted, end
         for word, op in _SIGNS:
             signed = cursor.after(start, word)
             if signed is not None:
@@ -211,15 +276,36 @@ class Conditions:
         )
         if when is not None:
             yield m.Compare(name, ">" if cursor.low(when - 1) == "future" else "<", m.Now()), when
+        if cursor.low(start) in ("true", "false"):
+            yield m.Compare(name, "==", m.Literal_(cursor.low(start) == "true")), start + 1
         yield from self._against(name, start, tools)
+        for word, op in _DIFFERING:
+            begin = cursor.after(start, word)
+            for other, end in self._other(begin, tools, name) if begin is not None else ():
+                yield m.Compare(name, op, other), end
+        begin = cursor.after(start, "start with", "begin with", "starts with", "begins with")
+        token = self.phrases.token(begin) if begin is not None else None
+        if token is not None and begin is not None:
+            yield m.StartsWith(name, token.text), begin + 1
+        yield from self.among(name, start, tools[0].kind if tools else None)
         for values, end in self.values(start, tools, name.name):
             yield m.OneOf(name, values), end
+
+    def among(self, name: m.Field, at: int, near: str | None) -> Iterator[tuple[m.Condition, int]]:
+        """`one of the tutor's subjects`, `among their skills`."""
+        start = self.cursor.after(at, "one of", "among", "in", "listed in", "included in", "part of")
+        for listed, end in self.phrases.amount_field(start, near) if start is not None else ():
+            kind = self.phrases.words.lexicon.kinds.get(listed.owner or "")
+            path = self.phrases.words.field_of(listed.owner or "", [listed.name])
+            if kind is not None and path is not None and kind.fields[path].keeps == "list":
+                yield m.Among(name, listed), end
 
     def values(
         self, at: int, tools: Sequence[ToolWords], name: str
     ) -> Iterator[tuple[tuple[m.Value, ...], int]]:
         """`one of 'a', 'b' or c`: quoted, or such as the argument takes."""
         start = self.cursor.after(at, "one of :", "one of", "any of", "either") or at
+        is_listed = start > at and not any(tool.choices(name) for tool in tools)
         known = {key_of([value]): value for tool in tools for value in tool.choices(name)}
         found: list[m.Value] = []
         while True:
@@ -227,8 +313,11 @@ class Conditions:
             if token is None:
                 break
             spelled = known.get(key_of([token.low]))
-            if token.kind is TokenKind.TEXT:
+            is_one = is_listed and token.kind is TokenKind.WORD and token.text.isupper()  # one of A, B or C
+            if is_one or token.kind is TokenKind.TEXT:
                 found.append(token.text)
+            elif token.kind is TokenKind.NUMBER and token.number is not None and _is_numeric(tools, name):
+                found.append(number_of(token.number))
             elif spelled is not None:
                 found.append(spelled)
             else:
@@ -238,11 +327,17 @@ class Conditions:
             following = self.phrases.token(joined) if joined is not None else None
             if joined is None or following is None:
                 break
-            if following.kind is not TokenKind.TEXT and key_of([following.low]) not in known:
+            is_number = following.kind is TokenKind.NUMBER and _is_numeric(tools, name)
+            if (
+                following.kind is not TokenKind.TEXT
+                and key_of([following.low]) not in known
+                and not is_number
+            ):
                 break
             start = joined
-        if found:
-            yield tuple(found), start
+        if len(found) > 1 or (found and not isinstance(found[0], (int, float))):
+            unit = self.cursor.words(start, start + 1)
+            yield tuple(found), start + (bool(unit) and unit[0] in words_of(name))
 
     def _against(
         self, name: m.Field, at: int, tools: Sequence[ToolWords]
@@ -270,6 +365,30 @@ class Conditions:
         yield from self.phrases.amount_field(at, tools[0].kind if tools else None)
 
 
+def _is_numeric(tools: Sequence[ToolWords], name: str) -> bool:
+    return any(tool.arguments.get(name, {}).get("type") in ("integer", "number") for tool in tools)
+
+
+_LYING = word_set(
+    "be come lie lies fall set kept stay remain have has contain contains range ranges run runs "
+    "go goes need needs"
+)
+_NUMBERS = tuple(
+    f"{a} {kind}" for a in ("a whole", "a", "an", "any") for kind in ("number", "value", "integer", "amount")
+)
+_INCLUSIVE = (
+    ", both included",
+    ", included",
+    ", inclusive",
+    "inclusive",
+    "long",
+    "in length",
+    ", both inclusive",
+)
+_DIFFERING: tuple[tuple[str, m.Op], ...] = (
+    ("differ from", "!="), ("different from", "!="), ("the same as", "=="), ("equal",
+    "=="), ("identical to", "=="),
+)  # fmt: skip
 _SIGNS: tuple[tuple[str, m.Op], ...] = (
     ("positive", ">"), ("negative", "<"), ("zero", "=="), ("above zero", ">"), ("below zero", "<"),
 )  # fmt: skip

@@ -34,7 +34,7 @@ _SPANS: dict[str, m.Unit] = {
 }  # fmt: skip
 _UNITS = frozenset(_SPANS) | word_set(
     "euro dollar pound eur usd gbp kg km kilometre kilometer kilogram unit character percent point gb "
-    "copy piece mile gram litre liter cent"
+    "copy piece mile gram litre liter cent metre meter word"
 )
 
 #: How a sentence says that something is more or less, longest first.
@@ -116,6 +116,8 @@ class Cursor:
         if token.number is None:
             return None
         unit = singular(self.low(at + 1))
+        if unit == "square" and singular(self.low(at + 2)) in ("metre", "meter"):
+            return Quantity(token.number, "sqm"), at + 3
         if unit == "percent":
             return Quantity(token.number, "percent", True), at + 2
         if unit in _UNITS:

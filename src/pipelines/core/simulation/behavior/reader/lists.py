@@ -1,57 +1,58 @@
-"""What a listing shows and in which order: `leaves out cancelled visits`, `cheapest first`, `at most 5`."""
+"""What a listing shows: which things are in it or left out, how many of them, and in which order.
+
+Who is listed, by which verb (shown, left out; with its negation), and where (`in the list of boats`, `when
+boats are listed`) are read apart, so that each goes with each.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
-from pipelines.core.english.words import tokens as words_of
 from pipelines.core.english.words import word_set
 from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
 from pipelines.core.simulation.behavior.reader.guards import Guards
+from pipelines.core.simulation.behavior.reader.orders import ORDERING, Orders
 from pipelines.core.simulation.behavior.reader.phrases import Phrases
 from pipelines.core.simulation.behavior.reader.tool_names import named_tools
-from pipelines.core.simulation.behavior.scope import WORTH
-from pipelines.core.simulation.behavior.things import Path, ToolWords
+from pipelines.core.simulation.behavior.things import ToolWords
+
+Clauses = tuple[c.Clause, ...]
 
 _SHOWING = word_set(
     "returns return shows show lists list contains contain includes include gives give displays display "
     "returned listed shown included displayed contained come comes back appear appears offered puts put"
 )
-_HIDING = (
-    "leaves out", "leave out", "hides", "hide", "omits", "omit", "excludes", "exclude", "skips", "skip",
-    "never shows", "never show", "never lists", "never returns", "never return", "does not show",
-    "does not include", "do not contain", "does not contain", "does not return", "does not list",
-    "filters out", "drops", "do not include", "never includes", "never include", "must not return",
-    "must never return",
-)  # fmt: skip
-_UNSEEN = (
-    "are never listed", "are not listed", "are hidden", "are left out", "are omitted", "are excluded",
-    "do not appear", "never appear", "are not shown", "are never shown", "are not returned", "stay out",
-    "are never returned", "are not included", "are filtered out", "must not appear", "are kept out",
-    "are skipped", "never show up", "do not show up", "are not visible", "are invisible", "stay hidden",
-)  # fmt: skip
-_SORTING = word_set(
-    "sorted sorts sort ordered orders order ranked ranks arranged in by listed come comes back returned"
+_SEEN = word_set(
+    "listed shown returned included displayed contained visible offered found appear appears "
+    "show shows list lists "
+    "returns includes displays contains gives "
+    "return include display contain come comes turn"
 )
-_SORTS = word_set("sorts sort orders order ranks rank sorted ordered")
-_ROWS = word_set("results result entries entry items rows records titles hits matches")
-_ORDERING = word_set("sorted sorts sort ordered orders order ranked ranks arranged by")
-_LATE = word_set("newest latest recent last")
-_EARLY = word_set("oldest earliest soonest first")
-_HIGH = word_set("highest biggest largest greatest dearest priciest most best longest heaviest")
-_LOW = word_set("lowest smallest cheapest least shortest lightest fewest")
-_DOWN = ("descending", "in descending order", "high to low", "highest first", "from high to low", "desc")
-_UP = (
-    "ascending",
-    "in ascending order",
-    "low to high",
-    "lowest first",
-    "from low to high",
-    "asc",
-    "alphabetically",
-    "from a to z",
-    "a to z",
+_LEFT_OUT = word_set(
+    "hidden omitted excluded skipped invisible left filtered kept removed dropped withheld stay stays leaves "
+    "leave hides hide omits omit excludes exclude skips skip drops drop filters filter"
 )
+_PARTED = word_set(
+    "left leave leaves filtered filter filters kept stay stays show shows come comes turn drop drops"
+)
+_PARTICLES = word_set("up out back hidden")
+_AUXILIARIES = word_set("is are be do does will must may can should shall has have been get gets ever always")
+_NOT = word_set("not never no")
+_ROWS = word_set("results result entries entry items rows records titles hits matches ones")
+_LISTINGS = word_set(
+    "search searches list lists listing listings queue report results result overview catalogue catalog"
+)
+_IN = word_set("by in of from on among per during")
+
+
+class Shown(NamedTuple):
+    """A verb that says whether something is listed."""
+
+    is_seen: bool
+    is_only: bool
+    end: int
 
 
 @dataclass(kw_only=True)
@@ -62,41 +63,59 @@ class Lists:
     def phrases(self) -> Phrases:
         return self.guards.phrases
 
-    def read(self, at: int) -> Iterator[tuple[tuple[c.Clause, ...], int]]:
+    @cached_property
+    def _orders(self) -> Orders:
+        return Orders(phrases=self.phrases)
+
+    def read(self, at: int) -> Iterator[tuple[Clauses, int]]:
         for tools, kind, start in self._listings(at):
             yield from self.of_tools(tools, kind, start)
-        yield from self._unseen(at)
-        yield from self._unseen_unless(at)
-        yield from self._so_many(at)
+        yield from self._things_listed(at)
+        yield from self._unless_filtered(at)
 
-    def of_tools(
-        self, tools: list[ToolWords], kind: str, at: int
-    ) -> Iterator[tuple[tuple[c.Clause, ...], int]]:
+    def of_tools(self, tools: list[ToolWords], kind: str, at: int) -> Iterator[tuple[Clauses, int]]:
         yield from self._newest(kind, _who(tools), at)
         yield from self._several(tools, kind, at)
 
-    def _so_many(self, at: int) -> Iterator[tuple[tuple[c.Clause, ...], int]]:
-        """`No more than three lessons are listed`."""
-        for thing, end in self.phrases.thing(at):
-            last = self.phrases.cursor.after(end, "are listed", "are returned", "are shown", "are given back")
-            if last is not None and len(thing.bounds) == 1 and thing.bounds[0][0] == "<=" and not thing.so:
-                tools = self._listing(thing.kind)
-                if tools:
-                    yield (c.Cap(int(thing.bounds[0][1].number), who=_who(tools)),), last
+    # -- the verb
 
-    def _unseen(self, at: int) -> Iterator[tuple[tuple[c.Clause, ...], int]]:
-        """`Cancelled orders are never listed`."""
+    def _shown(self, at: int) -> Shown | None:
+        """`are never listed`, `do not show up`, `are left out`, `are only shown`."""
+        cursor = self.phrases.cursor
+        is_not = is_only = False
+        while cursor.low(at) in _AUXILIARIES or cursor.low(at) in _NOT or cursor.low(at) == "only":
+            is_not = is_not or cursor.low(at) in _NOT
+            is_only = is_only or cursor.low(at) == "only"
+            at += 1
+        low = cursor.low(at)
+        if low not in _SEEN and low not in _LEFT_OUT:
+            return None
+        has_particle = cursor.low(at + 1) in (_PARTICLES if low in _PARTED else ())
+        return Shown((low in _SEEN) != is_not, is_only, at + 1 + has_particle)
+
+    # -- things, and whether they are listed
+
+    def _things_listed(self, at: int) -> Iterator[tuple[Clauses, int]]:
+        """`Cancelled orders are never listed`, `No more than three invoices are returned per listing`."""
         for thing, end in self.phrases.thing(at):
-            so = m.both(*thing.so)
-            last = self.phrases.cursor.after(end, *_UNSEEN)
-            if so is None or last is None or not thing.kind:
+            verb = self._shown(end) if thing.kind else None
+            if verb is None:
                 continue
-            for tools, after in self._where(thing.kind, last):
-                for unless, fin in self._unless(tools[0], after):
-                    keep = m.negated(so) if unless is None else m.Any_((unless, m.negated(so)))
-                    yield (c.Keep(keep, None, _who(tools)),), fin
+            so = m.both(*thing.so)
+            for tools, after in self._where(thing.kind, verb.end):
+                if len(thing.bounds) == 1 and thing.bounds[0][0] == "<=" and so is None and verb.is_seen:
+                    yield (c.Cap(int(thing.bounds[0][1].number), who=_who(tools)),), after
+                if so is None or thing.bounds:
+                    continue
+                is_seen = verb.is_seen != thing.is_none
+                if is_seen and not (thing.is_only or verb.is_only):
+                    continue
+                for unless, last in self._unless(tools[0], after):
+                    keep = so if is_seen else m.negated(so)
+                    whole = keep if unless is None else m.Any_((unless, keep))
+                    yield (c.Keep(whole, None, _who(tools)),), last
 
-    def _unseen_unless(self, at: int) -> Iterator[tuple[tuple[c.Clause, ...], int]]:
+    def _unless_filtered(self, at: int) -> Iterator[tuple[Clauses, int]]:
         """`Unless the caller filters by status, delivered parcels stay out of list_parcels`."""
         cursor = self.phrases.cursor
         start = cursor.after(
@@ -105,7 +124,7 @@ class Lists:
         if start is None or cursor.low(start + 1) != ",":
             return
         said = cursor.words(start, start + 1)
-        for clauses, end in self._unseen(start + 2):
+        for clauses, end in self._things_listed(start + 2):
             for clause in clauses:
                 tools = self._tools_of(clause.who)
                 name = self.phrases.words.argument_of(tools[0], said) if tools else None
@@ -114,26 +133,52 @@ class Lists:
                     yield (c.Keep(keep, None, clause.who),), end
 
     def _where(self, kind: str, at: int) -> Iterator[tuple[list[ToolWords], int]]:
-        """`by list_plans`, `in search results`, or wherever such things are listed."""
+        """`by list_plans`, `in search`, `in the list of boats`, `when boats are listed`, or nothing said."""
         cursor = self.phrases.cursor
-        start = cursor.after(at, "by", "in", "of", "from")
-        if start is not None:
-            tool = self.phrases.words.lexicon.tools.get(cursor.low(start))
+        listing = self._listing(kind)
+        start = cursor.after(at, "when", "whenever", "while")
+        if start is not None and listing:
+            begin = start + (cursor.low(start) in ("listing", "searching", "browsing"))
+            begin = cursor.past(begin, word_set("the all for")) if begin > start else begin
+            for thing, end in self.phrases.thing(begin):
+                verb = self._shown(end) if begin == start else None
+                if thing.kind == kind and not thing.so and (verb is not None or begin > start):
+                    yield listing, verb.end if verb is not None else end
+            return
+        if cursor.low(at) in _IN:
+            tool = self.phrases.words.lexicon.tools.get(cursor.low(at + 1))
             if tool is not None and tool.kind == kind:
-                yield [tool], start + 1
-            end = cursor.after(
-                start,
-                "search results",
-                "the search results",
-                "the list",
-                "listings",
-                "results",
-                "the results",
-            )
-            if end is not None and self._listing(kind):
-                yield self._listing(kind), end
-        elif self._listing(kind):
-            yield self._listing(kind), at
+                yield [tool], at + 2
+            for tools, of, end in self._named_listing(at + 1):
+                if of == kind:
+                    yield tools, end
+            return
+        if listing:
+            yield listing, cursor.after(at, "at a time", "at once", "per call", "per page") or at
+
+    def _named_listing(self, at: int) -> Iterator[tuple[list[ToolWords], str, int]]:
+        """`the boat list`, `the list of boats`, `search results`, `listings`."""
+        cursor = self.phrases.cursor
+        start = cursor.past(at, word_set("the a any all"))
+        for kind, after in self.phrases.kinds_at(start):
+            end = cursor.past(after, _LISTINGS)
+            if end > after and self._listing(kind):
+                yield self._listing(kind), kind, end
+        end = cursor.past(start, _LISTINGS)
+        if end == start:
+            return
+        begin = cursor.past(end + 1, word_set("the all")) if cursor.low(end) in ("of", "for") else 0
+        for kind, last in self.phrases.kinds_at(begin) if begin else ():
+            if self._listing(kind):
+                yield self._listing(kind), kind, last
+        kinds = [kind for kind in self.phrases.words.lexicon.kinds if self._listing(kind)]
+        is_search = "search" in cursor.lows[start:end]
+        for kind in kinds:
+            found = self._listing(kind)
+            if is_search and len(kinds) > 1:
+                found = [tool for tool in found if tool.words & {"search", "find", "browse"}]
+            if found:
+                yield found, kind, end
 
     def _listing(self, kind: str) -> list[ToolWords]:
         """Tools that list such things: they read, and are given no id of one."""
@@ -154,20 +199,13 @@ class Lists:
             return
         start = cursor.past(at, word_set("the a all"))
         for kind, after in self.phrases.kinds_at(start):
-            end = cursor.past(after, word_set("search list queue report results result listing listings"))
-            if self._listing(kind):
-                yield self._listing(kind), kind, end
-        after_results = cursor.after(at, "search results", "the search results", "results")
-        if after_results is not None:
-            kinds = [kind for kind in self.phrases.words.lexicon.kinds if self._listing(kind)]
-            for kind in kinds:
-                found = [tool for tool in self._listing(kind) if "search" in tool.words or len(kinds) == 1]
-                if found:
-                    yield found, kind, after_results
+            if self._listing(kind) and cursor.low(after) not in _LISTINGS:
+                yield self._listing(kind), kind, after
+        yield from self._named_listing(at)
 
-    def _several(
-        self, tools: list[ToolWords], kind: str, at: int
-    ) -> Iterator[tuple[tuple[c.Clause, ...], int]]:
+    # -- what is said of a listing
+
+    def _several(self, tools: list[ToolWords], kind: str, at: int) -> Iterator[tuple[Clauses, int]]:
         for first, end in self._one(tools, kind, at):
             joined = self.phrases.cursor.after(end, "; and", ", and", "and", ";", ",")
             for start in dict.fromkeys((joined, end)):  # `at most 2 items sorted by name`
@@ -178,9 +216,9 @@ class Lists:
     def _one(self, tools: list[ToolWords], kind: str, at: int) -> Iterator[tuple[c.Clause, int]]:
         cursor = self.phrases.cursor
         who = _who(tools)
-        hidden = cursor.after(at, *_HIDING)
-        if hidden is not None:
-            for thing, end in self.phrases.thing(hidden):
+        verb = self._shown(at)
+        if verb is not None and not verb.is_seen:
+            for thing, end in self.phrases.thing(verb.end):
                 so = m.both(*thing.so)
                 if thing.kind == kind and so is not None:
                     for unless, last in self._unless(tools[0], end):
@@ -199,18 +237,20 @@ class Lists:
                 yield c.First(so, who), first
         for begin in self._past_object(kind, at, start):
             yield from self._capped(kind, who, begin)
-            yield from self._ordered(kind, who, begin)
+            yield from self._orders.read(kind, who, begin)
 
     def _past_object(self, kind: str, at: int, start: int) -> list[int]:
         """Where it may go on: here, past the verb, and past what is only called by its kind."""
         cursor = self.phrases.cursor
-        verb = cursor.past(at, _SHOWING | _SORTS | word_set("is are be must will always"))
+        verb = cursor.past(at, _SHOWING | (ORDERING - {"by"}) | word_set("is are be must will always"))
         found = [at, start, verb]
         for begin in (start, verb):
             noun = cursor.past(begin, word_set("all the its"))
             found += [noun + 1] if cursor.low(noun) in _ROWS else []
             found += [end for one, end in self.phrases.kinds_at(noun) if one == kind]
         return list(dict.fromkeys(found))
+
+    # -- how many
 
     def _capped(self, kind: str, who: m.Who, at: int) -> Iterator[tuple[c.Clause, int]]:
         """`at most 5 results`, `four claims at most`, `is limited to 2 results`, `pages of 20`."""
@@ -239,6 +279,24 @@ class Lists:
                 last = self._past_rows(kind, end)
                 yield c.Cap(int(amount.number), who=who), cursor.after(last, "at a time", "per call") or last
 
+    def _newest(self, kind: str, who: m.Who, at: int) -> Iterator[tuple[Clauses, int]]:
+        """`returns the 2 most recent items`."""
+        cursor = self.phrases.cursor
+        start = cursor.past(at, _SHOWING | word_set("only the"))
+        for phrase, down in (("newest", True), ("latest", True), ("last", True), ("oldest", False)):
+            counted = cursor.after(start, phrase)
+            some = cursor.number(counted) if counted is not None else None
+            if some is not None and (end := self._past_rows(kind, some[1])) > some[1]:
+                yield (c.Order(None, down, who), c.Cap(int(some[0]), who=who)), end
+        number = cursor.number(start)
+        if number is None:
+            return
+        for phrase, down in (("most recent", True), ("newest", True), ("latest", True), ("oldest", False)):
+            begin = cursor.after(number[1], phrase)
+            end = self._past_rows(kind, begin) if begin is not None else 0
+            if begin is not None and end > begin:
+                yield (c.Order(None, down, who), c.Cap(int(number[0]), who=who)), end
+
     def _unless_told(self, most: int, who: m.Who, at: int) -> Iterator[tuple[c.Clause, int]]:
         """`3 entries unless limit says otherwise`."""
         said = self.phrases.cursor.words(at, at + 1)
@@ -257,119 +315,6 @@ class Lists:
             if one == kind:
                 return after
         return end
-
-    def _ordered(self, kind: str, who: m.Who, at: int) -> Iterator[tuple[c.Clause, int]]:
-        cursor = self.phrases.cursor
-        start = cursor.past(
-            at, _SORTING | word_set("is are the with be must always returns shows and of rest")
-        )
-        for kind_of, end in self.phrases.kinds_at(start) if not [*self._field(kind, start)] else ():
-            start = cursor.past(end, _SORTING) if kind_of == kind else start
-            break
-        start = (
-            cursor.after(start, "alphabetical order of", "the order of", "order of", "alphabetical order by")
-            or start
-        )
-        start = (
-            cursor.after(start, "descending order of", "ascending order of", "descending order by") or start
-        )
-        sorts = any(cursor.low(place) in _ORDERING for place in range(at, start))
-        for path, end in self._field(kind, start) if sorts else ():
-            for down, last in self._direction(end):
-                yield c.Order(m.Field(path[0]), down, who), last
-        begin = cursor.past(at, _SORTING | _SHOWING | word_set("is are the be must always with"))
-        yield from self._superlative(kind, who, begin)
-
-    def _newest(self, kind: str, who: m.Who, at: int) -> Iterator[tuple[tuple[c.Clause, ...], int]]:
-        """`returns the 2 most recent items`."""
-        cursor = self.phrases.cursor
-        start = cursor.past(at, _SHOWING | word_set("only the"))
-        for phrase, down in (("newest", True), ("latest", True), ("last", True), ("oldest", False)):
-            counted = cursor.after(start, phrase)
-            some = cursor.number(counted) if counted is not None else None
-            if some is not None and (end := self._past_rows(kind, some[1])) > some[1]:
-                yield (c.Order(None, down, who), c.Cap(int(some[0]), who=who)), end
-        number = cursor.number(start)
-        if number is None:
-            return
-        for phrase, down in (("most recent", True), ("newest", True), ("latest", True), ("oldest", False)):
-            begin = cursor.after(number[1], phrase)
-            end = self._past_rows(kind, begin) if begin is not None else 0
-            if begin is not None and end > begin:
-                yield (c.Order(None, down, who), c.Cap(int(number[0]), who=who)), end
-
-    def _field(self, kind: str, at: int) -> Iterator[tuple[Path, int]]:
-        cursor = self.phrases.cursor
-        start = cursor.past(at, word_set("their its the descending ascending"))
-        for length in (3, 2, 1):
-            said = cursor.words(start, start + length)
-            path = self.phrases.words.field_of(kind, said) if len(said) == length else None
-            if path is not None:
-                yield path, start + length
-                return
-
-    def _direction(self, at: int) -> Iterator[tuple[bool, int]]:
-        cursor = self.phrases.cursor
-        said = [cursor.low(place) for place in range(max(0, at - 6), at)]
-        if "descending" in said or "ascending" in said:
-            yield "descending" in said, at
-            return
-        start = at + (cursor.low(at) in (",", "("))
-        opened = cursor.low(at) == "("
-        for phrases, down in ((_DOWN, True), (_UP, False)):
-            end = cursor.after(start, *phrases)
-            if end is not None:
-                yield down, end + (opened and cursor.low(end) == ")")
-                return
-        low, following = cursor.low(start), cursor.low(start + 1)
-        begin = start + (low in ("the", "most", "least") and following not in ("first",))
-        word = cursor.low(begin)
-        if cursor.low(begin + 1) in ("first", "on", "at") and word in _LATE | _EARLY | _HIGH | _LOW:
-            end = cursor.after(begin + 1, "first", "on top", "at the top")
-            if end is not None:
-                yield word in _LATE | _HIGH, end + (opened and cursor.low(end) == ")")
-                return
-        if start == at:
-            yield False, at
-
-    def _superlative(self, kind: str, who: m.Who, at: int) -> Iterator[tuple[c.Clause, int]]:
-        """`cheapest first`, `the newest orders first`, `biggest amount on top`."""
-        cursor = self.phrases.cursor
-        start = cursor.past(at, word_set("the most"))
-        word = cursor.low(start)
-        if word not in _LATE | _EARLY | _HIGH | _LOW or cursor.low(start) == "first":
-            return
-        ends = [start + 1]
-        path: Path | None = None
-        for found, end in self._field(kind, start + 1):
-            path, ends = found, [end]
-        for thing, end in self.phrases.thing(start + 1):
-            if thing.kind == kind and not thing.so and path is None:
-                ends.append(end)
-        path = path or self._meant(kind, word)
-        by_age = path is None and word in ("newest", "latest", "recent", "oldest")
-        for begin in reversed(ends):
-            last = cursor.after(begin, "first", "on top", "at the top", "come first")
-            if last is not None and (path is not None or by_age):
-                name = m.Field(path[0]) if path is not None else None
-                yield c.Order(name, word in _LATE | _HIGH, who), last
-
-    def _meant(self, kind: str, word: str) -> Path | None:
-        """The field that a superlative speaks of, where only one can be meant."""
-        known = self.phrases.words.lexicon.kinds[kind]
-        if word in ("cheapest", "dearest", "priciest"):
-            prices = [
-                path
-                for path, one in known.fields.items()
-                if "number" in one.kinds
-                and set(words_of(path[-1])) & {"price", "rate", "cost", "fare", "fee", "rent"}
-            ]
-            worth = [(name,) for name in WORTH if (name,) in known.fields]
-            return prices[0] if len(prices) == 1 else worth[0] if worth and not prices else None
-        if word in _LATE | _EARLY:
-            dates = known.dates()
-            return dates[0] if len(dates) == 1 else None
-        return None
 
     def _unless(self, tool: ToolWords, at: int) -> Iterator[tuple[m.Condition | None, int]]:
         """`unless a status is asked for`: the argument is given."""

@@ -6,11 +6,26 @@ from pipelines.core.english.words import word_set
 from pipelines.core.simulation.behavior.reader.cursor import Cursor
 
 BE = word_set("is are was were be being been get gets")
+#: What joins a condition, or an exception, to a rule.
+WHEN = (
+    "if", "when", "whenever", "where", "while", "once", "as long as", "so long as", "provided that",
+    "provided", "for as long as", "as soon as", "in case", "given that", "after",
+)  # fmt: skip
+EXCEPT = (
+    "unless",
+    "except if",
+    "except when",
+    "except that",
+    "except for",
+    "except",
+    "other than",
+    "apart from",
+)
 _AUXILIARIES = word_set(
     "can may must shall could will would should might do does did cannot has have need needs"
 )
 _DUTIES = word_set("must shall should")
-_ABLE = word_set("allowed permitted able eligible authorised authorized entitled possible required")
+_ABLE = word_set("free allowed permitted able eligible authorised authorized entitled possible required")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,6 +34,7 @@ class Modal:
     must: bool = False
     only: bool = False
     always: bool = False
+    is_told: bool = False  # only `is` or `are`: how it is done, as a matter of fact
     end: int = 0
 
 
@@ -28,7 +44,7 @@ def modal(cursor: Cursor, at: int) -> Modal | None:
     start = at
     while True:
         low, following = cursor.low(start), cursor.low(start + 1)
-        if low in ("not", "never", "neither") or (low == "no" and following == "longer"):
+        if low in ("not", "never", "neither", "non") or (low == "no" and following == "longer"):
             found = replace(found, is_not=True)
             start += 1 + (low == "no")
         elif low in _DUTIES or (low in ("has", "have", "need", "needs", "required") and following == "to"):
@@ -46,4 +62,5 @@ def modal(cursor: Cursor, at: int) -> Modal | None:
             start += 1
         else:
             break
-    return replace(found, end=start) if start > at else None
+    is_told = start == at + 1 and cursor.low(at) in ("is", "are")
+    return replace(found, end=start, is_told=is_told) if start > at else None

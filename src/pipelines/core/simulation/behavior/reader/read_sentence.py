@@ -9,16 +9,21 @@ from typing import TypeAlias
 from pipelines.core.english.words import word_set
 from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
-from pipelines.core.simulation.behavior.reader.answers import allows_the_rest, answered, outcome, tail
+from pipelines.core.simulation.behavior.reader.answers import (
+    allows_the_rest,
+    answered,
+    denies_the_rest,
+    outcome,
+    tail,
+)
 from pipelines.core.simulation.behavior.reader.changes import Change, Changes
 from pipelines.core.simulation.behavior.reader.computations import Computations
 from pipelines.core.simulation.behavior.reader.cursor import Cursor, TooLong
-from pipelines.core.simulation.behavior.reader.guards import Guards, named
+from pipelines.core.simulation.behavior.reader.guards import Guards
 from pipelines.core.simulation.behavior.reader.lists import Lists
-from pipelines.core.simulation.behavior.reader.modality import modal
 from pipelines.core.simulation.behavior.reader.nothing_special import says_nothing_special
-from pipelines.core.simulation.behavior.reader.phrases import Phrases, Thing
-from pipelines.core.simulation.behavior.reader.said import Said, clause_of
+from pipelines.core.simulation.behavior.reader.phrases import Phrases
+from pipelines.core.simulation.behavior.reader.said import Said, clause_of, named
 from pipelines.core.simulation.behavior.reader.shown_fields import ShownFields
 from pipelines.core.simulation.behavior.reader.tool_names import named_tools
 from pipelines.core.simulation.behavior.reader.values import Values
@@ -77,15 +82,54 @@ class _SentenceReader:
     def _from(self, at: int, before: Said | None) -> Iterator[Clauses]:
         """Statements one after another to the end of the sentence."""
         cursor = self.phrases.cursor
-        for clauses, said, end in self._statements(at, before):
+        for clauses, said, end in (*self._statements(at, before), *self._rest(at, before)):
             for answer, last in self._answered(end):
+                if self._speaks_of_others(clauses, end, last):
+                    continue
                 made = _out_of_order(_answering(clauses, answer))
+                if answer is not None and all(isinstance(clause, c.Aside) for clause in clauses):
+                    made = (*made, c.Otherwise(answer))  # it answers the rule that was said twice
                 if last == cursor.end:
                     yield made
                     continue
+                for exempt, then in self._exempted(said, last):
+                    again = self._tied(exempt, partial(_guard, exempt))
+                    if again and then == cursor.end:
+                        yield _out_of_order(_answering(again, answer))
                 start = cursor.after(last, "; and", ", and", ", but", ";", ",", "and", ":")
                 for rest in self._from(start, said or before) if start is not None else ():
                     yield (*made, *rest)
+
+    def _rest(self, at: int, before: Said | None) -> Iterator[tuple[Clauses, Said | None, int]]:
+        """What follows from the rule before anyhow: `other sizes are not offered`."""
+        cursor = self.phrases.cursor
+        stop = next((place for place in range(at, cursor.end) if cursor.low(place) in (";", "(")), cursor.end)
+        stays = cursor.after(at, *(f"{lead} {same}" for lead in ("otherwise", "else") for same in _STAYS))
+        if at and stays is not None:
+            yield (c.Aside(),), before, stays
+        if at and (denies_the_rest(self.phrases, at, stop) or allows_the_rest(self.phrases, at, stop)):
+            yield (c.Aside(),), before, stop
+
+    def _exempted(self, said: Said | None, at: int) -> Iterator[tuple[Said, int]]:
+        """`…; online lessons are exempt from this`: an exception to the rule before it."""
+        cursor = self.phrases.cursor
+        start = cursor.after(at, "; and", ", and", ", but", ";", ",", "and")
+        for thing, end in self.phrases.thing(start) if start is not None and said is not None else ():
+            so = m.both(*thing.so)
+            last = cursor.after(end, *_EXEMPT)
+            if so is not None and last is not None and said is not None:
+                then = (
+                    cursor.after(last, "from this", "from it", "from that", "from this rule", "by this")
+                    or last
+                )
+                yield replace(said, exceptions=(*said.exceptions, so)), then
+
+    def _speaks_of_others(self, clauses: Clauses, start: int, end: int) -> bool:
+        """Whether an answer names a tool that the rule before it is not about."""
+        about = {name.lower() for clause in clauses for name in clause.who.names}
+        lows = self.phrases.cursor.lows[start:end]
+        named = {low for low in lows if low in self.phrases.words.lexicon.tools and "_" in low}
+        return bool(about) and not named <= about
 
     def _answered(self, at: int) -> Iterator[tuple[m.Outcome | None, int]]:
         yield from tail(self.phrases, at)
@@ -100,7 +144,7 @@ class _SentenceReader:
             made = self._tied(said, partial(self._changed, changes))
             if made:
                 yield made, said, end
-        for clauses, end in (*self._quotas(at), *self._unknown_ids(at)):
+        for clauses, end in self._unknown_ids(at):
             yield clauses, None, end
         for clauses, end in self._reasoned(at):
             if all(self.fits(clause) for clause in clauses):
@@ -171,37 +215,6 @@ class _SentenceReader:
             Computations(guards=self.guards),
         )
 
-    def _quotas(self, at: int) -> Iterator[tuple[Clauses, int]]:
-        """`A worker holds at most one open pick order at a time.`"""
-        cursor = self.phrases.cursor
-        for counted, start in self.phrases.thing(at):  # `At most 1 locker per member`
-            per = cursor.after(start, "per", "for each", "for every", "to each", "to a")
-            for kind, end in self.phrases.kinds_at(per) if per is not None else ():
-                yield from self._quota(Thing(kind=kind), counted, False, end)
-        for owner, start in self.phrases.thing(at):
-            found = modal(cursor, start)
-            begin = found.end if found is not None else start
-            is_not = (found is not None and found.is_not) != owner.is_none
-            if cursor.low(begin) in HOLDING:
-                begin += 1
-            elif found is None or cursor.low(begin - 1) not in HOLDING:
-                continue
-            for counted, end in self.phrases.thing(begin):
-                yield from self._quota(owner, counted, is_not, end)
-
-    def _quota(self, owner: Thing, counted: Thing, is_not: bool, at: int) -> Iterator[tuple[Clauses, int]]:
-        most = _most(counted, is_not)
-        if most is None or not counted.kind or not owner.kind or counted.kind == owner.kind:
-            return
-        end = self.phrases.cursor.after(at, *_AT_ONCE) or at
-        clause = c.Quota(
-            m.Thing(owner.kind, m.both(*owner.so)), most, m.Thing(counted.kind, m.both(*counted.so))
-        )
-        names = [tool.name for tool in self.phrases.words.lexicon.tools.values() if not tool.reads]
-        fitting = tuple(name for name in names if self.fits(replace(clause, who=_of((name,)))))
-        if len(fitting) == 1:
-            yield (replace(clause, who=_of(fitting)),), end
-
     def _reasoned(self, at: int) -> Iterator[tuple[Clauses, int]]:
         """`Reference books never leave the building: checkout_book rejects them with 403`: the reason need
         not be understood where the refusal is said whole, and no rule would hang on a word of it.
@@ -243,6 +256,11 @@ class _SentenceReader:
     def _refused_things(self, at: int, before: Said) -> Iterator[tuple[Clauses, Said | None, int]]:
         """`; for picked or shipped ones answer 409`, `members without any passes left get 403`."""
         cursor = self.phrases.cursor
+        also = cursor.after(at, "so is", "so are")
+        for event, end in self.guards.events(also) if also is not None and before.is_forbidden else ():
+            made = self._tied(event, partial(_guard, event))
+            if made:
+                yield made, event, end
         neither = cursor.after(
             at, "neither may", "neither can", "nor may", "nor can", "neither are", "nor are"
         )
@@ -287,6 +305,7 @@ class _SentenceReader:
         else:  # `members under 18 are not allowed into such sessions`: what takes both
             about = self.phrases.words.is_about
             made = [tool for tool in tools if all(about(tool, kind) for kind in said.kinds)]
+            made = [tool for tool in made if tool.makes] if len(made) > 1 else made
         return tuple(Deed(tool=tool.name, rank=0) for tool in made) if len(made) == 1 else ()
 
     def _chosen(
@@ -318,6 +337,9 @@ class _SentenceReader:
             and (tool.kind is None or self.phrases.words.lexicon.id_argument(tool, tool.kind) is None)
         ):
             return True
+        caller = self.phrases.words.lexicon.id_argument
+        if any(kind != tool.kind and caller(tool, kind) is None for kind in said.agents):
+            return True  # whoever does it is not named in the call
         is_active = not said.things or said.things[0].kind != tool.kind or len(said.things) > 1
         by_role = any(isinstance(one, m.CallerIs) for one in _leaves(clause_of(said, tool, deed.given)))
         return tool.kind in said.agents and not tool.creates and (is_active or said.is_named) and not by_role
@@ -340,30 +362,25 @@ class _SentenceReader:
         return True
 
 
+_EXEMPT = tuple(
+    f"{be} {word}"
+    for be in ("is", "are")
+    for word in ("exempt", "excepted", "unaffected", "not affected", "exempted")
+)
+_STAYS = tuple(
+    f"{it} {stay} {same}"
+    for it, stay in (("it", "stays"), ("they", "stay"), ("it", "remains"), ("they", "remain"))
+    for same in ("as it is", "as they are", "unchanged", "the same")
+)
 LONGEST_REASON = 10  # words; more of them say more than why
 _NOT_ONLY_WHY = word_set(
     "if when while once until till unless only except but or nor otherwise before after during within "
     "than more less least most over under above below with without whose who which both either neither"
 )
-_AT_ONCE = (
-    "at a time", "at once", "at the same time", "at any one time", "at any time", "in total", "on file",
-)  # fmt: skip
-HOLDING = frozenset(("have", "has", "hold", "holds", "keep", "keeps", "own", "owns", "had"))
 
 
 def _of(names: tuple[str, ...]) -> m.Who:
     return m.Who(names=names, reaches_links=True)
-
-
-def _most(counted: Thing, is_not: bool) -> int | None:
-    """How many are allowed: at most two, no more than two, not more than two."""
-    if len(counted.bounds) != 1:
-        return None
-    op, amount = counted.bounds[0]
-    number = int(amount.number)
-    if is_not:
-        return number if op == ">" else number - 1 if op == ">=" else None
-    return number if op == "<=" else None
 
 
 def _given_fields(so: m.Condition) -> Iterator[m.Field]:
@@ -416,7 +433,7 @@ def _answering(clauses: Clauses, outcome: m.Outcome | None) -> Clauses:
         return clauses
     return tuple(
         replace(clause, outcome=outcome)
-        if isinstance(clause, (c.Guard, c.Once, c.Rarely, c.Quota))
+        if isinstance(clause, (c.Guard, c.Once, c.Rarely))
         and (
             clause.outcome is None or not isinstance(clause.outcome, m.Fail) or clause.outcome.status is None
         )

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from pipelines.core.english.words import word_set
 from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
-from pipelines.core.simulation.behavior.reader.phrases import Thing
+from pipelines.core.simulation.behavior.reader.thing import Thing
 from pipelines.core.simulation.behavior.reader.vocabulary import Deed, number_of
-from pipelines.core.simulation.behavior.things import ToolWords
+from pipelines.core.simulation.behavior.things import ToolWords, counts
 
 ROLES = word_set("role roles type position user_role account_type")
 
@@ -31,7 +31,7 @@ class Said:
     def with_thing(self, thing: Thing, is_needed: bool = False) -> "Said":
         so = m.both(*thing.so)
         # What is asked of a person is a matter of permission.
-        is_asked = thing.is_person and not isinstance(so, m.Owns)
+        is_asked = thing.is_person and not isinstance(so, (m.Owns, m.Related))
         moved = (m.Allowed(so) if is_asked else so,) if so is not None else ()
         if thing.is_only or is_needed:
             return replace(self, things=(*self.things, thing), needed=(*self.needed, *moved))
@@ -65,9 +65,14 @@ class Said:
         return m.Any_((*self.exceptions, need))
 
 
+def named(tools: tuple[ToolWords, ...]) -> Said:
+    return Said(verbs=tuple((Deed(tool=tool.name, rank=0),) for tool in tools), is_named=True)
+
+
 def is_role(thing: Thing) -> bool:
     """Whether it says what somebody is, rather than how whatever the call is about stands."""
-    return thing.is_person and any(isinstance(one, m.OneOf) and one.field.name in ROLES for one in thing.so)
+    parts = [part for one in thing.so for part in (one.parts if isinstance(one, m.Any_) else (one,))]
+    return thing.is_person and any(isinstance(one, m.OneOf) and one.field.name in ROLES for one in parts)
 
 
 def turned(so: m.Condition) -> m.Condition:
@@ -88,7 +93,7 @@ def is_debt(so: tuple[m.Condition, ...]) -> bool:
 
 def clause_of(told: Said, tool: ToolWords, given: m.Condition | None) -> c.Clause | None:
     """The rule that was gathered, about this tool; `given` where the verb is meant only with an argument."""
-    said = _numbered(_by_caller(told, tool), tool)
+    said = _numbered(_by_caller(_of_persons(told), tool), tool)
     if said is None:
         return None
     kind = next((thing.kind for thing in said.things if thing.kind), None)
@@ -97,7 +102,9 @@ def clause_of(told: Said, tool: ToolWords, given: m.Condition | None) -> c.Claus
         if said.so or said.needed or said.exceptions or given is not None:
             return None
         return (
-            c.Once(said.outcome, who=who) if said.times == 1 else c.Rarely(said.times, said.outcome, who=who)
+            c.Once(said.outcome, _per(said), who)
+            if said.times == 1
+            else c.Rarely(said.times, said.outcome, who=who)
         )
     need = said.need
     if need is None:
@@ -105,12 +112,17 @@ def clause_of(told: Said, tool: ToolWords, given: m.Condition | None) -> c.Claus
     return c.Guard(need if given is None else m.Any_((m.negated(given), need)), said.outcome, who)
 
 
+def _per(said: Said) -> tuple[str, ...]:
+    """`A juror may review a submission once`: once for both, where two things are named."""
+    return tuple(said.kinds) if len(said.kinds) > 1 else ()
+
+
 def _numbered(said: Said, tool: ToolWords) -> Said | None:
     """`At most 20 lessons can be bought`: how many is what the one number says that the tool is given."""
     counted = [thing for thing in said.things if thing.bounds]
     if not counted:
         return said
-    numbers = [name for name, schema in tool.arguments.items() if schema.get("type") in ("integer", "number")]
+    numbers = counts(tool, counted[0].kind)
     bounds = counted[0].bounds
     if len(counted) > 1 or len(numbers) != 1 or any(op == "==" for op, _ in bounds):
         return None
@@ -133,6 +145,26 @@ def _by_caller(said: Said, tool: ToolWords) -> Said:
         so=tuple(_of_caller(one) for one in said.so),
         needed=tuple(_of_caller(one) for one in said.needed),
     )
+
+
+def _of_persons(said: Said) -> Said:
+    """`Students may only review their own lessons`: whose it is by the kind of person that was named."""
+    persons = list(dict.fromkeys(thing.kind for thing in said.things if thing.is_person and thing.kind))
+    if len(persons) != 1:
+        return said
+    so, needed = (tuple(_of_person(one, persons[0]) for one in part) for part in (said.so, said.needed))
+    return replace(said, so=so, needed=needed)
+
+
+def _of_person(so: m.Condition, person: str) -> m.Condition:
+    match so:
+        case m.Not(part):
+            return m.Not(_of_person(part, person))
+        case m.All(parts):
+            return m.All(tuple(_of_person(part, person) for part in parts))
+        case m.Owns(str(noun), None, None) if noun != person:
+            return m.Related(noun, person)
+    return so
 
 
 def _of_caller(so: m.Condition) -> m.Condition:

@@ -2,12 +2,16 @@
 
 from collections.abc import Iterator, Sequence
 
+from pipelines.core.english.words import tokens as words_of
 from pipelines.core.english.words import word_set
 from pipelines.core.simulation.behavior import meaning as m
 from pipelines.core.simulation.behavior.reader.phrases import Phrases
 
 _STOPS = word_set("the a an its their his her it they that this being be was were is are been has have")
 _VERBS = word_set("is are was were been has have")  # then it is a state that is spoken of, not a date
+_TO_COME = word_set(
+    "start starts begin begins departure departs deadline due pickup checkin end ends ending expires"
+)
 _BEFORE = ("before", "prior to", "ahead of", "in advance of")
 _AFTER = ("after", "of", "from", "since", "following")
 
@@ -68,7 +72,9 @@ def _within(phrases: Phrases, at: int, kinds: Sequence[str]) -> Iterator[tuple[m
             continue
         for after in _past_any(phrases, found[1], _AFTER):
             for field, end in event(phrases, after, kinds):
-                yield m.Age(field, op, found[0].duration), end
+                # `within 48 hours of the start`: what is still to come is near before it, not after it.
+                is_ahead = start is not None and bool(_TO_COME & set(words_of(field.name)))
+                yield m.Age(field, op, found[0].duration, None, is_ahead), end
         for after in _past_any(phrases, found[1], _BEFORE):
             for field, end in event(phrases, after, kinds):
                 # `up to 24 hours before`: from then on it is too late.

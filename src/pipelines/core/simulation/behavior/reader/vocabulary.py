@@ -9,7 +9,7 @@ from decimal import Decimal
 from functools import cached_property
 from typing import TypeVar
 
-from pipelines.core.english.inflection import IRREGULAR, parted_forms
+from pipelines.core.english.inflection import IRREGULAR, action_nouns, parted_forms
 from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import related
 from pipelines.core.english.words import joined, singular, word_set
@@ -93,10 +93,18 @@ class Vocabulary:
                 _add(found, noun, kind)
         for noun in [*found]:
             for other in _alike(noun):
-                if other not in own:
+                is_sort = other in self._said_values and not set(found[noun]) & set(self._own_folk)
+                if other not in own and not is_sort:  # a suite is a room of one sort
                     for kind in found[noun] if noun in own else ():
                         _add(found, other, kind)
         return {noun: tuple(kinds) for noun, kinds in found.items()}
+
+    @cached_property
+    def _said_values(self) -> frozenset[str]:
+        """Words that some field has for a value."""
+        kinds = self.lexicon.kinds.values()
+        values = (value for kind in kinds for one in kind.fields.values() for value in one.values)
+        return frozenset(value.lower() for value in values if isinstance(value, str) and value.isalpha())
 
     def _nouns_of_tools(self) -> Iterator[tuple[str, str]]:
         """What a tool's name or description calls the thing it is about: a visit, a rental, a membership."""
@@ -124,11 +132,16 @@ class Vocabulary:
     @cached_property
     def folk(self) -> tuple[str, ...]:
         """Kinds of persons."""
+        roles = tuple(name for name, kind in self.lexicon.kinds.roles.items() if kind.of in self._own_folk)
+        return (*self._own_folk, *roles)
+
+    @cached_property
+    def _own_folk(self) -> tuple[str, ...]:
         return tuple(
             name
             for name, kind in self.lexicon.kinds.items()
             if kind.fields
-            and (singular(words_of(name)[-1]) in _FOLK or _OF_PERSONS & {p[0] for p in kind.fields})
+            and (singular(words_of(name)[-1]) in _FOLK or _are_persons(name, {p[0] for p in kind.fields}))
         )
 
     @cached_property
@@ -139,15 +152,20 @@ class Vocabulary:
         return frozenset(singular(name) for name in (*fields, *arguments) if len(words_of(name)) == 1)
 
     def kinds_named(self, words: Sequence[str]) -> tuple[str, ...]:
-        return self.nouns.get(joined(words), ())
+        known = self.nouns.get(joined(words), ())
+        role = "_".join([*words[:-1], singular(words[-1])]) if words else ""
+        return known or ((role,) if role in self.lexicon.kinds.roles else ())
 
     # -- fields
 
     def field_of(self, kind: str, words: Sequence[str]) -> Path | None:
         known = self.lexicon.kinds.get(kind)
+        exact = ("_".join(words),)
+        if known is not None and exact in known.fields:
+            return exact  # no_shows
         if known is None or not NO_NAMES.isdisjoint(words):
             return None
-        plain = [_SPELLED.get(singular(word), word) for word in words]
+        plain = [_SPELLED.get(singular(word), word) for word in _without_number_of(words)]
         if not known.fields and len(plain) == 1 and plain[0] in USUAL_FIELDS:
             return (plain[0],)  # no such record has been seen yet
         found = find_field(known.fields, " ".join(plain))
@@ -196,7 +214,7 @@ class Vocabulary:
 
     def _values_of(self, kind: Kind) -> Iterator[tuple[Path, dict[str, Json]]]:
         for path, one in kind.fields.items():
-            seen: list[Json] = [*one.values, *self._enums.get(path[-1], ())]
+            seen: list[Json] = [*one.values, *self._enums.get((kind.of or kind.name, path[-1]), ())]
             texts: dict[str, Json] = {
                 key_of([value]): value for value in reversed(seen) if isinstance(value, str) and value
             }
@@ -204,13 +222,14 @@ class Vocabulary:
                 yield path, texts
 
     @cached_property
-    def _enums(self) -> Mapping[str, list[Json]]:
-        """Values that tools take for an argument, by its name."""
-        found: dict[str, list[Json]] = {}
+    def _enums(self) -> Mapping[tuple[str, str], list[Json]]:
+        """Values that tools about a kind take for an argument, by the kind and its name."""
+        found: dict[tuple[str, str], list[Json]] = {}
         for tool in self.lexicon.tools.values():
             for name, schema in tool.arguments.items():
                 enum = schema.get("enum")
-                found.setdefault(name, []).extend(enum if isinstance(enum, list) else [])
+                for kind in {tool.kind, tool.makes} - {None}:
+                    found.setdefault((kind or "", name), []).extend(enum if isinstance(enum, list) else [])
         return found
 
     def _is(self, kind: Kind, path: Path, values: Sequence[Json]) -> m.Condition:
@@ -286,6 +305,8 @@ class Vocabulary:
                 own = Deed(tool=tool.name, rank=min(at, 1), particle=particle)
                 _add(found, stem(verb), own)
                 whole = words_of(tool.name)
+                if len(whole) > 1 and whole[1] in PARTICLES:  # checking a guest in
+                    _add(found, stem(whole[0]), Deed(tool=tool.name, rank=0, particle=whole[1]))
                 if len(whole) == 2 and whole[1] in PARTICLES:  # pickup
                     _add(found, stem("".join(whole)), Deed(tool=tool.name, rank=0))
                 for form in parted_forms(words_of(tool.name)[0]):  # checking out
@@ -293,10 +314,21 @@ class Vocabulary:
                     _add(found, stem(base), Deed(tool=tool.name, rank=0, particle=second))
                 if words_of(tool.name)[0] not in kinds:  # whatever it was taken for: `reverse_transaction`
                     _add(found, stem(words_of(tool.name)[0]), Deed(tool=tool.name, rank=0))
-                if known.creates and known.kind:  # placing an order is also said as ordering
-                    _add(found, stem(words_of(known.kind)[-1]), Deed(tool=tool.name, rank=2))
+                if (
+                    known.makes
+                ):  # placing an order is also said as ordering, making an application as applying
+                    for word in _verbs_in(singular(words_of(known.makes)[-1])):
+                        _add(found, stem(word), Deed(tool=tool.name, rank=1))
+                for noun in action_nouns(verb):  # a registration
+                    _add(found, stem(noun), own)
                 for other in _verbs_like(verb):
                     _add(found, stem(other), Deed(tool=tool.name, rank=2, particle=""))
+        for tool in self.tools:
+            known = self.lexicon.tools[tool.name.lower()]
+            for name in known.arguments if not known.reads else ():  # who gives a backer_id backs something
+                doer = words_of(name)[0] if words_of(name)[1:] == ("id",) else ""
+                if doer.endswith(("er", "or")) and doer not in kinds and len(doer) > 4:
+                    _add(found, stem(f"{doer[:-2]}ing"), Deed(tool=tool.name, rank=1))
         for tool in self.tools:
             for path, value in self._verb_values(self.lexicon.tools[tool.name.lower()]):
                 given = m.OneOf(m.Field(path, None, True), (value,))
@@ -320,10 +352,19 @@ class Vocabulary:
     def argument_of(self, tool: ToolWords, words: Sequence[str]) -> str | None:
         if not words or (len(words) > 1 and not NO_NAMES.isdisjoint(words)):
             return None
-        return find_argument(tool, " ".join(words))
+        return find_argument(tool, " ".join(_without_number_of(words)))
 
     def is_about(self, tool: ToolWords, kind: str) -> bool:
-        return tool.kind == kind or self._names_id(tool, kind)
+        return kind in (tool.kind, tool.makes) or self._names_id(tool, kind)
+
+    def makers(self, kind: str) -> list[ToolWords]:
+        """Tools of which each call adds one such thing."""
+        tools = [tool for tool in self.lexicon.tools.values() if not tool.reads]
+        found = [tool for tool in tools if tool.makes == kind]
+        own = [tool for tool in tools if tool.kind == kind]
+        found = found or [tool for tool in own if self.lexicon.id_argument(tool, kind) is None]
+        noun = singular(words_of(kind)[-1])  # a loan is made by whatever lends, borrows or checks out
+        return found or [tool for tool in tools if any({tool.verb, noun} <= same for same in SAME_VERBS)]
 
 
 #: What is done again is said with `re` in front: reassigned, rebooked.
@@ -347,6 +388,18 @@ def _add(found: dict[str, list[_Found]], key: str, value: _Found) -> None:
     known = found.setdefault(key, [])
     if value not in known:
         known.append(value)
+
+
+def _are_persons(name: str, fields: set[str]) -> bool:
+    """By what only persons have; by a name and how to reach them; or by a word for a doer with a name."""
+    is_doer = singular(words_of(name)[-1]).endswith(("er", "or", "ist", "ian", "ant", "ee"))
+    return bool(_OF_PERSONS & fields) or ("name" in fields and (is_doer or bool({"email", "phone"} & fields)))
+
+
+def _without_number_of(words: Sequence[str]) -> list[str]:
+    """`maximum number of passengers` is what `maximum passengers` is."""
+    said = " ".join(words)
+    return (f"{said} ".replace("number of ", "") if "number of " in said else said).split()
 
 
 def _is_reference(path: Path) -> bool:
@@ -374,6 +427,21 @@ def _object_of(description: str) -> tuple[str, ...]:
         is_last = not follows or follows[0] in ("for", "of", "to", "from", "with", "into", "at", "in", "on")
         return (word,) if is_last and word.isalpha() else ()
     return ()
+
+
+def _verbs_in(noun: str) -> Iterator[str]:
+    """The noun itself, and what it is the doing of: apply in application, reserve in reservation."""
+    yield noun
+    for ending, instead in (
+        ("ication", "y"),
+        ("ation", "e"),
+        ("ation", ""),
+        ("ment", ""),
+        ("ing", ""),
+        ("al", ""),
+    ):
+        if noun.endswith(ending) and len(noun) > len(ending) + 2:
+            yield noun.removesuffix(ending) + instead
 
 
 def _verbs_like(verb: str) -> Iterator[str]:
