@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
+from pipelines.core.english.inflection import TENSES
 from pipelines.core.english.verbs import ADJECTIVES, DOING, LEADING_NOUNS, TELLING, VAGUE, VERB_PAIRS
 from pipelines.core.english.words import ARTICLES, is_plural, word_set
 from pipelines.core.simulation.domain.verbs import OP_OF_VERB, READS
@@ -60,6 +61,7 @@ _AFTER_NOUNS = word_set(
     "currently still already left due flagged assigned"
 )
 _WHITHER = word_set("within into out off away back to")  # "A resident moves within town"
+_SUBJECTS = ARTICLES | {"another", "somebody", "someone"}
 _TELLS = word_set("did has have had was were will cannot")
 _VAGUE = VAGUE | word_set(
     "work deal go recalculate recompute optimize optimise normalize normalise clean fix adjudicate"
@@ -201,19 +203,27 @@ def _gives_something(words: list[str]) -> bool:
 
 
 def _has_subject(words: list[str]) -> bool:
-    """ "Client signs the retainer": somebody, then a verb with its object."""
-    who = words[1:] if words[0] in ARTICLES else words
-    if len(who) < 3 or who[0].endswith("s") or _is_verb(who[0]):
+    """ "Client signs the retainer", "Another museum asks to borrow a work": somebody, then a verb and more."""
+    who = words[1:] if words[0] in _SUBJECTS else words
+    if len(who) < 3 or who[0].endswith("s"):
         return False
-    if who[2] not in (_ARTICLES if who is words else _WHITHER):
+    verbs = [base for base, inflection in _bases(who[1]) if inflection == "s"]
+    if who is not words and verbs and who[2] in _ARTICLES | {"to"}:
+        return True
+    if _is_verb(who[0]) or who[2] not in (_ARTICLES if who is words else _WHITHER):
         return False
-    return any(_is_verb(base) for base, inflection in _bases(who[1]) if inflection == "s")
+    return any(_is_verb(base) for base in verbs)
 
 
 def _is_tale(words: list[str]) -> bool:
-    """ "The patient did not turn up", "Customer no longer wants messages": what is so now."""
-    rest = words[1:] if words[0] in _ARTICLES else words
-    return len(rest) > 2 and (rest[1] in _TELLS or rest[1:3] == ["no", "longer"])
+    """ "The patient did not turn up", "An approved request has left": what is so now."""
+    rest = words[1:] if words[0] in _SUBJECTS else words
+    if len(rest) > 2 and (rest[1] in _TELLS or rest[1:3] == ["no", "longer"]):
+        return True
+    # No noun has a past tense behind it; "a tool a borrower has" begins another clause before that.
+    tells = next((at for at in range(1, min(4, len(rest) - 1)) if rest[at] in _TELLS or rest[at] in TENSES), None)
+    before = {*rest[:tells]} if tells is not None else set()
+    return rest is not words and tells is not None and not before & (_DETERMINERS | _AFTER_NOUNS)
 
 
 def _own_verb(base: str, words: list[str], own: _Own) -> Claim | None:

@@ -70,7 +70,15 @@ def with_names(known: Survey, world: World, tools: Sequence[ToolLike]) -> Survey
         kind: replace(table, called=_ranked(kind, settled, weighed, asked))
         for kind, table in known.tables.items()
     }
-    tables = {kind: replace(table, links=_links(table, tables, references)) for kind, table in tables.items()}
+    tables = {
+        kind: replace(
+            table,
+            links=_links(table, tables, references, in_list=False),
+            list_links=_links(table, tables, references, in_list=True),
+            id_words=_id_words(kind, facts, settled),
+        )
+        for kind, table in tables.items()
+    }
     others = [one for one in known.collections if one.form != "table" or one.path or one.owner is not None]
     return replace(
         known,
@@ -83,15 +91,29 @@ def with_names(known: Survey, world: World, tools: Sequence[ToolLike]) -> Survey
 
 
 def _links(
-    table: Collection, tables: Mapping[str, Collection], references: Sequence[Reference]
+    table: Collection, tables: Mapping[str, Collection], references: Sequence[Reference], *, in_list: bool
 ) -> tuple[Link, ...]:
     found = []
     for one in references:
-        if one.entity_type != table.entity_type or one.to not in tables or _is_in_list(table, one.path):
+        if one.entity_type != table.entity_type or one.to not in tables:
+            continue
+        if _is_in_list(table, one.path) != in_list or (in_list and not _is_reachable(table, one.path)):
             continue
         names = tables[one.to].own_names | {joined(one.noun)}
-        found.append(Link(path=one.path, entity_type=one.to, names=names))
+        found.append(Link(path=one.path, entity_type=one.to, names=names, in_list=in_list))
     return tuple(found)
+
+
+def _is_reachable(table: Collection, path: Sequence[str]) -> bool:
+    """A list at the top of the record: of ids, or of records with an id."""
+    kept = table.fields.get(path[0])
+    return kept is not None and kept.keeps == "list" and len(path) <= 1 + kept.of_records
+
+
+def _id_words(kind: str, tools: Sequence[ToolFacts], settled: Mapping[Noun, str]) -> frozenset[str]:
+    return frozenset(
+        one.words[-1] for tool in tools for noun, one in tool.id_nouns.items() if settled.get(noun) == kind
+    )
 
 
 def _is_in_list(table: Collection, path: Sequence[str]) -> bool:
@@ -141,8 +163,20 @@ def _heard(
         thing = tool.thing
         if kind is None or tool.makes or len(thing) != 1 or thing in settled or tool.lists:
             continue
+        if thing[0] in _answered(tool):
+            continue  # `lending_fee(tool_id)` answers a fee: that is no tool
         if not any(find_field(table.fields, thing[0]) for table in known.tables.values()):
             yield thing, kind
+
+
+def _answered(tool: ToolFacts) -> set[str]:
+    """Plain values of its reply."""
+    declared = (tool.tool.output_schema or {}).get("properties")
+    return {
+        tokens(name)[-1]
+        for name, schema in (declared if isinstance(declared, dict) else {}).items()
+        if isinstance(schema, dict) and schema.get("type") in ("number", "integer", "boolean")
+    }
 
 
 def _described(

@@ -8,6 +8,8 @@ from itertools import pairwise
 from typing import Literal, NamedTuple, TypeAlias
 
 from pipelines.core.english.inflection import all_forms
+from pipelines.core.english.stems import stem
+from pipelines.core.english.synonyms import related
 from pipelines.core.english.verbs import ADJECTIVES, LEADING_NOUNS, OFTEN_NOUNS, VAGUE
 from pipelines.core.english.words import is_plural, singular, tokens, word_set
 from pipelines.core.simulation.domain.clauses import (
@@ -158,11 +160,21 @@ def names_particulars(words: Sequence[str]) -> bool:
 
 
 def decide(
-    kind: NameKind, claim: Claim, description: str | None, *, is_noun: bool, verb: str | None = None
+    kind: NameKind,
+    claim: Claim,
+    description: str | None,
+    *,
+    is_noun: bool,
+    verb: str | None = None,
+    objects: Sequence[str] = (),
+    gives: bool = False,
 ) -> Decision:
     """Both together. That nothing is changed is believed wherever the name does not say otherwise; that
-    nothing is stored, always."""
+    nothing is stored, always. `gives`: the caller has to give more than ids."""
     decision = _BY_KINDS[kind][claim.kind]
+    if kind in ("writes", "may_write") and claim.kind == "names" and gives and verb is not None:
+        if _names_what_is_given(description, verb, objects) and not says_nothing_changes(description):
+            return Decision("write", 0.8)  # record_payment(invoice_no, amount), "payment received"
     if claim.kind == "names" and claim.verb is not None and decision.side == "read":
         decision = decision._replace(sureness=min(decision.sureness, _DOUBTED))
     if is_noun and kind == "may_write" and claim.kind == "nothing":  # open_tickets, start_date
@@ -193,6 +205,19 @@ def _names_the_deed(description: str | None, verb: str) -> bool:
     return any(word == "new" or word in all_forms(verb) for word in words[:end])
 
 
+def _names_what_is_given(description: str | None, verb: str, objects: Sequence[str]) -> bool:
+    """ "Payment of fees", of pay_fees; "Bulk change of the curator", of set_curator: the deed as a noun, or
+    what a verb of recording records."""
+    words = tokens((description or "")[:200].lower())
+    end = next((at for at, word in enumerate(words) if word in _HEAD_ENDS and at), len(words))
+    head = words[:end]
+    akin = related(stem(verb))
+    if any(word in all_forms(verb) or stem(word) in akin for word in head):
+        return True
+    return verb in _RECORDS and any(word in objects or singular(word) in objects for word in head[:2])
+
+
+_RECORDS = word_set("record log register enter book add post note")
 _RESULTS = word_set("new updated created changed resulting modified remaining confirmation after once")
 
 

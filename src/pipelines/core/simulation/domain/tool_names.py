@@ -48,8 +48,10 @@ class Surroundings(NamedTuple):
     things: frozenset[str]  # nouns elsewhere, in names or ids: then here too
 
 
-def read_tool_name(name: str, description: str = "", around: Surroundings | None = None) -> ToolName:
-    """The name taken apart, on the side that name and description agree on."""
+def read_tool_name(
+    name: str, description: str = "", around: Surroundings | None = None, *, gives: bool = False
+) -> ToolName:
+    """The name taken apart, on the side that name and description agree on. `gives`: more than ids."""
     prefix, things = around or ((), frozenset())
     words = tokens(name)
     if prefix and words[: len(prefix)] == prefix and len(words) > len(prefix):
@@ -63,7 +65,8 @@ def read_tool_name(name: str, description: str = "", around: Surroundings | None
     if kind == "writes" and claim.kind == "names" and is_told(words):
         kind = "asks_about"  # shift_roster, "Workers on a shift."
     is_noun = _names_many(words) or names_particulars(words)
-    decision = decide(kind, claim, description, is_noun=is_noun, verb=own)
+    objects = words[(at or 0) + 1 :]
+    decision = decide(kind, claim, description, is_noun=is_noun, verb=own, objects=objects, gives=gives)
     apart = _on_side(words, at, claim, decision)
     service = (*prefix, *apart.service)
     return replace(apart, service=service, sureness=decision.sureness)

@@ -53,7 +53,14 @@ _VERBS_BY_OP = {
     "think": "think reflect reason",
 }
 READS = frozenset(("get", "list", "search", "check", "count", "compute", "think"))
-OP_OF_VERB = {verb: op for op, verbs in _VERBS_BY_OP.items() for verb in verbs.split()}
+_PLAIN = {verb: op for op, verbs in _VERBS_BY_OP.items() for verb in verbs.split()}
+#: Likewise what undoes a change or does it again: unbook, reconnect.
+OP_OF_VERB = {
+    prefix + verb: op
+    for prefix in ("un", "re")
+    for verb, op in _PLAIN.items()
+    if op in ("create", "update", "transition") and not verb.startswith(("un", "re")) and "_" not in verb
+} | _PLAIN
 
 
 def op_of(word: str) -> str | None:

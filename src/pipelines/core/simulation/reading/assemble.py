@@ -1,12 +1,15 @@
 """Which family of verbs answers a tool, and the plan it gives."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from pipelines.core.english.inflection import all_forms
+from pipelines.core.english.words import tokens
 from pipelines.core.json_text import JsonObject
 from pipelines.core.ledger import World
 from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.simulation.domain.arguments import ToolLike
+from pipelines.core.simulation.domain.clauses import claim_of, says_nothing_changes
 from pipelines.core.simulation.domain.naming import with_names
 from pipelines.core.simulation.domain.shapes import Survey, find_field, survey
 from pipelines.core.simulation.reading.account import read_account, read_transfer
@@ -39,10 +42,10 @@ from pipelines.core.simulation.reading.steps import (
     text,
 )
 from pipelines.core.simulation.reading.tool_reading import Reading, read_tool
-from pipelines.core.simulation.reading.totals import read_total
 from pipelines.core.simulation.reading.transition import read_known_effect, read_started, read_transition
 from pipelines.core.simulation.reading.unclear import read_unclear
 from pipelines.core.simulation.reading.update import read_changed_fields, read_spoken_field, read_update
+from pipelines.core.simulation.reading.worked_out import read_worked_out
 
 Family = Callable[[Reading], Drafted | None]
 
@@ -104,12 +107,12 @@ def families(reading: Reading) -> Sequence[Family]:
             read_computing,
             read_mailbox,
             read_check,
-            read_total,
+            read_worked_out,
         )
         last: tuple[Family, ...] = (read_lookup, read_listing)
         return (*first, *(reversed(last) if reading.wants_many() else last), read_outside)
     if reading.name.op is None:
-        return (read_handoff, read_computing, read_evident, _several, read_unclear)
+        return (read_handoff, read_computing, read_agreed, read_evident, _several, read_unclear)
     known: tuple[Family, ...] = (read_known_effect,) if reading.name.op in _MEANS_MUCH else ()
     first = (read_handoff, read_computing, read_mailbox)
     return (*first, *known, *_WRITES[reading.name.op], _several, read_unclear)
@@ -123,6 +126,19 @@ def _several(reading: Reading) -> Drafted | None:
 
 #: Verbs that do many things (drop, withdraw): what the records show goes first.
 _MEANS_MUCH = ("delete", "withdraw")
+
+
+def read_agreed(reading: Reading) -> Drafted | None:
+    """A verb that nobody listed: where name and description both say it, what the records keep says what it
+    does (`join_team`, "A player joins a team")."""
+    said = claim_of(reading.tool.description)
+    if said.kind not in ("writes", "turns_out", "acts") or says_nothing_changes(reading.tool.description):
+        return None
+    forms = all_forms(reading.name.verb)
+    if not forms & {*tokens((reading.tool.description or "").lower())}:
+        return None
+    found = read_membership(reading)
+    return replace(found, confidence=0.6) if found is not None else None
 
 
 def _withdrawn(reading: Reading) -> Drafted | None:
@@ -148,6 +164,7 @@ _WRITES: dict[str, tuple[Family, ...]] = {
     ),
     "notify": (read_made, _sent_to, read_told, read_create, _undeclared),
     "update": (
+        read_membership,
         read_amount,
         read_account,
         read_recorded,

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from pipelines.core.english.formulas import ARITHMETIC, parts_of
 from pipelines.core.english.polarity import NOBODY, is_denied, without_denial
 from pipelines.core.english.states import ACTIVE, CURRENT, GOING_ON, LATE, OVER, UNTAKEN
 from pipelines.core.english.stems import stem
@@ -45,7 +46,7 @@ def restrictions(
 ) -> list[str]:
     """Conditions on a record called `each`; none on the fields that arguments narrow."""
     # What is denied in one part of a sentence is not in the next: "not paid (unpaid or overdue)".
-    parts = _PARTS.split(reading.said.summary.lower())
+    parts = [part for part in _PARTS.split(reading.said.summary.lower()) if not _is_formula(part)]
     said = [tokens(reading.tool.name), *(tuple(_WORDS.findall(part)) for part in parts)]
     found = _Found()
     for words in said:
@@ -56,6 +57,20 @@ def restrictions(
     if not conditions and not found.any():
         conditions = [*_in_general(said, reading, collection, each, taken)]
     return conditions
+
+
+def _is_formula(part: str) -> bool:
+    """ "total less paid": what is worked out says nothing of which records."""
+    return any(ARITHMETIC & {*words} for words in parts_of(part))
+
+
+def stated_in(words: Sequence[str], collection: Collection, each: str) -> list[str]:
+    """What these words say of a record called `each`: of its states and values, switches and blanks."""
+    found = _Found()
+    for at in range(len(words)):
+        _read_word(found, words, at, collection, is_name=True)
+    inside = {path for path in (*found.is_so, *found.is_not) if path != status_path(collection.fields) and len(path) > 1}
+    return [*_written(found, collection, each, inside)]
 
 
 def _read_word(
