@@ -165,7 +165,8 @@ def _heard(
             continue
         if thing[0] in _answered(tool):
             continue  # `lending_fee(tool_id)` answers a fee: that is no tool
-        if not any(find_field(table.fields, thing[0]) for table in known.tables.values()):
+        fields = (name for table in known.tables.values() for name in table.fields)
+        if not any(thing[0] in singulars(tokens(name)) for name in fields):
             yield thing, kind
 
 

@@ -23,7 +23,7 @@ from pipelines.core.simulation.reading.left_out import GUESSED, left_out
 from pipelines.core.simulation.reading.listing import read_listing
 from pipelines.core.simulation.reading.lookup import read_lookup, read_outside, refuse, taken_for_id
 from pipelines.core.simulation.reading.mailbox import read_mailbox
-from pipelines.core.simulation.reading.membership import read_membership
+from pipelines.core.simulation.reading.membership import read_listed, read_membership
 from pipelines.core.simulation.reading.notify import read_handoff, read_told
 from pipelines.core.simulation.reading.nouns import with_spoken_nouns
 from pipelines.core.simulation.reading.records import noun_of
@@ -137,7 +137,7 @@ def read_agreed(reading: Reading) -> Drafted | None:
     forms = all_forms(reading.name.verb)
     if not forms & {*tokens((reading.tool.description or "").lower())}:
         return None
-    found = read_membership(reading)
+    found = read_listed(reading)
     return replace(found, confidence=0.6) if found is not None else None
 
 
@@ -164,7 +164,7 @@ _WRITES: dict[str, tuple[Family, ...]] = {
     ),
     "notify": (read_made, _sent_to, read_told, read_create, _undeclared),
     "update": (
-        read_membership,
+        read_listed,
         read_amount,
         read_account,
         read_recorded,

@@ -51,9 +51,14 @@ _OUT_OF = word_set("off out from away")
 def read_membership(reading: Reading) -> Drafted | None:
     """`book_pupil(lesson_id, pupil_id)`, `add_to_wishlist(item)`, `remove_tag(post_id, tag)`."""
     direction = _direction(reading)
-    if direction is None:
-        return None
-    return _moved_over(reading) or _referred(reading, direction) or _plain_value(reading, direction)
+    found = read_listed(reading)
+    return found or (_plain_value(reading, direction) if direction is not None else None)
+
+
+def read_listed(reading: Reading) -> Drafted | None:
+    """Only where a record keeps ids of others in a list."""
+    direction = _direction(reading)
+    return _moved_over(reading) or (_referred(reading, direction) if direction is not None else None)
 
 
 def _direction(reading: Reading) -> str | None:
@@ -101,7 +106,11 @@ def _kept_in(reading: Reading, things: Sequence[Thing]) -> _Kept | None:
         for link in holder.collection.list_links
         if holder is not member and link.entity_type == member.collection.entity_type and len(link.path) == 1
     ]
-    if len(found) > 1:
+    ends = {one.holder.collection.entity_type: one.member.collection.entity_type for one in found}
+    has_other = any(
+        link.entity_type == ends.get(one.collection.entity_type) for one in things for link in one.collection.links
+    )
+    if len(found) > 1 or has_other:
         spoken = {stem(singular(word)) for word in (*tokens(reading.tool.name), *tokens(reading.said.summary))}
         spoken |= {stem(singular(word)) for one in reading.arguments for word in one.words}
         found = [one for one in found if {stem(singular(part)) for part in tokens(one.link.path[0])} & spoken]
