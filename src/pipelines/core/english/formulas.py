@@ -20,8 +20,8 @@ _SIGNS = tuple(
         "+": "plus|+|added to|in addition to",
         "-": "reduced by|minus|less|–|-",
         "*#": "for each|for every",
-        "min": "but at most|at most|up to|no more than|not more than|capped at|limited to",
-        "max": "but at least|no less than|not less than",
+        "min()": "but at most|at most|up to|no more than|not more than|capped at|limited to",
+        "max()": "but at least|no less than|not less than",
         ">=": "at least|no fewer than|or more|enough|that many|sufficient",
         "<=": "does not exceed|do not exceed|not exceed",
         ">": "more than|greater than|higher than|above|over|exceeds|exceed|beyond|after",
@@ -45,7 +45,7 @@ SMALL_WORDS = (
         "is are was were be been being has have had having do does did can could may might must shall will "
         "would should it he she they we you i one ones them him her his my our your what how whether if and "
         "or not no so far still yet already only also just very each every all any some given many much more "
-        "number amount there here then than as now today out up"
+        "number amount there here then than as now today out up nothing none nobody"
     )
 )
 

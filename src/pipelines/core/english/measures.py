@@ -65,7 +65,7 @@ def degree_in(words: Sequence[str]) -> Degree | None:
             if after in ("recent", "recently"):
                 return Degree("+", (), True, at + 1)
             sign = "+" if word in ("most", "more") else "-"
-            return Degree(sign, tuple(words[at + 1 : at + 3]) or tuple(words[:at]), False, at)
+            return Degree(sign, (*words[max(0, at - 1) : at], *words[at + 1 : at + 3]), False, at)
         base = _base(word)
         if base is not None:
             sign, measures = _ADJECTIVES[base]

@@ -110,9 +110,16 @@ def claim_of(description: str | None, verb: str | None = None, object_words: Col
     writing = next((claim for claim in later if claim.kind == "writes"), None)
     if writing is not None and not says_nothing_changes(text):
         return writing
-    if _PASSIVE.search(text) and not says_nothing_changes(text):
+    told = " ".join(_SENTENCES.split(text)[1:]) if _names_several(text) else text
+    if _PASSIVE.search(told) and not says_nothing_changes(text):
         return Claim("turns_out")
     return first
+
+
+def _names_several(text: str) -> bool:
+    """ "all lessons a pupil is booked on": what is so of them is no tale."""
+    first = _WORDS.findall(_SENTENCES.split(text)[0].lower())
+    return _has_contact_clause([word for word in first if word not in ("all", "the", "every")])
 
 
 def says_nothing_changes(description: str | None) -> bool:
@@ -163,7 +170,7 @@ def _clause_claim(words: list[str], own: _Own) -> tuple[Claim, str]:
         return Claim("reads", first), "question"
     if _has_subject(words) or _is_tale(words):  # a tale of what happens, not yet a word on what the tool does
         return Claim("turns_out"), "tale"
-    if _is_own_noun(first, following, own):
+    if _is_own_noun(first, following, own) or _has_contact_clause(words):
         return Claim("names"), "noun"
     if first in ("give", "gives") and _gives_something(words):  # else "gives the balance" tells it
         return Claim("writes", "give"), "s"
@@ -195,6 +202,21 @@ def _doubted(first: str, following: str | None) -> str | None:
 def _is_own_noun(first: str, following: str | None, own: _Own) -> bool:
     """ "Shifts that have no volunteer yet" of open_shifts: what the name is about, no verb."""
     return is_plural(first) and first in own.objects and following not in _DETERMINERS - {"that"}
+
+
+def _has_contact_clause(words: list[str]) -> bool:
+    """ "Tools a borrower has at home", "lessons a pupil is booked on": which ones, without "that"."""
+    at = next((at for at, word in enumerate(words[:4]) if is_plural(word)), None)
+    if at is None or len(words) < at + 3 or words[at + 1] not in _ARTICLES | {"somebody", "someone"}:
+        return False
+    if any(_is_verb(base) for base, _ in _bases(words[at])):  # "Books a room for a guest who has paid"
+        return words[at + 3 : at + 4] != [] and words[at + 3] in _CLAUSE_VERBS
+    after = words[at + 2 : at + 5]
+    end = next((i for i, word in enumerate(after) if word in ("that", "which", "who")), len(after))
+    return any(word in _CLAUSE_VERBS for word in after[:end])
+
+
+_CLAUSE_VERBS = word_set("has have is are was were can may had goes takes plays")
 
 
 def _gives_something(words: list[str]) -> bool:

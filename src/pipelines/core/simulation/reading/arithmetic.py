@@ -27,11 +27,11 @@ class _Formula:
         self._used: list[Term] = []
 
     def value(self, words: Sequence[str]) -> str | None:
-        for sign in ("min", "max"):
+        for sign in ("min()", "max()"):
             if sign in words[1:-1]:
                 at = words.index(sign)
                 whole, bound = self._sum(_without_comma(words[:at])), self._operand(words[at + 1 :], first=False, last=True)
-                return f"{sign}({whole}, {bound})" if whole is not None and bound is not None else None  # fmt: skip
+                return f"{sign[:3]}({whole}, {bound})" if whole is not None and bound is not None else None  # fmt: skip
         return self._sum(words)
 
     def _sum(self, words: Sequence[str], *, first: bool = True, last: bool = True) -> str | None:

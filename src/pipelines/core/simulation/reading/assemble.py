@@ -160,7 +160,7 @@ def _undeclared(reading: Reading) -> Drafted | None:
 _WRITES: dict[str, tuple[Family, ...]] = {
     "create": (
         *(read_membership, read_started, read_service_change, read_made),
-        *(read_spoken_field, read_known_effect, read_evident, read_amount, read_create, _undeclared),
+        *(read_spoken_field, read_amount, read_known_effect, read_evident, read_create, _undeclared),
     ),
     "notify": (read_made, _sent_to, read_told, read_create, _undeclared),
     "update": (
@@ -177,7 +177,7 @@ _WRITES: dict[str, tuple[Family, ...]] = {
     ),
     "delete": (read_membership, read_delete, _undeclared),
     "transition": (
-        *(read_membership, read_recorded, read_decided, read_transition, read_evident),
+        *(read_membership, read_recorded, read_decided, read_amount, read_transition, read_evident),
         *(read_service_change,),
     ),
     "transfer": (read_transfer, read_account, read_update),

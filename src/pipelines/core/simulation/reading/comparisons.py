@@ -22,6 +22,7 @@ _NEAR = 5  # words on either side in which a number is named
 
 
 SIGNS = (">=", "<=", ">", "<")
+_ENDS = word_set("minimum maximum min max least most")
 
 
 def comparison(
@@ -33,7 +34,8 @@ def comparison(
     if bound is not None and held is None:
         # "has that many seeds", "at least the minimum number of players"
         others = [term for term in terms if (term.text in given) != (bound.text in given) or term.many]
-        other = named(right, others, without=[bound.text]) or _only_given(others, given, bound)
+        counted = [word for word in right if word.lower() not in _ENDS]
+        other = named(counted, others, without=[bound.text]) or _only_given(others, given, bound)
         if other is None:
             return None
         held, bound = (bound, other) if other.text in given else (other, bound)

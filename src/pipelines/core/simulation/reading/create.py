@@ -239,10 +239,15 @@ def _references(
     """Ids of other things in the arguments: they must exist."""
     found: list[tuple[str, Collection]] = []
     steps: list[Step] = []
+    kept = {link.path: link.entity_type for link in collection.links}
     for argument in reading.arguments:
-        if not argument.id_noun or not argument.is_scalar or not argument.is_required:
+        if not argument.is_scalar or not argument.is_required:
             continue
-        other = best_collection(argument.id_noun, reading.known, reading.service)
+        meant = kept.get(field_for(argument, collection) or ())
+        if not argument.id_noun and meant is None:
+            continue
+        named = best_collection(argument.id_noun, reading.known, reading.service) if argument.id_noun else None
+        other = named or reading.known.tables.get(meant or "")
         if other is None or other == collection or other.form != "table" or other.is_empty:
             continue
         noun = name_for(noun_of(other), avoid=(made,))

@@ -38,7 +38,12 @@ def _path(term: Term) -> str:
 
 
 def _fit(term: Term, degree: Degree) -> float:
-    return sum(max((alike(word, part) for word in degree.measures), default=0.0) for part in term.own) / len(term.own)
+    """How much of the field the words say, and how much of the words is the field's."""
+    if not degree.measures:
+        return 0.0
+    said = sum(max((alike(word, part) for word in degree.measures), default=0.0) for part in term.own)
+    met = sum(max((alike(word, part) for part in term.own), default=0.0) for word in degree.measures)
+    return said / len(term.own) + met / len(degree.measures)
 
 
 def _time(paths: list[str], collection: Collection) -> str | None:

@@ -44,6 +44,7 @@ class Narrowing:
 
     conditions: tuple[str, ...] = ()
     sort: str | None = None  # an expression for the field to sort by
+    order: str | None = None  # the field by which the words say that they come: `-downloads`
     limit: str | None = None
     offset: str | None = None
     picked: tuple[str, str] | None = None  # (field, key): the key picks one of the records in a map each has
@@ -77,7 +78,7 @@ def narrowing(
         word = joined(argument.words)
         dated = date_condition(argument, collection, each, said) if bounds else None
         condition = dated or _searched(argument, each, collection, said)
-        if word in _LIMITS and argument.kind == "number":
+        if word in _LIMITS and argument.kind == "number" and field_for(argument, collection) is None:
             limit = arg(argument.name)
             limit = f"default({limit}, {argument.default!r})" if argument.default is not None else limit
         elif word in _OFFSETS and argument.kind == "number":

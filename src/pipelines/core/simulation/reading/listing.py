@@ -8,6 +8,7 @@ from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.shapes import Collection
 from pipelines.core.simulation.reading.asked import asked_collection
+from pipelines.core.simulation.reading.degrees import order_of
 from pipelines.core.simulation.reading.filters import Narrowing, field_for, narrowing, only_those
 from pipelines.core.simulation.reading.lookup import reply_name
 from pipelines.core.simulation.reading.records import noun_of, source_of
@@ -62,7 +63,10 @@ def _asked(reading: Reading, collection: Collection, each: str, arguments: Seque
     asked = narrowing(each, collection, arguments, said)
     paths = [path for one in arguments if (path := field_for(one, collection)) is not None]
     such = restrictions(reading, collection, each, paths)
-    return replace(asked, conditions=(*such, *asked.conditions), assumed=(*only_those(such), *asked.assumed))
+    order = order_of(reading, collection) if asked.sort is None else None
+    return replace(
+        asked, order=order, conditions=(*such, *asked.conditions), assumed=(*only_those(such), *asked.assumed)
+    )
 
 
 def many_of(collection: Collection) -> str:
@@ -133,6 +137,8 @@ def _arranged(many: str, asked: Narrowing, collection: Collection) -> list[Step]
         own = "{'id': each.id}, " if collection.form == "table" and collection.id_field is None else ""
         chosen = f"each[{field!r}][{key}]"
         made.append(f"[merge({own}without(each, {field!r}), {chosen}) for each in {many}]")
+    if asked.order is not None:
+        made.append(f"sort({many}, {asked.order!r})")
     if asked.sort is not None:
         made.append(f"sort({many}, {asked.sort}) if {asked.sort} != null else {many}")
     if asked.offset is not None:

@@ -44,7 +44,7 @@ _TAKE = word_set(
     "remove delete drop unfollow unlike unsubscribe leave discard exclude untag unpin take withdraw strike "
     "expel detach release cancel"
 )
-_INTO = word_set("to into onto on in up for")
+_APPOINTS = word_set("assign set make change give appoint name put replace")  # one alone, where there is one
 _OUT_OF = word_set("off out from away")
 
 
@@ -110,7 +110,7 @@ def _kept_in(reading: Reading, things: Sequence[Thing]) -> _Kept | None:
     has_other = any(
         link.entity_type == ends.get(one.collection.entity_type) for one in things for link in one.collection.links
     )
-    if len(found) > 1 or has_other:
+    if len(found) > 1 or (has_other and reading.name.verb in _APPOINTS):
         spoken = {stem(singular(word)) for word in (*tokens(reading.tool.name), *tokens(reading.said.summary))}
         spoken |= {stem(singular(word)) for one in reading.arguments for word in one.words}
         found = [one for one in found if {stem(singular(part)) for part in tokens(one.link.path[0])} & spoken]

@@ -31,6 +31,7 @@ class Source:
     id_words: frozenset[str] = frozenset()  # what its ids are called: slug
     own_names: frozenset[str] = frozenset()  # what such a record is called, for properties that are its id
     id_is_number: bool = False  # the id is a whole number written as text
+    tells_done: bool = True  # `ok` and `success` say that it was done: not of a read, which asks whether it is so
     invents_all: bool = False  # nothing of it is in the world: optional properties are invented, too
 
 
@@ -121,7 +122,7 @@ def _property(name: str, schema: JsonObject, source: Source, arguments: Sequence
     given = next((one for one in arguments if joined(one.words) == joined(words)), None)
     if given is not None:
         return _converted(arg(given.name), schema, frozenset((given.kind,)), ())
-    if words[-1] in _DONE_WORDS and _type(schema) in ("boolean", ""):
+    if source.tells_done and words[-1] in _DONE_WORDS and _type(schema) in ("boolean", ""):
         return True
     return _stated(schema)
 

@@ -48,12 +48,15 @@ def restrictions(
     # What is denied in one part of a sentence is not in the next: "not paid (unpaid or overdue)".
     parts = [part for part in _PARTS.split(reading.said.summary.lower()) if not _is_formula(part)]
     said = [tokens(reading.tool.name), *(tuple(_WORDS.findall(part)) for part in parts)]
+    reading_words = [word for words in said[1:] for word in words]
     found = _Found()
     for words in said:
         for at in range(len(words)):
             _read_word(found, words, at, collection, is_name=words is said[0])
     taken = set(narrowed)
-    conditions = [*_written(found, collection, each, taken), *compared(said, collection, each)]
+    conditions = [*_written(found, collection, each, taken)]
+    if not any(one.kind == "number" and {*one.words} & {*reading_words} for one in reading.arguments):
+        conditions += compared(said, collection, each)  # else what is given is what they are held against
     if not conditions and not found.any():
         conditions = [*_in_general(said, reading, collection, each, taken)]
     return conditions
@@ -78,11 +81,12 @@ def _read_word(
 ) -> None:
     word = words[at]
     own = {noun[-1] for noun in (collection.words, *collection.called)}
-    if singular(word) in own or len(word) < 3 or (is_name and is_plural(word)):
+    is_long = _long_state(words, at, collection) is not None
+    if not is_long and (singular(word) in own or len(word) < 3 or (is_name and is_plural(word))):
         return
     denied = is_denied(words, at)
     base = without_denial(word)
-    place = _state(word, collection, is_name=is_name)
+    place = _long_state(words, at, collection) or _state(word, collection, is_name=is_name)
     if place is not None and not _is_of_scope(words, at):
         path, value = place
         group = found.is_not if denied else found.is_so
@@ -121,6 +125,16 @@ def _state(word: str, collection: Collection, *, is_name: bool) -> tuple[Path, s
         ),
         None,
     )
+
+
+def _long_state(words: Sequence[str], at: int, collection: Collection) -> tuple[Path, str] | None:
+    """ "in store", "out of service": a state of several words, all of them."""
+    status = status_path(collection.fields)
+    for state in states_of(collection.fields, status) if status is not None else ():
+        parts = tokens(state)
+        if len(parts) > 1 and tuple(words[at : at + len(parts)]) == parts:
+            return (status, state) if status is not None else None
+    return None
 
 
 def _is_of_scope(words: Sequence[str], at: int) -> bool:

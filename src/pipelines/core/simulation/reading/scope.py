@@ -208,12 +208,18 @@ def _of_lists(reading: Reading, thing: Thing) -> Iterator[Term]:
         other = reading.known.tables.get(link.entity_type)
         if other is None:
             continue
-        place, one = dot(thing.text, link.path[0]), dot("one", *link.path[1:])
-        many = Many(collection=other, source=f"[entity({link.entity_type!r}, {one}) for one in {place}]")
+        place = dot(thing.text, link.path[0])
+        many = Many(collection=other, source=ids_of(thing, link))
         for own, prior in ((tokens(link.path[0]), 0.0), *((noun, -0.1) for noun in other.called)):
             about = thing.called | nouns_of(other)
             yield Term(text=many.listed(), kind="many", own=own, about=about, prior=prior, many=many)
             yield Term(text=f"len({place})", kind="number", own=own, about=about, prior=prior - 0.1, many=many)
+
+
+def ids_of(thing: Thing, link: Link) -> str:
+    """The records that a list of ids is of."""
+    one = dot("one", *link.path[1:])
+    return f"[entity({link.entity_type!r}, {one}) for one in {dot(thing.text, link.path[0])}]"
 
 
 def _linked(reading: Reading, thing: Thing) -> Iterator[Thing]:

@@ -25,6 +25,7 @@ from pipelines.core.simulation.reading.scope import (
     Term,
     Thing,
     each_of,
+    ids_of,
     likeness,
     named,
     nouns_of,
@@ -111,9 +112,9 @@ def _reply(reading: Reading, scope: Scope, values: Mapping[str, str]) -> Json:
         return dict(values)
     main = _main(reading, scope)
     if main is None:
-        source = Source(value="null", noun="result", fields={}, extra=values)
+        source = Source(value="null", noun="result", fields={}, extra=values, tells_done=False)
     else:
-        source = source_of(main.collection, main.text, main.text, main.id, extra=values)
+        source = source_of(main.collection, main.text, main.text, main.id, extra=values, tells_done=False)
     return reply(source, reading.output, reading.arguments)
 
 
@@ -148,13 +149,17 @@ def _is_of_another(reading: Reading, scope: Scope) -> bool:
     asked = reading.collection
     if asked is None or any(one.collection == asked for one in scope.things):
         return False
-    names = [*properties_of(reading.output)]
-    return all(_has(asked, name) for name in names)
+    declared = properties_of(reading.output)
+    return all(
+        find_path(asked.fields, name) is not None or _is_id(name, schema, asked)
+        for name, schema in declared.items()
+    )
 
 
-def _has(collection: Collection, name: str) -> bool:
-    is_id = joined(noun_of_id(name)) in collection.own_names
-    return is_id or find_path(collection.fields, name) is not None
+def _is_id(name: str, schema: Json, collection: Collection) -> bool:
+    """`lending_fee` is what a lending costs, and no lending: an id is text or a whole number."""
+    is_plain = isinstance(schema, dict) and schema.get("type") in ("string", "integer")
+    return is_plain and joined(noun_of_id(name)) in collection.own_names
 
 
 def _kind(schema: JsonObject) -> str:
@@ -170,7 +175,7 @@ def _is_known(name: str, schema: JsonObject, reading: Reading, scope: Scope) -> 
     if any(joined(one.words) == joined(words) for one in reading.arguments):
         return _kind(schema) != "object"
     for thing in scope.things:
-        is_id = joined(noun_of_id(name)) in thing.collection.own_names or words == ("id",)
+        is_id = _is_id(name, schema, thing.collection) or words == ("id",)
         if (is_id and len(scope.things) == 1) or _fits(name, schema, thing):
             return True
     return False
@@ -373,6 +378,9 @@ def _counted(
     many = [term for term in scope.of_kind("many") if term.many is not None]
     fit = [term for term in many if _is_spoken_of(term, spoken)]
     texts = {term.text for term in fit}
+    own_lists = {term.text for term in many if any(term.many and term.many.source == ids_of(one, link) for one in scope.things for link in one.collection.list_links)}
+    if "size" in slot.words and len(own_lists) == 1:
+        fit, texts = [term for term in many if term.text in own_lists], own_lists
     if len(texts) > 1:
         listed = {term.text for term in fit if stems(term.own) & stems(slot.words)}
         texts = listed if len(listed) == 1 else {term.text for term in fit if stems(term.own) & spoken}
