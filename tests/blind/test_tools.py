@@ -7,6 +7,7 @@ import pytest
 from tool_scores import FIFTH, FOLDER, FOURTH, SECOND, THIRD, ToolScore, figures, scored, unchanged_share
 from tool_variants import VARIANTS, variant_scores
 
+PROBES = FOLDER.parent / "tools_probes"
 LEAST_RIGHT_SIDE = 0.98
 MOST_READS_THAT_WRITE = 0
 MOST_UNCLEAR_THAT_WRITE = 1
@@ -74,6 +75,16 @@ def test_nor_does_the_fifth():
     assert found.right_side >= 0.94
     assert found.sure_right_side >= 0.99
     assert found.right_calls >= 0.625
+
+
+@pytest.mark.slow
+def test_tools_that_work_something_out():
+    """Probes by the author of the rules (tools_probes/README.md), so no measure of trades that are new."""
+    found = figures(scored(folder=PROBES))
+    assert (len(found.reads_that_write), len(found.unclear_that_write)) == (0, 0)
+    assert found.right_side >= 0.93
+    assert found.sure_right_side >= 0.98
+    assert found.right_calls >= 0.85
 
 
 @pytest.mark.parametrize("folder", [FOLDER, SECOND, THIRD, FOURTH, FIFTH], ids=lambda one: one.name)

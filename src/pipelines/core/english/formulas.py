@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
+from pipelines.core.english.measures import degree_in
 from pipelines.core.english.words import ARTICLES, tokens, word_set
 
 LONGEST = 600  # characters of a description: what is worked out is said at its beginning
@@ -45,7 +46,7 @@ SMALL_WORDS = (
         "is are was were be been being has have had having do does did can could may might must shall will "
         "would should it he she they we you i one ones them him her his my our your what how whether if and "
         "or not no so far still yet already only also just very each every all any some given many much more "
-        "number amount there here then than as now today out up nothing none nobody"
+        "number amount there here then than as now today out up nothing none nobody full whole entire"
     )
 )
 
@@ -63,14 +64,15 @@ def signed(words: Sequence[str]) -> Iterator[str]:
     lower = [word.lower() for word in words]
     while at < len(words):
         for spoken, sign in _SIGNS:
-            if tuple(lower[at : at + len(spoken)]) == spoken:
-                if spoken != ("less",) or "than" not in lower[at + 1 : at + 6]:
-                    yield sign
-                    at += len(spoken)
-                    break
+            is_more_or_less = spoken == ("less",) and "than" in lower[at + 1 : at + 6]
+            if tuple(lower[at : at + len(spoken)]) == spoken and not is_more_or_less:
+                yield sign
+                at += len(spoken)
+                break
         else:
-            yield words[at]
-            at += 1
+            degree = degree_in(lower[at : at + 1]) if lower[at + 1 : at + 2] == ["than"] else None
+            yield words[at] if degree is None else ">" if degree.sign == "+" else "<"  # "longer than"
+            at += 1 if degree is None else 2
 
 
 def content_words(phrase: Sequence[str]) -> list[tuple[str, float]]:
@@ -82,7 +84,7 @@ def content_words(phrase: Sequence[str]) -> list[tuple[str, float]]:
             is_border = word in _PREPOSITIONS or word in _RELATIVES or word in ARTICLES
             if is_border and found:
                 weight = 0.6
-            if word not in SMALL_WORDS and token not in SIGNS and len(word) > 1:
+            if (word not in SMALL_WORDS or word == "per") and token not in SIGNS and len(word) > 1:
                 found.append((word, weight))
     return found
 

@@ -60,6 +60,8 @@ class Degree(NamedTuple):
 def degree_in(words: Sequence[str]) -> Degree | None:
     """The first adjective or adverb of degree among words in small letters."""
     for at, word in enumerate(words):
+        if words[at - 1 : at] == ("at",) or [*words[max(0, at - 1) : at]] == ["at"]:
+            continue  # "at least" is a bound
         after = words[at + 1] if at + 1 < len(words) else ""
         if word in ("most", "least", "fewest", "more", "fewer", "less"):
             if after in ("recent", "recently"):

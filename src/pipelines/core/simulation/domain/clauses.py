@@ -151,7 +151,14 @@ def _part_claims(part: str, own: _Own) -> list[Claim]:
     found: list[Claim] = []
     style: str | None = None  # how the first verb is inflected
     for clause in _VERBS.split(part):
-        words = _WORDS.findall(_OPENING.sub("", clause.strip().replace("’", "'")).lower())
+        plain = clause.strip().replace("’", "'")
+        words = _WORDS.findall(_OPENING.sub("", plain).lower())
+        if (
+            words
+            and plain.lower().startswith("let")
+            and not any(_is_verb(one) for one, _ in _bases(words[0]))
+        ):
+            words = _WORDS.findall(plain.lower())  # "Lets a vacant plot to a tenant"
         if not words:
             continue
         claim, inflection = _clause_claim(words, own)
@@ -225,7 +232,7 @@ def _gives_something(words: list[str]) -> bool:
 
 
 def _has_subject(words: list[str]) -> bool:
-    """ "Client signs the retainer", "Another museum asks to borrow a work": somebody, then a verb and more."""
+    """ "Client signs the retainer", "Another museum asks to borrow a work": somebody, then a verb."""
     who = words[1:] if words[0] in _SUBJECTS else words
     if len(who) < 3 or who[0].endswith("s"):
         return False
@@ -243,7 +250,9 @@ def _is_tale(words: list[str]) -> bool:
     if len(rest) > 2 and (rest[1] in _TELLS or rest[1:3] == ["no", "longer"]):
         return True
     # No noun has a past tense behind it; "a tool a borrower has" begins another clause before that.
-    tells = next((at for at in range(1, min(4, len(rest) - 1)) if rest[at] in _TELLS or rest[at] in TENSES), None)
+    tells = next(
+        (at for at in range(1, min(4, len(rest) - 1)) if rest[at] in _TELLS or rest[at] in TENSES), None
+    )
     before = {*rest[:tells]} if tells is not None else set()
     return rest is not words and tells is not None and not before & (_DETERMINERS | _AFTER_NOUNS)
 

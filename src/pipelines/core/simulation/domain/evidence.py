@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from pipelines.core.english.inflection import participle
 from pipelines.core.english.formulas import SMALL_WORDS
+from pipelines.core.english.inflection import participle
 from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import related
 from pipelines.core.english.words import joined, singular, singulars, tokens
@@ -297,7 +297,9 @@ def _from_words(
                 weight = SHARED / len(known)
                 reason = f"`{word}` is {what} of it"
                 yield Evidence(noun=tool.thing, entity_type=kind, weight=weight, reason=reason)
-    head = next((word for word in tokens((tool.tool.description or "")[:_SAID]) if word not in SMALL_WORDS), "")
+    head = next(
+        (word for word in tokens((tool.tool.description or "")[:_SAID]) if word not in SMALL_WORDS), ""
+    )
     if head in keys and tool.name.reads():  # "Owner of a dog": whom `owner` refers to
         reason = f"fields with its ids are called {head}"
         yield Evidence(noun=tool.thing, entity_type=keys[head], weight=FIELD, reason=reason)

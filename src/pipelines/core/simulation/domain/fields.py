@@ -113,7 +113,9 @@ def _field(name: str, values: list[Json], depth: int) -> Field:
     values_or_none = tuple(few) if len(few) <= FEW_VALUES else ()
     given = [str(value) for value in values if value is not None]
     repeats = len(given) > len({*given})
-    return Field(name=name, kinds=kinds, values=values_or_none, example=few[0] if few else None, repeats=repeats)
+    return Field(
+        name=name, kinds=kinds, values=values_or_none, example=few[0] if few else None, repeats=repeats
+    )
 
 
 def _object_field(name: str, kinds: frozenset[str], objects: list[JsonObject], depth: int) -> Field:

@@ -45,6 +45,10 @@ class _Weighed:
             self.without_label[one.entity_type] = before + one.weight
         self.reasons.setdefault(one.entity_type, []).append(one.reason)
 
+    def speaks_for(self, kind: str) -> bool:
+        """Whether nothing speaks louder for another type."""
+        return max(self.by_type.values(), default=0.0) <= max(self.by_type.get(kind, 0.0), 0.0)
+
     def best(self, enough: float, among: Iterable[str] | None = None) -> str | None:
         known = self.by_type if among is None else {kind: self.by_type.get(kind, 0.0) for kind in among}
         ranked = sorted(known.items(), key=lambda pair: -pair[1])
@@ -57,7 +61,7 @@ class _Weighed:
 def with_names(known: Survey, world: World, tools: Sequence[ToolLike]) -> Survey:
     """The survey with each table called as the tools call it."""
     facts = facts_of(tools)
-    references = references_in(world)
+    references = references_in(world, {joined(noun) for tool in facts for noun in tool.id_nouns})
     weighed: dict[Noun, _Weighed] = {}
     for one in all_evidence(known.tables, world, references, facts):
         weighed.setdefault(one.noun, _Weighed(noun=one.noun)).add(one)
@@ -128,7 +132,8 @@ def _settled(weighed: Mapping[Noun, _Weighed], known: Survey, tools: Sequence[To
         if (kind := one.best(ENOUGH)) is not None and not _means_a_part(one, kind, known)
     }
     for noun, kind in _heard(tools, settled, known):
-        settled.setdefault(noun, kind)
+        if noun not in weighed or weighed[noun].speaks_for(kind):
+            settled.setdefault(noun, kind)
     for noun, kind in _described(tools, settled, known):
         settled.setdefault(noun, kind)
     settled |= _endings(tools, settled)
@@ -163,8 +168,8 @@ def _heard(
         thing = tool.thing
         if kind is None or tool.makes or len(thing) != 1 or thing in settled or tool.lists:
             continue
-        if thing[0] in _answered(tool):
-            continue  # `lending_fee(tool_id)` answers a fee: that is no tool
+        if thing[0] in _answered(tool) or thing[0] in known.states:
+            continue  # `lending_fee(tool_id)` answers a fee, `mark_fired(load_id)` leads to a state
         fields = (name for table in known.tables.values() for name in table.fields)
         if not any(thing[0] in singulars(tokens(name)) for name in fields):
             yield thing, kind
@@ -195,8 +200,10 @@ def _described(
         if found is not None and kind is not None:
             noun = singulars(tokens(found[1]))[-1:]
             heard.setdefault(noun, set()).add(kind)
+    answered = {name for tool in tools for name in _answered(tool)}
     for noun, kinds in heard.items():
         is_field = any(find_field(table.fields, noun[0]) for table in known.tables.values())
+        is_field = is_field or noun[0] in answered  # "Returns the yearly rent of a plot"
         if len(kinds) == 1 and noun not in settled and not is_field:
             yield noun, kinds.pop()
 

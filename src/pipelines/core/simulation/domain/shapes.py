@@ -258,26 +258,29 @@ def _table(kind: str, entities: Mapping[str, JsonObject], declared: EntityType |
         ),
         whole_number_keys=bool(sample) and all(id.isdecimal() and str(int(id)) == id for id, _ in sample),
         couplings=tuple(_couplings([attrs for _, attrs in sample], fields)),
-        limits=tuple(_limits([attrs for _, attrs in sample], fields)),
+        limits=tuple(_limits([attrs for _, attrs in sample[:_LOOKED_AT]], fields)),
     )
+
+
+_LOOKED_AT = 50  # records: a pair that holds in so many is no chance
 
 
 def _limits(records: Sequence[JsonObject], fields: Mapping[str, Field]) -> Iterator[Limit]:
     """Pairs that hold in every record that was seen; many do so by chance, and words have to choose."""
     numbers = [name for name, one in fields.items() if one.kinds == {"number"}]
     lists = [name for name, one in fields.items() if one.keeps == "list" and not one.of_pairs]
+    amounts = {name: [_amount(record.get(name)) for record in records] for name in (*numbers, *lists)}
     for most in numbers if len(records) > 1 else ():
         for used in (*lists, *numbers):
-            counts = used in lists
-            held = [(record.get(most), _amount(record.get(used), counts=counts)) for record in records]
-            if most != used and all(whole is not None and whole >= part for whole, part in held):  # type: ignore[operator]
-                if any(part > 0 for _, part in held):
-                    yield Limit(most=most, used=used, counts=counts)
+            pairs = zip(amounts[most], amounts[used], strict=True)
+            if most != used and any(amounts[used]) and all(whole >= part for whole, part in pairs):
+                yield Limit(most=most, used=used, counts=used in lists)
 
 
-def _amount(value: Json, *, counts: bool) -> float:
-    if counts:
-        return len(value) if isinstance(value, list) else 0
+def _amount(value: Json) -> float:
+    """A number, or how many are in a list."""
+    if isinstance(value, list):
+        return len(value)
     return value if isinstance(value, (int, float)) else 0
 
 

@@ -172,9 +172,9 @@ def decide(
     """Both together. That nothing is changed is believed wherever the name does not say otherwise; that
     nothing is stored, always. `gives`: the caller has to give more than ids."""
     decision = _BY_KINDS[kind][claim.kind]
-    if kind in ("writes", "may_write") and claim.kind == "names" and gives and verb is not None:
-        if _names_what_is_given(description, verb, objects) and not says_nothing_changes(description):
-            return Decision("write", 0.8)  # record_payment(invoice_no, amount), "payment received"
+    may_be_done = kind in ("writes", "may_write") and claim.kind == "names" and gives and not is_noun
+    if may_be_done and _names_what_is_given(description, verb or "", objects):
+        return Decision("write", 0.8)  # record_payment(invoice_no, amount), "payment received"
     if claim.kind == "names" and claim.verb is not None and decision.side == "read":
         decision = decision._replace(sureness=min(decision.sureness, _DOUBTED))
     if is_noun and kind == "may_write" and claim.kind == "nothing":  # open_tickets, start_date
@@ -208,16 +208,24 @@ def _names_the_deed(description: str | None, verb: str) -> bool:
 def _names_what_is_given(description: str | None, verb: str, objects: Sequence[str]) -> bool:
     """ "Payment of fees", of pay_fees; "Bulk change of the curator", of set_curator: the deed as a noun, or
     what a verb of recording records."""
+    is_told_of = any(op_of(word) in READS or word in _TOLD | _PARTICULARS for word in objects)
+    if is_told_of or says_nothing_changes(description):
+        return False  # charge_estimate, refund_amount
     words = tokens((description or "")[:200].lower())
     end = next((at for at, word in enumerate(words) if word in _HEAD_ENDS and at), len(words))
     head = words[:end]
+    if not head or _OF_VALUES & {*head}:
+        return False
     akin = related(stem(verb))
-    if any(word in all_forms(verb) or stem(word) in akin for word in head):
+    if any(word in all_forms(verb) or stem(word) in akin for word in (*head[:2], head[-1])):
         return True
     return verb in _RECORDS and any(word in objects or singular(word) in objects for word in head[:2])
 
 
 _RECORDS = word_set("record log register enter book add post note")
+_OF_VALUES = word_set(
+    "estimated expected projected possible current last latest next total average maximum minimum due amount"
+)
 _RESULTS = word_set("new updated created changed resulting modified remaining confirmation after once")
 
 

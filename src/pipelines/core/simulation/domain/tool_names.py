@@ -61,7 +61,7 @@ def read_tool_name(
     kind = name_kind(words, at, things)
     is_verb = at is not None and (kind in ("may_write", "writes") or (at == 0 and kind == "names"))
     own = words[at] if at is not None and is_verb else words[0] if at is None else None
-    claim = claim_of(description, own, words[(at or 0) + 1 :])
+    claim = claim_of(description, own, words if at is None else words[at + 1 :])
     if kind == "writes" and claim.kind == "names" and is_told(words):
         kind = "asks_about"  # shift_roster, "Workers on a shift."
     is_noun = _names_many(words) or names_particulars(words)
@@ -90,7 +90,8 @@ def _on_side(words: tuple[str, ...], at: int | None, claim: Claim, decision: Dec
     if own is None or decision.takes_description:
         # A verb that no tool is called by ("Puts the member …") sets something.
         verb = claim.verb or words[0]
-        return _taken_apart(verb, OP_OF_VERB.get(verb, "update"), (), words)
+        rest = words[1:] if words[0] == verb and len(words) > 1 else words
+        return _taken_apart(verb, OP_OF_VERB.get(verb, "update"), (), rest)
     service, rest = words[:at], words[(at or 0) + 1 :]
     if not rest and service:  # `invoice.void`, `orders_get`
         service, rest = (), service

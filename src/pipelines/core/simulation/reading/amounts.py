@@ -1,9 +1,9 @@
-"""More and less of something: a payment, hours that are credited, stock that is used, fuel that is pumped over.
+"""More and less of something: a payment, hours that are credited, stock that is used, fuel that is pumped.
 
-One number is given, and a number that the record keeps grows or falls by it: which one, the reply's own fields
-say first, then the words; which way, the verb and what the field counts (what is used grows with use)."""
+One number is given, and a number that the record keeps grows or falls by it: which one, the reply's own
+fields say first, then the words; which way, the verb and what the field counts (what is used up grows)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from pipelines.core.english.stems import stem
@@ -32,11 +32,12 @@ from pipelines.core.simulation.reading.writing import change_reply
 
 _PAYS = word_set("pay payment settle repay repayment")
 _USES = word_set(
-    "use spend consume redeem take deduct withdraw dispense draw reduce subtract lower decrease sell shrink debit"
+    "use spend consume redeem take deduct withdraw dispense draw reduce subtract lower decrease sell shrink "
+    "debit"
 )
 _ADDS = word_set(
-    "add credit charge top topup deposit receive restock fill increase load refill raise bill recharge extend "
-    "grow fund replenish refuel"
+    "add credit charge top topup deposit receive restock fill increase load refill raise bill recharge "
+    "extend grow fund replenish refuel"
 )
 #: Numbers that grow as something is paid or used up, and those that say how much there is to pay.
 _GROWS = word_set("paid used spent sold redeemed consumed received raised collected settled taken")
@@ -55,6 +56,17 @@ class Running(NamedTuple):
         return dot(self.thing.text, *self.path)
 
 
+def read_told_amount(reading: Reading) -> Drafted | None:
+    """Where the reply itself names the number that the record keeps: as clear as can be."""
+    about = reading.subject
+    given = {one.name for one in reading.arguments}
+    fields = about.collection.fields if about is not None else {}
+    paths = [find_path(fields, name) for name in properties_of(reading.output) if name not in given]
+    told = [field_at(fields, path) for path in paths if path is not None]
+    numbers = [one for one in told if one is not None and "number" in one.kinds]
+    return read_amount(reading) if len(numbers) == 1 else None
+
+
 def read_amount(reading: Reading) -> Drafted | None:
     """The one number given is added to, or taken from, the number that the tool's words name."""
     scope = scope_of(reading)
@@ -68,7 +80,9 @@ def read_amount(reading: Reading) -> Drafted | None:
     if len(found) != 1:
         return _of_service(reading, given[0]) if not scope.things else None
     one = found[0]
-    bound = Bound(steps=(), noun=one.thing.text, id=one.thing.id, collection=one.thing.collection, holder=one.thing.text)
+    bound = Bound(
+        steps=(), noun=one.thing.text, id=one.thing.id, collection=one.thing.collection, holder=one.thing.text
+    )
     steps = [*scope.steps, *_moved(given[0], one.place, one.sign), {"return": change_reply(reading, bound)}]
     note = f"`{one.place}` is the number that changes, by the words of name and description"
     return Drafted(steps=tuple(steps), notes=(note,), confidence=0.8)
@@ -93,7 +107,8 @@ def _kind_of_change(reading: Reading) -> str | None:
     """By the verb of the name, else by the first words of the description."""
     for words in ((reading.name.verb,), tokens(reading.tool.name), tokens(reading.said.summary.lower())[:6]):
         for word in words:
-            base = next((one for one in (word, word.removesuffix("s"), word.removesuffix("es")) if _is_known(one)), None)  # fmt: skip
+            forms = (word, word.removesuffix("s"), word.removesuffix("es"))
+            base = next((one for one in forms if _is_known(one)), None)
             if base is not None:
                 return "pays" if base in _PAYS else "uses" if base in _USES else "adds"
     return None
@@ -103,18 +118,22 @@ def _is_known(word: str) -> bool:
     return word in _PAYS or word in _USES or word in _ADDS
 
 
-def _fit(name: str, kind: str, reading: Reading, amount: Argument, fields: object) -> float:
+def _fit(name: str, kind: str, reading: Reading, amount: Argument, fields: Mapping[str, Field]) -> float:
     parts = tokens(name)
-    answered = {find_path(fields, one) for one in properties_of(reading.output)}  # type: ignore[arg-type]
+    answered = {find_path(fields, one) for one in properties_of(reading.output)}
     score = 3.0 * ((name,) in answered and name != amount.name)
     score += 2.0 * (name == amount.name)
-    spoken = {stem(singular(word)) for word in (*tokens(reading.tool.name), *tokens(reading.said.summary.lower()))}
+    spoken = {
+        stem(singular(word)) for word in (*tokens(reading.tool.name), *tokens(reading.said.summary.lower()))
+    }
     spoken |= {stem(singular(word)) for word in amount.words}
     score += sum(stem(singular(part)) in spoken for part in parts)
     if kind == "pays":
         score += 1.5 * bool(_GROWS & {*parts}) + 1.0 * bool(_OWED & {*parts})
     elif kind == "uses":
-        score += 1.0 * bool(_GROWS & {*parts}) + 1.0 * any(alike(word, part) for part in parts for word in _STOCK)
+        score += 1.0 * bool(_GROWS & {*parts}) + 1.0 * any(
+            alike(word, part) for part in parts for word in _STOCK
+        )
     elif any(other in spoken for part in parts for other in related(stem(singular(part)))):
         score += 1.0  # what is owed, of "fees_due"
     return score
@@ -141,7 +160,13 @@ def _moved(amount: Argument, place: str, sign: str) -> list[Step]:
 
 def _pumped_over(reading: Reading, scope: Scope, amount: Argument) -> Drafted | None:
     """`transfer_fuel(from_tank_id, to_tank_id, litres)`: out of one, into the other."""
-    ends = {word: one for one in scope.things if one.argument for word in ("from", "to") if word in one.argument.words}
+    ends = {
+        word: one
+        for one in scope.things
+        if one.argument
+        for word in ("from", "to")
+        if word in one.argument.words
+    }
     if len(ends) != 2 or ends["from"].collection != ends["to"].collection:
         return None
     fields = ends["from"].collection.fields
@@ -154,7 +179,7 @@ def _pumped_over(reading: Reading, scope: Scope, amount: Argument) -> Drafted | 
     bound = Bound(
         steps=(), noun=ends["from"].text, id=ends["from"].id, collection=ends["from"].collection, holder=""
     )
-    steps = [
+    steps: list[Step] = [
         *scope.steps,
         require(f"{ends['from'].id} != {ends['to'].id}", same),
         *_moved(amount, less, "-"),
@@ -164,9 +189,9 @@ def _pumped_over(reading: Reading, scope: Scope, amount: Argument) -> Drafted | 
     return Drafted(steps=tuple(steps), notes=(f"`{path[-1]}` is what goes over",), confidence=0.8)
 
 
-def _only_balance(fields: object) -> tuple[str, ...] | None:
+def _only_balance(fields: Mapping[str, Field]) -> tuple[str, ...] | None:
     """Of money, the one number that is called as balances are."""
-    names = [name for name in fields if {"balance", "credit", "funds", "cash"} & {*tokens(name)}]  # type: ignore[attr-defined]
+    names = [name for name in fields if {"balance", "credit", "funds", "cash"} & {*tokens(name)}]
     return (names[0],) if len(names) == 1 else None
 
 
@@ -178,14 +203,15 @@ def _of_service(reading: Reading, amount: Argument) -> Drafted | None:
     holder = name_for(service.entity_type)
     place = dot(holder, *path)
     into = find_one(holder, service.entity_type, text(service.id))
-    steps = (into, *_moved(amount, place, _sign(kind, tokens(path[-1]))), {"return": {path[-1]: place}})
+    answer: Step = {"return": {path[-1]: place}}
+    steps = (into, *_moved(amount, place, _sign(kind, tokens(path[-1]))), answer)
     note = f"`{place}` is the number that changes, by the words of name and description"
     return Drafted(steps=steps, notes=(note,), confidence=0.7)
 
 
-def counted_field(reading: Reading, amount: Argument, fields: "dict[str, Field] | object") -> tuple[str, ...] | None:
+def counted_field(reading: Reading, amount: Argument, fields: Mapping[str, Field]) -> tuple[str, ...] | None:
     """The numeric field that shares most words with the tool's name and the argument."""
-    numbers = [name for name, one in fields.items() if "number" in one.kinds]  # type: ignore[attr-defined]
+    numbers = [name for name, one in fields.items() if "number" in one.kinds]
     if amount.name in numbers:
         return (amount.name,)
     named = {*map(singular, reading.name.nouns), *map(singular, amount.words), reading.name.verb}

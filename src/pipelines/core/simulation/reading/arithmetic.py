@@ -1,11 +1,12 @@
 """Numbers that a description tells how to work out: "hourly rate x hours", "budget - spent", "max pupils less
 those booked". Every operand has to mean one number of the scope, or nothing is worked out."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from pipelines.core.english.formulas import ARITHMETIC, content_words, parts_of, split_at
-from pipelines.core.simulation.reading.scope import Scope, Term, likeness, named
+from pipelines.core.english.formulas import ARITHMETIC, parts_of, split_at
+from pipelines.core.simulation.reading.scope import Scope, Term, explains, named
 
+_LEADS_TO = frozenset(("as", "is", "are", "equals", "by"))
 _STANDS_FOR = frozenset(("those", "these", "they", "them", "ones", "it"))
 
 
@@ -16,6 +17,16 @@ def worked_out(description: str, scope: Scope) -> str | None:
             found = _Formula(scope).value(part)
             if found is not None:
                 return found
+    return None
+
+
+def told_number(description: str, scope: Scope) -> str | None:
+    """What a bracket or a colon puts beside the words for it: "What would be paid back (the full price)"."""
+    numbers = [term for term in scope.of_kind("number") if not term.is_given]
+    for part in [*parts_of(description)][1:]:
+        found = named(part, numbers)
+        if found is not None and explains(found, part):
+            return found.text
     return None
 
 
@@ -30,8 +41,9 @@ class _Formula:
         for sign in ("min()", "max()"):
             if sign in words[1:-1]:
                 at = words.index(sign)
-                whole, bound = self._sum(_without_comma(words[:at])), self._operand(words[at + 1 :], first=False, last=True)
-                return f"{sign[:3]}({whole}, {bound})" if whole is not None and bound is not None else None  # fmt: skip
+                whole = self._sum(_without_comma(words[:at]))
+                bound = self._operand(words[at + 1 :], first=False, last=True)
+                return None if whole is None or bound is None else f"{sign[:3]}({whole}, {bound})"
         return self._sum(words)
 
     def _sum(self, words: Sequence[str], *, first: bool = True, last: bool = True) -> str | None:
@@ -52,24 +64,23 @@ class _Formula:
         return f"({left} {sign} {right})" if inner else f"{left} {sign} {right}"
 
     def _operand(self, words: Sequence[str], *, first: bool, last: bool) -> str | None:
-        """What stands at an end of the formula may go on with other things: the best stretch counts."""
+        """What stands at an end of the formula may go on with other things: the longest stretch counts."""
         phrase = _trimmed(words, first=first)
         if len(phrase) == 1 and phrase[0].replace(".", "", 1).isdigit():
             return phrase[0]
         hints = self._hints(phrase)
         stretches = [phrase]
         if first:
-            stretches += [phrase[at:] for at in range(1, len(phrase))]
+            stretches = [phrase[at:] for at in range(len(phrase))]
         elif last:
-            stretches += [phrase[:at] for at in range(1, len(phrase))]
+            stretches = [phrase[:at] for at in range(len(phrase), 0, -1)]
         taken = [one.text for one in self._used]
-        found = [(one, named(one, self._terms, without=taken, hints=hints)) for one in stretches]
-        fit = [(likeness(content_words(one) + hints_of(hints), term), term) for one, term in found if term]
-        if not fit:
-            return None
-        best = max(fit, key=lambda pair: pair[0])[1]
-        self._used.append(best)
-        return best.text
+        for stretch in stretches:
+            found = named(stretch, self._terms, without=taken, hints=hints)
+            if found is not None and (hints or explains(found, stretch, whole=False)):
+                self._used.append(found)
+                return found.text
+        return None
 
     def _hints(self, phrase: Sequence[str]) -> tuple[str, ...]:
         stands_for = any(word.lower() in _STANDS_FOR for word in phrase)
@@ -80,14 +91,14 @@ def _without_comma(words: Sequence[str]) -> Sequence[str]:
     return words[:-1] if words[-1] == "," else words
 
 
-def hints_of(words: Iterable[str]) -> list[tuple[str, float]]:
-    return [(word, 0.6) for word in words]
-
-
 def _trimmed(words: Sequence[str], *, first: bool = False) -> list[str]:
     """What stands between the commas next to the sign."""
     pieces = [[]]  # type: list[list[str]]
     for word in words:
         pieces.append([]) if word == "," else pieces[-1].append(word)
     kept = [piece for piece in pieces if piece]
-    return (kept[-1] if first else kept[0]) if kept else []
+    if not kept:
+        return []
+    # "Works the price out as nights times …": what is worked out stands before.
+    cuts = [at for at, word in enumerate(kept[-1][:-1]) if word.lower() in _LEADS_TO]
+    return kept[-1][max(cuts, default=-1) + 1 :] if first else kept[0]

@@ -13,11 +13,12 @@ from pipelines.core.simulation.domain.clauses import claim_of, says_nothing_chan
 from pipelines.core.simulation.domain.naming import with_names
 from pipelines.core.simulation.domain.shapes import Survey, find_field, survey
 from pipelines.core.simulation.reading.account import read_account, read_transfer
-from pipelines.core.simulation.reading.amounts import read_amount
+from pipelines.core.simulation.reading.amounts import read_amount, read_told_amount
 from pipelines.core.simulation.reading.checking import read_check
 from pipelines.core.simulation.reading.computing import read_computing
 from pipelines.core.simulation.reading.create import read_create, read_made, read_recorded
 from pipelines.core.simulation.reading.delete import read_delete
+from pipelines.core.simulation.reading.guards import guarded
 from pipelines.core.simulation.reading.invented import invented_in
 from pipelines.core.simulation.reading.left_out import GUESSED, left_out
 from pipelines.core.simulation.reading.listing import read_listing
@@ -79,7 +80,7 @@ def read_plan(
     around = known or survey_for(tools, world=world, ledger_schema=ledger_schema)
     reading = read_tool(tool, around)
     drafted = next((found for family in families(reading) if (found := family(reading)) is not None), None)
-    drafted = drafted or refuse(reading)
+    drafted = guarded(reading, drafted or refuse(reading))
     body = [*_credentials(reading), *drafted.steps]
     notes = (*drafted.notes, *_taken(reading, drafted))
     made_up = [f"`{name}` is not in the world: its value is invented" for name in invented_in([*body])]
@@ -159,7 +160,7 @@ def _undeclared(reading: Reading) -> Drafted | None:
 
 _WRITES: dict[str, tuple[Family, ...]] = {
     "create": (
-        *(read_membership, read_started, read_service_change, read_made),
+        *(read_membership, read_started, read_service_change, read_told_amount, read_made),
         *(read_spoken_field, read_amount, read_known_effect, read_evident, read_create, _undeclared),
     ),
     "notify": (read_made, _sent_to, read_told, read_create, _undeclared),

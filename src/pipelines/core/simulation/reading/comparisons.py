@@ -19,8 +19,6 @@ _OWED_FIELDS = word_set("owe owed arrears debt due outstanding balance")
 _BOUNDS = word_set("reorder minimum min threshold limit budget max maximum capacity par target")
 _PRICES = word_set("price cost rate fee")
 _NEAR = 5  # words on either side in which a number is named
-
-
 SIGNS = (">=", "<=", ">", "<")
 _ENDS = word_set("minimum maximum min max least most")
 
@@ -50,27 +48,27 @@ def comparison(
 
 def _only_given(terms: Sequence[Term], given: set[str], other: Term) -> Term | None:
     """The one argument of that kind."""
-    fit = [term for term in terms if term.text in given and term.kind == other.kind and term.text != other.text]
+    fit = [
+        term for term in terms if term.text in given and term.kind == other.kind and term.text != other.text
+    ]
     return fit[0] if len(fit) == 1 else None
 
 
 def held_against(
-    argument: Argument,
-    arguments: Sequence[Argument],
-    collection: Collection,
-    each: str,
-    said: Sequence[Sequence[str]],
+    argument: Argument, collection: Collection, each: str, said: Sequence[Sequence[str]]
 ) -> str | None:
-    """`low_viability(threshold)`, "accessions whose viability is below the threshold": what is so said of it."""
+    """`low_viability(threshold)`, "accessions whose viability is below the threshold"."""
     if argument.kind not in ("number", "text"):
         return None
     kind = "number" if argument.kind == "number" else "time"
     own = [term for term in of_record(each_of(collection, each)) if term.kind == kind]
-    given = Term(text=arg(argument.name), kind=own[0].kind if own else "number", own=argument.words, prior=0.3)
+    given = Term(
+        text=arg(argument.name), kind=own[0].kind if own else "number", own=argument.words, prior=0.3
+    )
     for spoken in said[::-1]:
         words = [*signed([*spoken])]
         for at, sign in enumerate(words):
-            if sign in SIGNS and at + 1 < len(words) + 1:
+            if sign in SIGNS:
                 held = comparison(words[:at], sign, words[at + 1 :], [given, *own], {given.text})
                 if held is not None and given.text in held:
                     return held

@@ -1,5 +1,7 @@
-"""Which of several records is meant by "the latest test", "cheapest first", "most downloaded": by what they are
-ordered, as a field of theirs with its sign."""
+"""Which of several records is meant by "the latest test", "cheapest first", "most downloaded": by what they
+are ordered, as a field of theirs with its sign."""
+
+from collections.abc import Mapping
 
 from pipelines.core.english.measures import Degree, degree_in
 from pipelines.core.english.words import tokens
@@ -52,9 +54,11 @@ def _time(paths: list[str], collection: Collection) -> str | None:
     begins = [path for path in paths if {*tokens(path)} & {*_BEGINS}]
     plain = [path for path in begins if tokens(path)[0] in ("date", "created", "start", "starts")]
     found = begins if len(begins) == 1 else plain
-    return found[0] if len(found) == 1 else paths[0] if paths and _all_given(collection.fields, paths) else None
+    return (
+        found[0] if len(found) == 1 else paths[0] if paths and _all_given(collection.fields, paths) else None
+    )
 
 
-def _all_given(fields: dict[str, Field] | object, paths: list[str]) -> bool:
-    first = fields.get(paths[0]) if isinstance(fields, dict) else None
+def _all_given(fields: Mapping[str, Field], paths: list[str]) -> bool:
+    first = fields.get(paths[0])
     return first is not None and kind_of_field(first) == "time" and "null" not in first.kinds

@@ -77,7 +77,8 @@ def narrowing(
     for argument in arguments:
         word = joined(argument.words)
         dated = date_condition(argument, collection, each, said) if bounds else None
-        condition = dated or _searched(argument, each, collection, said)
+        told = held_against(argument, collection, each, said) if argument.kind == "number" else None
+        condition = dated or told or _searched(argument, each, collection, said)
         if word in _LIMITS and argument.kind == "number" and field_for(argument, collection) is None:
             limit = arg(argument.name)
             limit = f"default({limit}, {argument.default!r})" if argument.default is not None else limit
@@ -88,11 +89,11 @@ def narrowing(
         elif condition is not None:
             is_plain = argument.is_required or "true or " in condition
             conditions.append(condition if is_plain else _if_given(argument, condition))
-            if dated or condition_of(argument, each, collection) is None:
+            if dated or told or condition_of(argument, each, collection) is None:
                 assumed.append(f"`{argument.name}` is taken for `{condition}`, by the words around it")
         elif word in _DIRECTIONS:
             descending = argument.name
-        elif (held := held_against(argument, arguments, collection, each, said)) is not None:
+        elif (held := held_against(argument, collection, each, said)) is not None:
             conditions.append(held if argument.is_required else _if_given(argument, held))
             assumed.append(f"`{argument.name}` is taken for `{held}`, by the words around it")
         else:

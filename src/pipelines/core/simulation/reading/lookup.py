@@ -9,7 +9,7 @@ from pipelines.core.simulation.domain.references import noun_of_id
 from pipelines.core.simulation.domain.roles import field_at
 from pipelines.core.simulation.domain.shapes import Collection, Field, Singleton
 from pipelines.core.simulation.domain.tool_names import without_generic
-from pipelines.core.simulation.reading.asked import asked_collection
+from pipelines.core.simulation.reading.asked import asked_collection, is_spoken_of
 from pipelines.core.simulation.reading.degrees import order_of
 from pipelines.core.simulation.reading.filters import condition_of, field_for, only_those
 from pipelines.core.simulation.reading.records import noun_of, ownership, source_of
@@ -124,7 +124,8 @@ def _through_link(reading: Reading) -> Drafted | None:
     ):
         return None
     bound = bind(found.collection, arg(found.id_argument.name), noun_of(found.collection))
-    if part_asked(reading, bound) is not None or not _covers_more(reading, wanted, found.collection):
+    part = part_asked(reading, bound)
+    if part not in (None, links[0].path) or not _covers_more(reading, wanted, found.collection):
         return None  # `customer_balance(account_id)`: the account has it
     noun = name_for(noun_of(wanted), avoid=(bound.noun,))
     linked = find_one(noun, wanted.entity_type, dot(bound.noun, *links[0].path))
@@ -158,9 +159,8 @@ def _of_what_is_picked(reading: Reading) -> Drafted | None:
     such = restrictions(reading, wanted, noun, [links[0].path])
     where = " and ".join((refers(noun, links[0], arg(found.id_argument.name)), *such))
     order = order_of(reading, wanted)
-    sort: Step = {"sort": order} if order is not None else {}
-    found_one = {"as": noun, "in": wanted.entity_type, "where": where, "else": not_found(noun)} | sort
-    other: Step = {"find": found_one}
+    searched: Step = {"as": noun, "in": wanted.entity_type, "where": where, "else": not_found(noun)}
+    other: Step = {"find": searched | ({"sort": order} if order is not None else {})}
     bound = Bound(steps=(), id=f"id_of({noun})", noun=noun, collection=wanted, holder=noun)
     steps = (*picked.steps, other, {"return": _found_reply(reading, wanted, bound.noun)})
     return Drafted(steps=steps, notes=only_those(such), confidence=0.8)
@@ -176,7 +176,9 @@ def _behind(reading: Reading, found: Subject) -> Collection | None:
         table
         for table in reading.known.tables.values()
         if table.entity_type != found.collection.entity_type
-        and any(link.entity_type == found.collection.entity_type for link in (*table.links, *table.list_links))
+        and any(
+            link.entity_type == found.collection.entity_type for link in (*table.links, *table.list_links)
+        )
         and all(_has(table, name) for name in names)
     ]
     return fit[0] if len(fit) == 1 else None
@@ -279,16 +281,25 @@ def _by_fields(reading: Reading) -> Drafted | None:
     conditions.sort(key=lambda condition: condition.startswith("lower("))
     where = " and ".join(conditions)
     order = order_of(reading, collection)
-    sort: Step = {"sort": order} if order is not None else {}
-    found: Step = {
-        "find": {"as": noun, "in": collection.entity_type, "where": where, "else": not_found(noun)} | sort
-    }
+    searched: Step = {"as": noun, "in": collection.entity_type, "where": where, "else": not_found(noun)}
+    found: Step = {"find": searched | ({"sort": order} if order is not None else {})}
     ignored = [one.name for one in given if one not in known]
     return Drafted(
         steps=(found, {"return": _found_reply(reading, collection, noun)}),
         notes=tuple(f"argument `{name}` is not checked: no field answers to it" for name in ignored),
         confidence=0.9 if not ignored else 0.6,
     )
+
+
+def _mentioned(reading: Reading) -> Collection | None:
+    """The one type that is spoken of and has all that the reply must have."""
+    names = [*properties_of(reading.output)]
+    fit = [
+        table
+        for table in reading.known.tables.values()
+        if is_spoken_of(reading, table) and all(_has(table, name) for name in names)
+    ]
+    return fit[0] if len(fit) == 1 else None
 
 
 def _are_shared(known: Sequence[Argument], collection: Collection) -> bool:
@@ -298,8 +309,8 @@ def _are_shared(known: Sequence[Argument], collection: Collection) -> bool:
 
 
 def _by_degree(reading: Reading) -> Drafted | None:
-    """`cheapest_room()`, `longest_route(region)`: of all, or of those that are asked for, the first in order."""
-    collection = asked_collection(reading, of_many=False)
+    """`cheapest_room()`, `longest_route(region)`: of all, or of those asked for, the first in order."""
+    collection = asked_collection(reading, of_many=False) or _mentioned(reading)
     if collection is None or collection.form != "table" or collection.is_empty or reading.subject is not None:
         return None
     order = order_of(reading, collection)

@@ -1,17 +1,19 @@
 """Putting something into a list and taking it out: the pupils of a lesson, the tags of a post, a watchlist.
 
-What is put in and where, the references say (a lesson keeps ids of pupils); which of the two is done, the verb
-of the name or of the description, and where both say something they have to agree."""
+What is put in and where, the references say (a lesson keeps ids of pupils); which of the two is done, the
+verb of the name or of the description, and where both say something they have to agree."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from pipelines.core.english.inflection import participle
 from pipelines.core.english.polarity import without_denial
+from pipelines.core.english.states import FINAL
 from pipelines.core.english.stems import stem
 from pipelines.core.english.words import joined, plural, singular, tokens, word_set
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import Argument
+from pipelines.core.simulation.domain.roles import states_of, status_path
 from pipelines.core.simulation.domain.shapes import Collection, Link
 from pipelines.core.simulation.reading.limits import limit_of_list
 from pipelines.core.simulation.reading.records import noun_of
@@ -38,7 +40,7 @@ from pipelines.core.simulation.reading.writing import change_reply
 
 _PUT = word_set(
     "add append insert put follow like subscribe join save include tag favorite favourite pin enroll enrol "
-    "book register assign admit attach sign place invite seat"
+    "book register assign admit attach sign place invite seat enter"
 )
 _TAKE = word_set(
     "remove delete drop unfollow unlike unsubscribe leave discard exclude untag unpin take withdraw strike "
@@ -46,6 +48,7 @@ _TAKE = word_set(
 )
 _APPOINTS = word_set("assign set make change give appoint name put replace")  # one alone, where there is one
 _OUT_OF = word_set("off out from away")
+_REMOVES = word_set("remove delete drop discard cancel withdraw strike")
 
 
 def read_membership(reading: Reading) -> Drafted | None:
@@ -79,7 +82,13 @@ def _way(words: Sequence[str]) -> str | None:
         if denied in _PUT or (base in _TAKE and base != "take"):
             return "take"
         if base in _PUT | {"take", "move"}:
-            return "take" if behind & _OUT_OF and not (behind & {"to", "into"}) else None if base == "take" else "put"
+            return (
+                "take"
+                if behind & _OUT_OF and not (behind & {"to", "into"})
+                else None
+                if base == "take"
+                else "put"
+            )
     return None
 
 
@@ -105,13 +114,19 @@ def _kept_in(reading: Reading, things: Sequence[Thing]) -> _Kept | None:
         for member in things
         for link in holder.collection.list_links
         if holder is not member and link.entity_type == member.collection.entity_type and len(link.path) == 1
+        # A pet that has an owner_id changes that: the owner's list of pets is only the other side of it.
+        if all(one.entity_type != holder.collection.entity_type for one in member.collection.links)
     ]
     ends = {one.holder.collection.entity_type: one.member.collection.entity_type for one in found}
     has_other = any(
-        link.entity_type == ends.get(one.collection.entity_type) for one in things for link in one.collection.links
+        link.entity_type == ends.get(one.collection.entity_type)
+        for one in things
+        for link in one.collection.links
     )
     if len(found) > 1 or (has_other and reading.name.verb in _APPOINTS):
-        spoken = {stem(singular(word)) for word in (*tokens(reading.tool.name), *tokens(reading.said.summary))}
+        spoken = {
+            stem(singular(word)) for word in (*tokens(reading.tool.name), *tokens(reading.said.summary))
+        }
         spoken |= {stem(singular(word)) for one in reading.arguments for word in one.words}
         found = [one for one in found if {stem(singular(part)) for part in tokens(one.link.path[0])} & spoken]
     return found[0] if len(found) == 1 else None
@@ -126,7 +141,7 @@ def _is_recorded(reading: Reading, kept: _Kept) -> bool:
 def _referred(reading: Reading, direction: str) -> Drafted | None:
     scope = scope_of(reading)
     kept = _kept_in(reading, scope.things) if len(scope.things) == 2 else None
-    if kept is None or _is_recorded(reading, kept):
+    if kept is None or _is_recorded(reading, kept) or _is_removed(reading):
         return None
     held = dot(kept.holder.text, *kept.link.path)
     steps = [*scope.steps, *_changed(kept, held, direction)]
@@ -134,6 +149,12 @@ def _referred(reading: Reading, direction: str) -> Drafted | None:
     done = "gets" if direction == "put" else "loses"
     note = f"`{held}` is the list that {done} the id of the {kept.member.text.replace('_', ' ')}"
     return Drafted(steps=tuple(steps), notes=(note,), confidence=0.8)
+
+
+def _is_removed(reading: Reading) -> bool:
+    """`delete_order(user_id, order_id)` deletes the order; "removes a player from a team" does not."""
+    words = {*tokens(reading.tool.name), *tokens(reading.said.summary.lower())}
+    return reading.name.verb in _REMOVES and not words & _OUT_OF
 
 
 def _bound(thing: Thing) -> Bound:
@@ -150,12 +171,31 @@ def _changed(kept: _Kept, held: str, direction: str) -> list[Step]:
             require(is_in, missing),
             {"set": {held: f"[one for one in {held} if not same_id(one, {given})]"}},
         ]
-    already = refusal(f"already_in_{kept.holder.text}", f"The {kept.member.text.replace('_', ' ')} is there already")
-    steps = [require(f"not {is_in}", already)]
+    already = refusal(
+        f"already_in_{kept.holder.text}", f"The {kept.member.text.replace('_', ' ')} is there already"
+    )
+    steps = [require(f"not {is_in}", already), *_not_over(kept.holder)]
     most = limit_of_list(kept.holder, kept.link.path[0])
     if most is not None:
-        steps.append(require(f"len({held}) < {most}", refusal(f"{kept.holder.text}_full", f"The {shown} is full")))
+        steps.append(
+            require(f"len({held}) < {most}", refusal(f"{kept.holder.text}_full", f"The {shown} is full"))
+        )
     return [*steps, {"append": {held: given}}]
+
+
+def _not_over(holder: Thing) -> list[Step]:
+    """What is cancelled or closed takes nobody any more."""
+    status = status_path(holder.collection.fields)
+    over = [one for one in states_of(holder.collection.fields, status) if joined(tokens(one)) in FINAL]
+    if status is None or not over:
+        return []
+    place = dot(holder.text, *status)
+    shown = holder.text.replace("_", " ")
+    return [
+        require(
+            f"{place} not in {text([*over])}", refusal(f"{holder.text}_over", f"The {shown} is {{{place}}}")
+        )
+    ]
 
 
 def _moved_over(reading: Reading) -> Drafted | None:
@@ -193,7 +233,9 @@ def _plain_value(reading: Reading, direction: str) -> Drafted | None:
         return None
     held = dot(holder, *kept.path)
     known = _known(reading, value) if direction == "put" else []
-    return Drafted(steps=(into, *known, *_value_changed(direction, held, value, reading, kept)), confidence=0.8)
+    return Drafted(
+        steps=(into, *known, *_value_changed(direction, held, value, reading, kept)), confidence=0.8
+    )
 
 
 def _plain_list(reading: Reading) -> Collection | None:

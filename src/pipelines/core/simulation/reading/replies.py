@@ -31,7 +31,9 @@ class Source:
     id_words: frozenset[str] = frozenset()  # what its ids are called: slug
     own_names: frozenset[str] = frozenset()  # what such a record is called, for properties that are its id
     id_is_number: bool = False  # the id is a whole number written as text
-    tells_done: bool = True  # `ok` and `success` say that it was done: not of a read, which asks whether it is so
+    tells_done: bool = (
+        True  # `ok` and `success` say that it was done: not of a read, which asks whether it is so
+    )
     invents_all: bool = False  # nothing of it is in the world: optional properties are invented, too
 
 

@@ -28,6 +28,7 @@ _OF_SCOPE = word_set("to by with from at in on")
 _DETERMINERS = word_set("a an the this that given one")
 _PARTS = re.compile(r"[(),;:]|\bbut\b")
 _WORDS = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 @dataclass(kw_only=True, slots=True)
@@ -72,7 +73,11 @@ def stated_in(words: Sequence[str], collection: Collection, each: str) -> list[s
     found = _Found()
     for at in range(len(words)):
         _read_word(found, words, at, collection, is_name=True)
-    inside = {path for path in (*found.is_so, *found.is_not) if path != status_path(collection.fields) and len(path) > 1}
+    inside = {
+        path
+        for path in (*found.is_so, *found.is_not)
+        if path != status_path(collection.fields) and len(path) > 1
+    }
     return [*_written(found, collection, each, inside)]
 
 
@@ -196,6 +201,13 @@ def _in_general(
         known = [one for one in states_of(collection.fields, status) if one.lower() in ACTIVE]
         if status is not None and known:
             yield f"{dot(each, *status)} in {text([*known])}"
+        ends = [name for name, one in collection.fields.items() if _may_be_null(one) and _is_time(one)]
+        if status is None and len(ends) == 1:
+            yield f"{dot(each, ends[0])} == null"  # what has no end yet
+
+
+def _is_time(one: Field) -> bool:
+    return isinstance(one.example, str) and _DAY.match(one.example) is not None
 
 
 def _may_be_null(one: Field | None) -> bool:

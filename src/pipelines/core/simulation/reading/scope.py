@@ -1,6 +1,6 @@
-"""What a description can speak of: the records that arguments pick, what these keep, refer to and are referred
-to by, and the arguments themselves. Each is a typed term with the words that it goes by; a phrase means the
-term that explains most of its words, or nothing."""
+"""What a description can speak of: the records that arguments pick, what these keep, what they refer to and
+what refers to them, and the arguments themselves. Each is a typed term with the words that it goes by; a
+phrase means the term that explains most of its words, or nothing."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,6 +12,7 @@ from pipelines.core.english.formulas import content_words
 from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import related
 from pipelines.core.english.words import singular, tokens, word_set
+from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.shapes import Collection, Field, Link
 from pipelines.core.simulation.reading.records import noun_of
@@ -23,6 +24,7 @@ Kind: TypeAlias = Literal["number", "text", "time", "flag", "many"]
 
 _TIME = re.compile(r"\d{4}-\d\d(?:-\d\d)?(?:$|[T ])|\d\d:\d\d$")
 _SAYS_LITTLE = word_set("id ids number no amount value total sum count per is has the of in at on by to")
+_RATES = word_set("rate price cost fee")
 _UNSAID = 0.4  # taken off for each word that is not explained
 _LEAST = 0.3
 _LEAD = 0.1
@@ -56,6 +58,21 @@ class Term:
     about: frozenset[str] = frozenset()  # words of what it belongs to
     prior: float = 0.0
     many: Many | None = None  # what a count counts
+    is_given: bool = False  # an argument
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Slot:
+    """One property of a reply that is to be worked out; with no output schema, the whole reply."""
+
+    name: str
+    kind: str  # number, boolean, string or object
+    schema: Mapping[str, Json]
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        told = self.schema.get("description")
+        return (*tokens(self.name), *(tokens(told) if isinstance(told, str) and told else ()))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -132,7 +149,9 @@ _ONE_OF_TWO = word_set("a b first second one two left right other this that from
 
 def _pairs(reading: Reading, open_ones: Sequence[Argument]) -> list[Thing]:
     """`compare_rooms(a, b)`, `cheaper(first_plan, second_plan)`: two of what the tool speaks of."""
-    alike_ones = [one for one in open_ones if one.is_required and one.is_scalar and _ONE_OF_TWO & {*one.words}]
+    alike_ones = [
+        one for one in open_ones if one.is_required and one.is_scalar and _ONE_OF_TWO & {*one.words}
+    ]
     said = {tuple(word for word in one.words if word not in _ONE_OF_TWO) for one in alike_ones}
     if len(alike_ones) != 2 or len(said) != 1:
         return []
@@ -140,10 +159,11 @@ def _pairs(reading: Reading, open_ones: Sequence[Argument]) -> list[Thing]:
     meant = best_collection(noun, reading.known, reading.service) if noun else reading.collection
     if meant is None or meant.form != "table" or meant.is_empty:
         return []
+    called = nouns_of(meant)
     return [
-        Thing(text=name_for(one.words, avoid=("a", "b")), id="", collection=meant, called=nouns_of(meant), argument=one)
+        Thing(text=name_for(one.words), id="", collection=meant, called=called, argument=one)
         for one in alike_ones
-    ]  # fmt: skip
+    ]
 
 
 def each_of(collection: Collection, each: str = "each") -> Thing:
@@ -167,7 +187,8 @@ def _of_argument(one: Argument) -> Term | None:
     kind: Kind | None = {"number": "number", "text": "text", "any": "text"}.get(one.kind)  # type: ignore[assignment]
     if kind is None:
         return None
-    return Term(text=arg(one.name), kind=kind, own=one.words, about=stems(tokens(one.description)), prior=0.3)
+    about = stems(tokens(one.description)) if one.description else frozenset()
+    return Term(text=arg(one.name), kind=kind, own=one.words, about=about, prior=0.3, is_given=True)
 
 
 def of_record(thing: Thing) -> Iterator[Term]:
@@ -176,8 +197,12 @@ def of_record(thing: Thing) -> Iterator[Term]:
 
 
 def _of_fields(
-    base: str, fields: Mapping[str, Field], about: frozenset[str], refers: set[tuple[str, ...]], path: tuple[str, ...]
-) -> Iterator[Term]:  # fmt: skip
+    base: str,
+    fields: Mapping[str, Field],
+    about: frozenset[str],
+    refers: set[tuple[str, ...]],
+    path: tuple[str, ...],
+) -> Iterator[Term]:
     for name, one in fields.items():
         here, place = (*path, name), dot(base, name)
         if here in refers:
@@ -213,7 +238,9 @@ def _of_lists(reading: Reading, thing: Thing) -> Iterator[Term]:
         for own, prior in ((tokens(link.path[0]), 0.0), *((noun, -0.1) for noun in other.called)):
             about = thing.called | nouns_of(other)
             yield Term(text=many.listed(), kind="many", own=own, about=about, prior=prior, many=many)
-            yield Term(text=f"len({place})", kind="number", own=own, about=about, prior=prior - 0.1, many=many)
+            yield Term(
+                text=f"len({place})", kind="number", own=own, about=about, prior=prior - 0.1, many=many
+            )
 
 
 def ids_of(thing: Thing, link: Link) -> str:
@@ -228,7 +255,8 @@ def _linked(reading: Reading, thing: Thing) -> Iterator[Thing]:
         if other is not None:
             text = f"entity({link.entity_type!r}, {dot(thing.text, *link.path)})"
             called = nouns_of(other) | stems(tokens(link.path[-1]))
-            yield Thing(text=text, id=dot(thing.text, *link.path), collection=other, called=called, is_linked=True)  # fmt: skip
+            id = dot(thing.text, *link.path)
+            yield Thing(text=text, id=id, collection=other, called=called, is_linked=True)
 
 
 def _of_those_behind(reading: Reading, thing: Thing) -> Iterator[Term]:
@@ -238,9 +266,11 @@ def _of_those_behind(reading: Reading, thing: Thing) -> Iterator[Term]:
             if link.entity_type == thing.collection.entity_type and not table.is_empty:
                 many = behind(table, link, thing)
                 own = tuple(word for noun in (table.words, *table.called) for word in noun)
-                yield Term(text=many.listed(), kind="many", own=own, about=thing.called, prior=-0.1, many=many)  # fmt: skip
-                count = f"len({many.listed()})"
-                yield Term(text=count, kind="number", own=own, about=thing.called, prior=-0.3, many=many)
+                listed = Term(
+                    text=many.listed(), kind="many", own=own, about=thing.called, prior=-0.1, many=many
+                )
+                yield listed
+                yield replace(listed, text=f"len({many.listed()})", kind="number", prior=-0.3)
 
 
 def behind(table: Collection, link: Link, thing: Thing) -> Many:
@@ -254,7 +284,7 @@ def behind(table: Collection, link: Link, thing: Thing) -> Many:
 def named(
     phrase: Sequence[str], terms: Sequence[Term], *, without: Iterable[str] = (), hints: Sequence[str] = ()
 ) -> Term | None:
-    """The one term that the phrase means; `hints` are words that it leaves out ("those" that were counted)."""
+    """The one term that the phrase means; `hints` are words that it leaves out: "those" that were counted."""
     words = content_words(phrase) + [(word, 0.6) for word in hints]
     left_out = {*without}
     scored = [(likeness(words, term), term) for term in terms if term.text not in left_out]
@@ -264,6 +294,18 @@ def named(
     best = scored[0][1]
     others = [score for score, term in scored[1:] if term.text != best.text]
     return best if not others or scored[0][0] - others[0] >= _LEAD else None
+
+
+def explains(term: Term, phrase: Sequence[str], *, whole: bool = True) -> bool:
+    """Whether the term leaves no word of the phrase (or of its head) unexplained."""
+    return all(
+        max((alike(word, part) for part in term.own), default=0.0) > 0
+        or stem(singular(word)) in term.about
+        or ("per" in term.own and word in _RATES)  # "its rate per km", of `per_km`
+        or (term.many is not None and word.endswith("ed"))  # "booked pupils", of those in a list
+        for word, weight in content_words(phrase)
+        if whole or weight == 1.0
+    )
 
 
 def likeness(words: Sequence[tuple[str, float]], term: Term) -> float:
@@ -280,7 +322,8 @@ def likeness(words: Sequence[tuple[str, float]], term: Term) -> float:
             score -= weight * _UNSAID
     if not met:
         return 0.0
-    return score + term.prior - _UNSAID * sum(p not in met and p not in _SAYS_LITTLE for p in term.own)
+    unsaid = (part for part in term.own if part not in met and part not in _SAYS_LITTLE and len(part) > 2)
+    return score + term.prior - _UNSAID * sum(1 for _ in unsaid)
 
 
 @lru_cache(maxsize=16_384)

@@ -1,28 +1,34 @@
 """Conditions that a description tells: "only if the accession is active and has that many seeds", "no session
-overlaps", "both have the same level". Every part of one has to be found in the scope, or none of it counts."""
+overlaps", "both have the same level". Every part of one must be found in the scope, or none of it counts."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from pipelines.core.english.formulas import LONGEST, content_words, parts_of
-from pipelines.core.english.polarity import is_denied
+from pipelines.core.english.polarity import is_denied, without_denial
 from pipelines.core.english.states import UNTAKEN
 from pipelines.core.english.words import tokens, word_set
-from pipelines.core.simulation.domain.shapes import Collection
+from pipelines.core.simulation.domain.shapes import Collection, Field
 from pipelines.core.simulation.reading.comparisons import SIGNS, comparison
 from pipelines.core.simulation.reading.filters import condition_of
 from pipelines.core.simulation.reading.limits import limit_meant
 from pipelines.core.simulation.reading.restrictions import stated_in
-from pipelines.core.simulation.reading.scope import Many, Scope, Thing, likeness, named, stems
+from pipelines.core.simulation.reading.scope import Many, Scope, Thing, explains, likeness, named, stems
 from pipelines.core.simulation.reading.steps import arg, dot
 
-_LEADS = ("only if", "only when", "only while", "if", "when", "whether", "once", "while", "as long as", "provided")
+_LEADS = (
+    *("only if", "only when", "only while", "if", "when", "whether"),
+    *("once", "while", "as long as", "provided"),
+)
 _ASKS = word_set("is are has have does do can was were")
-_MAY = word_set("may can could must might be allowed is are")
 _NONE = word_set("no none nothing nobody")
-_OVERLAPS = word_set("overlap overlaps overlapping clash clashes collide collides conflict conflicts taken booked")
+_OVERLAPS = word_set(
+    "overlap overlaps overlapping clash clashes collide collides conflict conflicts taken booked"
+)
 _UNTIL = word_set("until till expires expire expiry end ends valid through due")
+_ROOM = word_set("room space place places seat seats slot slots spot spots")
+_GONE = word_set("taken sold gone booked used occupied filled")
 _FULL = word_set("full packed complete sold")
 
 
@@ -30,7 +36,7 @@ def told_truth(description: str, scope: Scope) -> str | None:
     """The condition of the first sentence that tells one."""
     for sentence in re.split(r"(?<=[.!?;])\s+", description[:LONGEST].replace("(", " ").replace(")", " ")):
         for clause, is_denied_whole in _clauses(sentence):
-            found = _joined(clause, scope)
+            found = joined_truth(clause, scope)
             if found is not None:
                 return f"not ({found})" if is_denied_whole else found
     return None
@@ -63,7 +69,7 @@ def _clauses(sentence: str) -> Iterator[tuple[list[str], bool]]:
         yield (words[1:] if lower[0] in _ASKS else words), False
 
 
-def _joined(words: Sequence[str], scope: Scope) -> str | None:
+def joined_truth(words: Sequence[str], scope: Scope) -> str | None:
     atoms: list[list[str]] = [[]]
     joints: list[str] = []
     for word in words:
@@ -89,7 +95,7 @@ def _joined(words: Sequence[str], scope: Scope) -> str | None:
 def truth_of(atom: Sequence[str], scope: Scope) -> str | None:
     """One thing that is so or not."""
     lower = [word.lower() for word in atom]
-    for read in (_same, _between, _full, _compared, _none_such, _dated, _member, _stated, _had):
+    for read in (_same, _between, _full, _compared, _none_such, _dated, _taken, _member, _stated, _had):
         found = read(lower, atom, scope)
         if found is not None:
             return found
@@ -101,7 +107,9 @@ def _same(lower: list[str], atom: Sequence[str], scope: Scope) -> str | None:
     if "==" not in lower or len(scope.things) != 2:
         return None
     phrase = atom[lower.index("==") + 1 :]
-    sides = [named(phrase, [t for t in scope.terms if t.text.startswith(f"{one.text}.")]) for one in scope.things]
+    sides = [
+        named(phrase, [t for t in scope.terms if t.text.startswith(f"{one.text}.")]) for one in scope.things
+    ]
     if sides[0] is None or sides[1] is None:
         return None
     return f"{sides[0].text} == {sides[1].text}"
@@ -125,14 +133,19 @@ def _between(lower: list[str], atom: Sequence[str], scope: Scope) -> str | None:
 
 def _full(lower: list[str], atom: Sequence[str], scope: Scope) -> str | None:
     """ "the workshop is full", where no record has such a state."""
-    if not _FULL & {*lower}:
+    if _ROOM & {*lower} and _GONE & {*lower}:  # "all places are taken"
+        lower = [*lower, "full"] if not _NONE & {*lower} else ["not", "full"]
+    has_room = not _FULL & {*lower} and bool(_ROOM & {*lower}) and bool({"have", "has", "left"} & {*lower})
+    if not _FULL & {*lower} and not has_room:
         return None
     for thing in scope.things:
         if stated_in(lower, thing.collection, thing.text):
             return None
         limit = limit_meant(thing, ())
         if limit is not None:
-            return f"{limit.used} {'<' if is_denied(lower, _at(lower, _FULL)) else '>='} {limit.most}"
+            is_full = not has_room and not is_denied(lower, _at(lower, _FULL))
+            is_full = is_full or (has_room and _denies(lower))
+            return f"{limit.used} {'>=' if is_full else '<'} {limit.most}"
     return None
 
 
@@ -152,7 +165,9 @@ def _none_such(lower: list[str], atom: Sequence[str], scope: Scope) -> str | Non
     """ "no free bay left", "no session overlaps"."""
     if not _NONE & {*lower[:2]}:
         return None
-    found = named([word for word in atom if word.lower() not in _OVERLAPS], scope.of_kind("many"))
+    spoken = stems(lower)
+    fit = {term.text: term for term in scope.of_kind("many") if stems(term.own) & spoken}
+    found = next(iter(fit.values())) if len(fit) == 1 else None
     if found is None or found.many is None or found.many.collection is None:
         return None
     many = found.many.narrowed(*stated_in(_unspoken(lower), found.many.collection, found.many.each))
@@ -186,8 +201,8 @@ _BEGINS = word_set("from start starts begin begins since arrives arrival checkin
 _ENDS = word_set("to until end ends till leaves departure checkout")
 
 
-def _border(fields: object, words: frozenset[str]) -> str | None:
-    found = [name for name in fields if {*tokens(name)} & words]  # type: ignore[attr-defined]
+def _border(fields: Mapping[str, Field], words: frozenset[str]) -> str | None:
+    found = [name for name in fields if {*tokens(name)} & words]
     return found[0] if len(found) == 1 else None
 
 
@@ -209,20 +224,37 @@ def _dated(lower: list[str], atom: Sequence[str], scope: Scope) -> str | None:
     return f"{held.text} {sign} {arg(days[0].name) if days else 'today'}"
 
 
+def _taken(lower: list[str], atom: Sequence[str], scope: Scope) -> str | None:
+    """ "the room is taken", at the time that is given."""
+    found = [*taking(scope)] if _OVERLAPS & {*lower} else []
+    if len(found) != 1:
+        return None
+    return f"len({found[0].listed()}) {'==' if _denies(lower) else '>'} 0"
+
+
 def _member(lower: list[str], atom: Sequence[str], scope: Scope) -> str | None:
     """ "the pupil is booked on the lesson", "is trained for the category of the tool"."""
     spoken = stems(lower)
     for thing in scope.things:
         for link in thing.collection.list_links:
-            others = [one for one in scope.things if one.collection.entity_type == link.entity_type and one != thing]
-            if len(others) == 1 and others[0].called & spoken and thing.called & spoken and len(link.path) == 1:
+            others = [
+                one for one in scope.things if one.collection.entity_type == link.entity_type and one != thing
+            ]
+            if (
+                len(others) == 1
+                and others[0].called & spoken
+                and thing.called & spoken
+                and len(link.path) == 1
+            ):
                 held = f"any(same_id(one, {others[0].id}) for one in {dot(thing.text, *link.path)})"
                 return f"not {held}" if _denies(lower) else held
     lists = [term for term in scope.of_kind("many") if term.many is not None and term.many.collection is None]
     held_in = named(atom, lists)
     if held_in is None:
         return None
-    texts = [term for term in scope.of_kind("text") if not term.text.startswith(held_in.text.split(".")[0] + ".")]
+    texts = [
+        term for term in scope.of_kind("text") if not term.text.startswith(held_in.text.split(".")[0] + ".")
+    ]
     scored = [(likeness(content_words(atom), term), term) for term in texts]
     best = max(scored, key=lambda pair: pair[0], default=(0.0, None))
     value = best[1] if best[0] > 0 else None
@@ -244,9 +276,9 @@ def _stated(lower: list[str], atom: Sequence[str], scope: Scope) -> str | None:
     words = [word for token in atom for word in tokens(token)]
     for thing in (*mentioned, *rest):
         conditions = stated_in(words, thing.collection, thing.text)
-        if conditions:
+        if conditions and _is_about(atom, thing, is_only=len(scope.things) == 1):
             return " and ".join(conditions)
-    for term in scope.of_kind("many"):
+    for term in scope.of_kind("many") if not _NONE & {*lower} else ():
         many = term.many
         if many is not None and many.collection is not None and stems(term.own) & spoken:
             conditions = stated_in(words, many.collection, many.each)
@@ -255,12 +287,25 @@ def _stated(lower: list[str], atom: Sequence[str], scope: Scope) -> str | None:
     return None
 
 
+def _is_about(atom: Sequence[str], thing: Thing, *, is_only: bool) -> bool:
+    """Whether what is said is said of this record: at most one word of it ("its card is active") is not."""
+    fields = thing.collection.fields
+    values = (value for one in fields.values() for value in one.values if isinstance(value, str))
+    known = thing.called | stems(word for name in (*fields, *values) for word in tokens(name))
+    plain = (without_denial(word) or word for word, _ in content_words(atom))
+    unknown = [word for word in plain if not stems((word,)) & known and word not in _SAID_OF_STATES]
+    return len(unknown) <= is_only
+
+
+_SAID_OF_STATES = word_set("status state currently marked still already again")
+
+
 def _had(lower: list[str], atom: Sequence[str], scope: Scope) -> str | None:
     """ "has an audioUrl", "owes nothing", "with hours left": there is some of it, or none."""
     given = {arg(one.name) for one in scope.arguments}
     terms = [term for term in scope.of_kind("number", "text", "time", "many") if term.text not in given]
     found = named(atom, terms)
-    if found is None:
+    if found is None or not explains(found, atom):
         return None
     is_none = bool(_NONE & {*lower}) or _denies(lower)
     if found.kind == "number":
@@ -279,13 +324,17 @@ def named_truth(words: Sequence[str], scope: Scope) -> str | None:
     found = _full([*words], words, scope)
     if found is not None or not UNTAKEN & {*words} | {"available"} & {*words}:
         return found
-    taken = [one for one in taking(scope)]
+    taken = [*taking(scope)]
     return f"len({taken[0].listed()}) == 0" if len(taken) == 1 else None
 
 
 def taking(scope: Scope) -> Iterator[Many]:
-    """Records behind a thing that have a beginning and an end, where such are given, too."""
-    for term in scope.of_kind("many"):
+    """Records behind a thing that have a beginning and an end, where such are given, too; of several things
+    it is the one that the tool's name speaks of."""
+    spoken = stems(tokens(scope.reading.tool.name))
+    named_ones = tuple(one for one in scope.things if one.called & spoken)
+    of_it = replace(scope, things=named_ones) if len(named_ones) == 1 else scope
+    for term in of_it.of_kind("many"):
         many = term.many
         if many is not None and many.collection is not None and many.where:
             narrowed = at_that_time(many, scope)
@@ -295,7 +344,3 @@ def taking(scope: Scope) -> Iterator[Many]:
 
 def still_valid(collection: Collection, each: str) -> list[str]:
     return [f"not ({one})" for one in stated_in(["cancelled"], collection, each)]
-
-
-def as_thing(thing: Thing, **changes: object) -> Thing:
-    return replace(thing, **changes)  # type: ignore[arg-type]
