@@ -104,6 +104,8 @@ def claim_of(description: str | None, verb: str | None = None, object_words: Col
     if not sentences:
         return NOTHING_SAID
     first = _strongest(sentences[0])
+    if _SENTENCES.split(text.strip())[0].endswith("?"):
+        return Claim("reads", "whether")
     if first.kind in ("reads", "writes"):
         return first
     later = [_strongest(claims) for claims in sentences[1:]]
@@ -237,7 +239,8 @@ def _has_subject(words: list[str]) -> bool:
     if len(who) < 3 or who[0].endswith("s"):
         return False
     verbs = [base for base, inflection in _bases(who[1]) if inflection == "s"]
-    if who is not words and verbs and who[2] in _ARTICLES | {"to"}:
+    tells = any(base in TELLING or OP_OF_VERB.get(base) in READS for base in verbs)
+    if who is not words and verbs and who[2] in _ARTICLES | {"to"} and not tells:
         return True
     if _is_verb(who[0]) or who[2] not in (_ARTICLES if who is words else _WHITHER):
         return False

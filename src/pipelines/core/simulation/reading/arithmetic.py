@@ -7,6 +7,7 @@ from pipelines.core.english.formulas import ARITHMETIC, parts_of, split_at
 from pipelines.core.simulation.reading.scope import Scope, Term, explains, named
 
 _LEADS_TO = frozenset(("as", "is", "are", "equals", "by"))
+_SAID_OF = frozenset(("of", "in", "for", "per", "with"))
 _STANDS_FOR = frozenset(("those", "these", "they", "them", "ones", "it"))
 
 
@@ -71,7 +72,9 @@ class _Formula:
         hints = self._hints(phrase)
         stretches = [phrase]
         if first:
-            stretches = [phrase[at:] for at in range(len(phrase))]
+            # "wages of the crew" is not about the crew alone.
+            ends = (at for at, word in enumerate(phrase) if word.lower() in _SAID_OF)
+            stretches = [phrase[at:] for at in range(next(ends, len(phrase) - 1) + 1)]
         elif last:
             stretches = [phrase[:at] for at in range(len(phrase), 0, -1)]
         taken = [one.text for one in self._used]
