@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
 from pipelines.core.english.inflection import TENSES
-from pipelines.core.english.verbs import ADJECTIVES, DOING, LEADING_NOUNS, TELLING, VAGUE, VERB_PAIRS
+from pipelines.core.english.verbs import ADJECTIVES, DOING, LEADING_NOUNS, TELLING, VAGUE, VALUES, VERB_PAIRS
 from pipelines.core.english.words import ARTICLES, is_plural, word_set
 from pipelines.core.simulation.domain.verbs import OP_OF_VERB, READS
 
@@ -58,7 +58,7 @@ _DETERMINERS = word_set(
 _ARTICLES = word_set("a an the this its their it them whoever")
 _AFTER_NOUNS = word_set(
     "by for from of in on with at as within between per and or that which who whose not is are was were to "
-    "currently still already left due flagged assigned"
+    "currently still already left due flagged assigned after before during"
 )
 _WHITHER = word_set("within into out off away back to")  # "A resident moves within town"
 _SUBJECTS = ARTICLES | {"another", "somebody", "someone"}
@@ -121,7 +121,11 @@ def claim_of(description: str | None, verb: str | None = None, object_words: Col
 def _names_several(text: str) -> bool:
     """ "all lessons a pupil is booked on": what is so of them is no tale."""
     first = _WORDS.findall(_SENTENCES.split(text)[0].lower())
-    return _has_contact_clause([word for word in first if word not in ("all", "the", "every")])
+    words = [word for word in first if word not in ("all", "the", "every")]
+    is_told_of = (
+        bool(words) and is_plural(words[0]) and bool({"where", "that", "which", "who"} & {*words[1:4]})
+    )
+    return is_told_of or _has_contact_clause(words)
 
 
 def says_nothing_changes(description: str | None) -> bool:
@@ -265,6 +269,8 @@ def _own_verb(base: str, words: list[str], own: _Own) -> Claim | None:
     following = words[1] if len(words) > 1 else None
     if following is None or following in _AFTER_NOUNS:
         return None
+    if following in VALUES and following in own.objects:
+        return Claim("names")
     if base == "return":
         return (
             Claim("writes", base)

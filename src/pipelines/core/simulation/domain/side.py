@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from pipelines.core.english.inflection import action_nouns, all_forms
 from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import related
-from pipelines.core.english.verbs import ADJECTIVES, LEADING_NOUNS, OFTEN_NOUNS, VAGUE
+from pipelines.core.english.verbs import ADJECTIVES, LEADING_NOUNS, OFTEN_NOUNS, VAGUE, VALUES
 from pipelines.core.english.words import is_plural, singular, tokens, word_set
 from pipelines.core.simulation.domain.clauses import (
     QUESTIONS,
@@ -202,6 +202,8 @@ def _names_the_deed(description: str | None, verb: str) -> bool:
     if op_of(words[0]) not in (None, *READS) and not _HEAD_ENDS & {*words[1:2]}:
         return True  # "Orders tickets for an event" of place_order
     end = next((at for at, word in enumerate(words) if word in _HEAD_ENDS and at), len(words))
+    if words[end - 1] in VALUES:
+        return False  # "Shipping cost by weight"
     return any(word == "new" or word in all_forms(verb) for word in words[:end])
 
 
@@ -223,7 +225,8 @@ def _names_what_is_given(description: str | None, verb: str, objects: Sequence[s
     is_plain = verb not in LEADING_NOUNS and not is_plural(head[-1]) and not head[-1].endswith("ed")
     if is_plain and head[-1] != verb and stem(head[-1]) in related(stem(verb)):
         return True
-    return verb in _RECORDS and any(word in objects or singular(word) in objects for word in head[:2])
+    is_recorded = verb in _RECORDS and any(word in objects or singular(word) in objects for word in head[:2])
+    return is_recorded and words[end : end + 1] != ("of",)  # "Level of logging" is no record
 
 
 _RECORDS = word_set("record log register enter book add post note")
