@@ -198,6 +198,8 @@ def _clause_claim(words: list[str], own: _Own) -> tuple[Claim, str]:
             if found.kind == "acts" and known is not None:
                 return _of_verb(known), inflection  # "Booking a table"
             return found, inflection
+        if base in _VAGUE and inflection == "s" and following not in _DETERMINERS:
+            continue  # "Batches ready before a date"
         tells_that = following == "that" and len(words) > 2 and words[2] in _ARTICLES
         if _is_verb(base) and (tells_that or not _is_noun_here(base, inflection, following)):
             return _of_verb(base), inflection

@@ -6,6 +6,7 @@ fields say first, then the words; which way, the verb and what the field counts 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from pipelines.core.english.inflection import participle
 from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import related
 from pipelines.core.english.words import singular, tokens, word_set
@@ -89,9 +90,10 @@ def read_amount(reading: Reading) -> Drafted | None:
 
 
 def running(reading: Reading, thing: Thing, amount: Argument) -> Running | None:
-    kind = _kind_of_change(reading)
     fields = thing.collection.fields
     numbers = [name for name, one in fields.items() if "number" in one.kinds and not one.keeps]
+    # reserve_plants adds to what is `reserved`.
+    kind = "adds" if participle(reading.name.verb) in numbers else _kind_of_change(reading)
     if kind is None:
         return None
     scored = [(_fit(name, kind, reading, amount, fields), name) for name in numbers]

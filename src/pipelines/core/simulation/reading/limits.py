@@ -4,6 +4,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from pipelines.core.english.polarity import without_denial
 from pipelines.core.english.words import tokens, word_set
 from pipelines.core.simulation.domain.shapes import Limit
 from pipelines.core.simulation.reading.scope import Thing, alike
@@ -47,7 +48,14 @@ def _score(limit: Limit, thing: Thing, said: Sequence[str]) -> float:
     score += 1.0 * (is_link or is_used or (score > 0 and not limit.counts and _is_only_one(limit, thing)))
     score += 0.6 * any(alike(word, part) for word in said for part in most)
     score += 0.4 * any(alike(word, part) for word in said for part in used)
+    score += 1.0 * _is_unused(said, used)
     return score + 0.3 * is_link
+
+
+def _is_unused(said: Sequence[str], used: Sequence[str]) -> bool:
+    """ "unreserved", of what is reserved."""
+    plain = [base for word in said if (base := without_denial(word)) is not None]
+    return any(alike(word, part) for word in plain for part in used)
 
 
 def _is_only_one(limit: Limit, thing: Thing) -> bool:

@@ -96,7 +96,11 @@ class Scope:
 
     @cached_property
     def linked(self) -> tuple[Thing, ...]:
-        return tuple(other for one in self.things for other in _linked(self.reading, one))
+        near = [other for one in self.things for other in _linked(self.reading, one)]
+        own = {one.collection.entity_type for one in (*self.things, *near)}
+        far = [other for one in near for other in _linked(self.reading, one)]
+        # Through another record: the variety of an order's batch. What is nearer is meant before it.
+        return (*near, *(one for one in far if one.collection.entity_type not in own))
 
     @cached_property
     def terms(self) -> tuple[Term, ...]:

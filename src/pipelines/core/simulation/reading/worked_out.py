@@ -111,6 +111,14 @@ def _is_of_another(reading: Reading, scope: Scope) -> bool:
     asked = reading.collection
     if asked is None or any(one.collection == asked for one in scope.things):
         return False
+    near = {link.entity_type for one in scope.things for link in one.collection.links}
+    back = {link.entity_type for link in (*asked.links, *asked.list_links)}
+    if (
+        scope.things
+        and asked.entity_type not in near
+        and not back & {one.collection.entity_type for one in scope.things}
+    ):
+        return False
     declared = properties_of(reading.output).items()
     return all(find_path(asked.fields, name) or _is_id(name, schema, asked) for name, schema in declared)
 
