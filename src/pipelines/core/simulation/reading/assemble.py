@@ -14,7 +14,6 @@ from pipelines.core.simulation.domain.naming import with_names
 from pipelines.core.simulation.domain.shapes import Survey, find_field, survey
 from pipelines.core.simulation.reading.account import read_account, read_transfer
 from pipelines.core.simulation.reading.amounts import read_amount, read_told_amount
-from pipelines.core.simulation.reading.checking import read_check
 from pipelines.core.simulation.reading.computing import read_computing
 from pipelines.core.simulation.reading.create import read_create, read_made, read_recorded
 from pipelines.core.simulation.reading.delete import read_delete
@@ -107,7 +106,6 @@ def families(reading: Reading) -> Sequence[Family]:
             read_session,
             read_computing,
             read_mailbox,
-            read_check,
             read_worked_out,
         )
         last: tuple[Family, ...] = (read_lookup, read_listing)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pipelines.core.english.formulas import content_words
+from pipelines.core.english.inflection import participle
 from pipelines.core.english.measures import degree_in
 from pipelines.core.english.words import is_plural, joined, tokens, word_set
 from pipelines.core.json_text import Json, JsonObject
@@ -13,6 +14,7 @@ from pipelines.core.simulation.domain.references import noun_of_id
 from pipelines.core.simulation.domain.shapes import Collection
 from pipelines.core.simulation.reading.arithmetic import told_number, worked_out
 from pipelines.core.simulation.reading.degrees import measured
+from pipelines.core.simulation.reading.filters import condition_of, field_for
 from pipelines.core.simulation.reading.limits import LEFT, limit_meant, what_is_left
 from pipelines.core.simulation.reading.records import source_of
 from pipelines.core.simulation.reading.replies import Source, as_expression, find_path, properties_of, reply
@@ -172,7 +174,9 @@ def _asked_plainly(reading: Reading, scope: Scope) -> Iterator[Slot]:
     if any(find_path(thing.collection.fields, end) for thing in scope.things for end in ends):
         return  # the record has it
     name = "_".join(reading.name.nouns) or "result"
-    if (reading.name.op == "check" and reading.name.verb in _TELLS) or reading.asks_whether():
+    if reading.name.op == "check" and reading.name.verb not in (*_TELLS, "check"):
+        yield Slot(name=participle(reading.name.verb), kind="boolean", schema={})
+    elif (reading.name.op == "check" and reading.name.verb in _TELLS) or reading.asks_whether():
         yield Slot(name=name, kind="boolean", schema={})
     elif asked_how(reading) is not None or worked_out(reading.tool.description or "", scope) is not None:
         yield Slot(name="count" if asked_how(reading) == "count" else name, kind="number", schema={})
@@ -260,14 +264,28 @@ def _truth(reading: Reading, scope: Scope, slot: Slot, *, is_only: bool) -> str 
     own = [word for word in slot.words if word not in _TELLS]
     if not is_only:
         return named_truth(own, scope)
-    told = told_truth(reading.tool.description or "", scope) or named_truth(own, scope)
+    told = told_truth(reading.tool.description or "", scope)
+    if reading.name.op == "check" and reading.name.verb not in _TELLS:
+        told = told or _as_given(scope)
+    told = told or named_truth(own, scope)
     nouns = frozenset().union(*(one.called for one in scope.things))
     words = [word for word in tokens(reading.tool.name) if word not in _TELLS and not stems((word,)) & nouns]
-    told = told or named_truth(words, scope)
+    told = told or named_truth(words, scope) or _as_given(scope)
     if told is not None or not reading.asks_whether():
         return told
     # A description that is itself what is asked: "the borrower is trained for the category".
     return truth_of([word for word, _ in content_words(reading.said.summary.split())], scope)
+
+
+def _as_given(scope: Scope) -> str | None:
+    """`verify_customer(customer_id, birth_date)`: whether the record has what is given."""
+    given = [one for one in scope.arguments if one.is_required]
+    if len(scope.things) != 1 or not given:
+        return None
+    thing = scope.things[0]
+    fields = [field_for(one, thing.collection) for one in given]
+    conditions = [condition_of(one, thing.text, thing.collection) for one in given]
+    return None if None in fields or None in conditions else " and ".join(map(str, conditions))
 
 
 # -- two of a kind
