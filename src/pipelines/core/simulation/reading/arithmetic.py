@@ -7,14 +7,16 @@ from pipelines.core.english.formulas import ARITHMETIC, parts_of, split_at
 from pipelines.core.simulation.reading.scope import Scope, Term, explains, named
 
 _LEADS_TO = frozenset(("as", "is", "are", "equals", "by"))
+_MOST_SIGNS = 6
 _SAID_OF = frozenset(("of", "in", "for", "per", "with"))
+_LONGEST = 14  # words of an operand: descriptions may be hostile
 _STANDS_FOR = frozenset(("those", "these", "they", "them", "ones", "it"))
 
 
 def worked_out(description: str, scope: Scope) -> str | None:
     """The first formula of a description that can be worked out in this scope."""
     for part in parts_of(description):
-        if ARITHMETIC & {*part}:
+        if ARITHMETIC & {*part} and sum(word in ARITHMETIC for word in part) <= _MOST_SIGNS:
             found = _Formula(scope).value(part)
             if found is not None:
                 return found
@@ -67,6 +69,7 @@ class _Formula:
     def _operand(self, words: Sequence[str], *, first: bool, last: bool) -> str | None:
         """What stands at an end of the formula may go on with other things: the longest stretch counts."""
         phrase = _trimmed(words, first=first)
+        phrase = phrase[-_LONGEST:] if first else phrase[:_LONGEST]
         if len(phrase) == 1 and phrase[0].replace(".", "", 1).isdigit():
             return phrase[0]
         hints = self._hints(phrase)

@@ -21,6 +21,7 @@ _LEADS = (
     *("only if", "only when", "only while", "if", "when", "whether"),
     *("once", "while", "as long as", "provided"),
 )
+_MOST_ATOMS, _LONGEST_ATOM = 6, 20  # descriptions may be hostile
 _ASKS = word_set("is are has have does do can was were")
 _NONE = word_set("no none nothing nobody")
 _OVERLAPS = word_set(
@@ -83,6 +84,8 @@ def joined_truth(words: Sequence[str], scope: Scope) -> str | None:
         else:
             atoms[-1].append(word)
     atoms = [atom for atom in atoms if atom]
+    if len(atoms) > _MOST_ATOMS or any(len(atom) > _LONGEST_ATOM for atom in atoms):
+        return None
     found = [truth_of(atom, scope) for atom in atoms]
     if not found or None in found:
         return None
