@@ -270,7 +270,7 @@ def _by_fields(reading: Reading) -> Drafted | None:
         return None
     given = [one for one in reading.arguments if one.is_required]
     known = [one for one in given if field_for(one, collection) is not None]
-    if all(one.is_measure for one in known) or (not reading.output and _are_shared(known, collection)):
+    if all(one.is_measure for one in known) or (_may_be_many(reading) and _are_shared(known, collection)):
         return None
     # One unknown field among several leaves enough to find the record by; one alone does not.
     if not known or len(given) - len(known) > 1:
@@ -302,10 +302,18 @@ def _mentioned(reading: Reading) -> Collection | None:
     return fit[0] if len(fit) == 1 else None
 
 
+def _may_be_many(reading: Reading) -> bool:
+    """Nothing says that it is one: neither a schema, nor `find_user_id_by_email`."""
+    return not reading.output and not reading.name.complement("by") and reading.name.nouns[-1:] != ("id",)
+
+
 def _are_shared(known: Sequence[Argument], collection: Collection) -> bool:
-    """`gear_available(kind)`: what several records have alike finds no single one."""
-    fields = [field_at(collection.fields, path) for one in known if (path := field_for(one, collection))]
-    return bool(fields) and all(one is not None and one.repeats for one in fields)
+    """`gear_available(kind)`: what several records have alike finds no single one; name and zip may."""
+    if len(known) != 1 or known[0].id_noun is not None:
+        return False
+    path = field_for(known[0], collection)
+    field = field_at(collection.fields, path) if path is not None else None
+    return field is not None and field.repeats
 
 
 def _by_degree(reading: Reading) -> Drafted | None:
@@ -349,7 +357,7 @@ def _by_only_argument(reading: Reading) -> Drafted | None:
     collection = reading.collection
     if collection is None or len(required) != 1 or required[0].is_measure:
         return None
-    if not reading.output and _are_shared(required, collection):
+    if _may_be_many(reading) and _are_shared(required, collection):
         return None
     names = list(properties_of(reading.output))
     if names and not any(find_path(collection.fields, name) for name in names) and not reading.picks_own():
