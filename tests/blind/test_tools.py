@@ -7,11 +7,12 @@ import pytest
 from tool_scores import FIFTH, FOLDER, FOURTH, SECOND, THIRD, ToolScore, figures, scored, unchanged_share
 from tool_variants import VARIANTS, variant_scores
 
+PROBES = FOLDER.parent / "tools_probes"
 LEAST_RIGHT_SIDE = 0.98
 MOST_READS_THAT_WRITE = 0
 MOST_UNCLEAR_THAT_WRITE = 1
 LEAST_SURE_AND_RIGHT = 0.99
-LEAST_RIGHT_CALLS = 0.905
+LEAST_RIGHT_CALLS = 0.92
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +55,7 @@ def test_nor_does_the_third():
     assert (len(found.reads_that_write), len(found.unclear_that_write)) == (0, 0)
     assert found.right_side >= 0.97
     assert found.sure_right_side >= 0.99
-    assert found.right_calls >= 0.91
+    assert found.right_calls >= 0.92
 
 
 @pytest.mark.slow
@@ -63,17 +64,27 @@ def test_nor_does_the_fourth():
     assert (len(found.reads_that_write), len(found.unclear_that_write)) == (0, 0)
     assert found.right_side >= 0.97
     assert found.sure_right_side >= 0.99
-    assert found.right_calls >= 0.89
+    assert found.right_calls >= 0.9
 
 
 @pytest.mark.slow
 def test_nor_does_the_fifth():
-    """As it was when it was new: nobody had seen it who wrote a rule."""
+    """When it was new, 63 % of its calls were right; what is more was written with it in view."""
     found = figures(scored(folder=FIFTH))
+    assert (len(found.reads_that_write), len(found.unclear_that_write)) == (0, 0)
+    assert found.right_side >= 0.98
+    assert found.sure_right_side >= 0.99
+    assert found.right_calls >= 0.93
+
+
+@pytest.mark.slow
+def test_tools_that_work_something_out():
+    """Probes by the author of the rules (tools_probes/README.md), so no measure of trades that are new."""
+    found = figures(scored(folder=PROBES))
     assert (len(found.reads_that_write), len(found.unclear_that_write)) == (0, 0)
     assert found.right_side >= 0.94
     assert found.sure_right_side >= 0.99
-    assert found.right_calls >= 0.625
+    assert found.right_calls >= 0.9
 
 
 @pytest.mark.parametrize("folder", [FOLDER, SECOND, THIRD, FOURTH, FIFTH], ids=lambda one: one.name)

@@ -242,7 +242,7 @@ def _print_wrong(tools: Sequence[ToolScore]) -> None:
     for one in tools:
         if not one.has_right_side:
             side = "writes" if one.does_write else "reads"
-            print(f"\n[{one.name}] {side} at {one.confidence:.2f}: {one.tool['description'][:200]!r}")
+            print(f"\n[{one.name}] {side} at {one.confidence:.2f}: {one.tool.get('description', '')[:200]!r}")
         for call in one.calls:
             if call.complaints:
                 print(f"[{one.name}] {call.arguments}: {'; '.join(call.complaints)}")

@@ -17,6 +17,7 @@ IRREGULAR = {
         "bring": "brought",
         "buy": "bought",
         "choose": "chose chosen",
+        "come": "came come",
         "cut": "cut",
         "do": "did done",
         "drive": "drove driven",
@@ -57,6 +58,9 @@ IRREGULAR = {
         "write": "wrote written",
     }.items()
 }
+PASTS = frozenset(form for forms in IRREGULAR.values() for form in forms)
+#: Of these, those that are no participles: "came" always tells what happened, "left" may be what is left.
+TENSES = frozenset(form for forms in IRREGULAR.values() if len(forms) > 1 for form in forms[:-1]) - {"showed"}
 
 #: Their last letter is doubled, as always in verbs of one syllable that end in a vowel and a consonant.
 _DOUBLING = word_set("cancel submit admit commit refer defer transfer enrol fulfil permit")

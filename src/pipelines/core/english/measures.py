@@ -1,6 +1,7 @@
-"""Superlatives: what they measure, and which end of it they name. `the cheapest` is the least by price."""
+"""Adjectives of degree: what `cheapest`, `heavier`, `most recent` compare, and which end of it they name."""
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -12,33 +13,44 @@ _MONEY = word_set("price cost rate fee fare rent amount total premium charge sal
 _DAY = word_set("date day opened created since start due due_date placed time departs starts")
 _SIZE = word_set("size capacity seats volume area length weight quantity rooms bottles lessons places")
 _SPAN = word_set("length minutes duration hours days nights")
+_NOTHING_YET: frozenset[str] = frozenset()  # what they measure is said by the noun behind them
 #: Adjective -> the words of fields that it measures, and whether it names the upper end.
 _ADJECTIVES = {
     word: (fields, is_most)
     for words, fields, is_most in (
         ("cheap inexpensive", _MONEY, False),
         ("expensive dear pricy costly", _MONEY, True),
-        ("old early", _DAY, False),
-        ("new late recent young", _DAY, True),
-        ("heavy", word_set("weight"), True),
-        ("light", word_set("weight"), False),
+        ("old early soon", _DAY, False),
+        ("new late recent last", _DAY, True),
+        ("young", _DAY | {"age", "born"}, True),
+        ("heavy", word_set("weight kg"), True),
+        ("light", word_set("weight kg"), False),
         ("long", _SPAN, True),
-        ("short", _SPAN, False),
+        ("short quick fast", _SPAN, False),
         ("big large", _SIZE, True),
         ("small", _SIZE, False),
+        ("near close", word_set("distance km"), False),
         ("tall", word_set("height"), True),
         ("deep", word_set("depth"), True),
+        ("high great good", _NOTHING_YET, True),
+        ("low few", _NOTHING_YET, False),
     )
     for word in words.split()
 }
-_UP, _DOWN = word_set("most highest"), word_set("fewest least lowest")
+_OF_TIME = word_set("early soon old late recent new last")
+_IRREGULAR = {"best": "good", "better": "good", "last": "last", "next": "soon"}
+_UP = word_set("most highest")
 _EST = re.compile(r"\b(?P<word>[a-z]{3,12}est)\b")
 _MOST = re.compile(r"\b(?P<way>most|least|fewest|highest|lowest)\s+(?P<what>[a-z]{3,20})")
 _OF_TWO = re.compile(r"\bthe\s+(?P<word>[a-z]{3,10}er)\s+of\s+(?:the\s+)?(?:two|both|§)")
+_COMPARED = re.compile(r"(?P<root>[a-z]{2,10}?)(?P<ending>i?e(?:st|r))")
 _NO_SUPERLATIVES = word_set(
     "request interest test guest west rest best latest honest forest contest invest suggest nearest quest "
     "protest harvest digest earnest arrest modest chest"
 )
+
+
+# In a sentence of an answer
 
 
 class Measure(NamedTuple):
@@ -58,35 +70,69 @@ class Measure(NamedTuple):
 def measures_in(clause: str) -> tuple[Measure, ...]:
     found = []
     for one in _EST.finditer(clause):
-        base = _base(one["word"], "est")
-        if one["word"] not in _NO_SUPERLATIVES and base in _ADJECTIVES:
-            found.append(_measure(one, base, {one["word"]}))
+        if one["word"] not in _NO_SUPERLATIVES and _measured(one["word"]):
+            found.append(_measure(one))
     for one in _OF_TWO.finditer(clause):
-        base = _base(one["word"], "er")
-        if base in _ADJECTIVES:
-            found.append(_measure(one, base, {one["word"]})._replace(is_of_two=True))
+        if _measured(one["word"]):
+            found.append(_measure(one)._replace(is_of_two=True))
     for one in _MOST.finditer(clause):
-        if one["what"] in _ADJECTIVES:
-            fields, is_most = _ADJECTIVES[one["what"]]
-            is_most = is_most == (one["way"] in _UP)
-        else:
-            fields, is_most = frozenset({one["what"]}), one["way"] in _UP
+        fields, is_most = _ADJECTIVES.get(one["what"], (_NOTHING_YET, True))
+        fields, is_most = fields or frozenset({one["what"]}), is_most == (one["way"] in _UP)
         words = frozenset(map(stem, (one["way"], one["what"])))
         found.append(Measure(one[0], clause[one.end() :], frozenset(map(stem, fields)), is_most, words))
     return tuple(found)
 
 
-def _measure(one: re.Match[str], base: str, words: set[str]) -> Measure:
-    fields, is_most = _ADJECTIVES[base]
+def _measured(word: str) -> frozenset[str]:
+    base = _base(word)
+    return _ADJECTIVES[base][0] if base is not None else _NOTHING_YET
+
+
+def _measure(one: re.Match[str]) -> Measure:
+    fields, is_most = _ADJECTIVES[_base(one["word"]) or ""]
     following = one.string[one.end() :]
-    return Measure(one[0], following, frozenset(map(stem, fields)), is_most, frozenset(map(stem, words)))
+    words = frozenset({stem(one["word"])})
+    return Measure(one[0], following, frozenset(map(stem, fields)), is_most, words)
 
 
-def _base(word: str, ending: str) -> str:
-    """`heaviest` → heavy, `biggest` → big, `largest` → large."""
-    bare = word.removesuffix(ending)
-    doubled = bare[:-1] if len(bare) > 2 and bare[-1] == bare[-2] else bare
-    for base in (bare, bare + "e", doubled, bare[:-1] + "y"):
-        if base in _ADJECTIVES:
-            return base
-    return ""
+# In what a tool is called or said to do
+
+
+class Degree(NamedTuple):
+    """ "most downloaded" is downloaded, the most; "latest" is a time."""
+
+    sign: str  # "+" for the most of it, "-" for the least
+    measures: tuple[str, ...]  # words for what is compared
+    is_time: bool
+    at: int  # the place of the last word of it
+
+
+def degree_in(words: Sequence[str]) -> Degree | None:
+    """The first adjective or adverb of degree among words in small letters."""
+    for at, word in enumerate(words):
+        if [*words[max(0, at - 1) : at]] == ["at"]:
+            continue  # "at least" is a bound
+        after = words[at + 1] if at + 1 < len(words) else ""
+        if word in ("most", "least", "fewest", "more", "fewer", "less"):
+            if after in ("recent", "recently"):
+                return Degree("+", (), True, at + 1)
+            sign = "+" if word in ("most", "more") else "-"
+            return Degree(sign, (*words[max(0, at - 1) : at], *words[at + 1 : at + 3]), False, at)
+        base = _IRREGULAR.get(word) or _base(word)
+        if base is not None:
+            fields, is_most = _ADJECTIVES[base]
+            is_time = base in _OF_TIME
+            measures = () if is_time else sorted(fields)
+            return Degree("+" if is_most else "-", (*measures, *words[at + 1 : at + 3]), is_time, at)
+    return None
+
+
+def _base(word: str) -> str | None:
+    """`heaviest` → heavy, `bigger` → big, `largest` → large."""
+    found = _COMPARED.fullmatch(word)
+    if found is None:
+        return None
+    root = found["root"]
+    doubled = root[:-1] if len(root) > 2 and root[-1] == root[-2] else root
+    spelled = (root + "y",) if found["ending"].startswith("i") else (root, root + "e", doubled)
+    return next((base for base in spelled if base in _ADJECTIVES), None)

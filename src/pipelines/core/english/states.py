@@ -68,8 +68,8 @@ STOPPED_BY_FINAL = word_set(
     "cancel approve reject decline deny ship dispatch confirm start pause hold suspend"
 )
 #: What a new record may be, the likeliest first.
-_FIRST = "open pending new active created scheduled confirmed booked requested submitted queued draft todo"
-INITIAL = (*_FIRST.split(), "placed")
+_FIRST = "open pending new waiting active created planned scheduled confirmed booked requested submitted"
+INITIAL = (*_FIRST.split(), "queued", "draft", "todo", "placed")
 #: What is not over yet, and what is going on, of records whose own words for it are others.
 GOING_ON = word_set("open pending outstanding unresolved unfinished upcoming waiting awaiting undecided todo")
 CURRENT = word_set("current active ongoing live running now")

@@ -29,6 +29,12 @@ LEADING_NOUNS = word_set(
 # Of the same kind, but without a plural: "Frees the seat" is about doing it.
 ADJECTIVES = word_set("open close complete clear free void")
 
+#: Values of something: "Refund amount for the items" names one, and refunds nothing.
+VALUES = word_set(
+    "amount amounts limit limits cost costs fee fees price prices due slip level levels points window policy "
+    "status balance date time period quota total rate rates rules options"
+)
+
 # At the end of a name these are things, not verbs: shelve_book, print_order.
 THINGS = word_set(
     "order book post message text email call contact file record log store review comment reply tweet note "

@@ -58,7 +58,7 @@ def singular(word: str) -> str:
     if word in _IRREGULAR:
         return _IRREGULAR[word]
     if word in _UNCHANGED or len(word) < 4 or not word.endswith("s") or word.endswith("ss"):
-        return word[:-1] if word in ("ids",) else word
+        return word[:-1] if word in ("ids", "nos") else word
     if word.endswith("ies"):
         return word[:-3] + "y"
     if word.endswith(("ches", "shes", "xes", "zes", "sses")):

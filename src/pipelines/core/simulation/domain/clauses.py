@@ -4,7 +4,8 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
-from pipelines.core.english.verbs import ADJECTIVES, DOING, LEADING_NOUNS, TELLING, VAGUE, VERB_PAIRS
+from pipelines.core.english.inflection import TENSES
+from pipelines.core.english.verbs import ADJECTIVES, DOING, LEADING_NOUNS, TELLING, VAGUE, VALUES, VERB_PAIRS
 from pipelines.core.english.words import ARTICLES, is_plural, word_set
 from pipelines.core.simulation.domain.verbs import OP_OF_VERB, READS
 
@@ -57,9 +58,10 @@ _DETERMINERS = word_set(
 _ARTICLES = word_set("a an the this its their it them whoever")
 _AFTER_NOUNS = word_set(
     "by for from of in on with at as within between per and or that which who whose not is are was were to "
-    "currently still already left due flagged assigned"
+    "currently still already left due flagged assigned after before during"
 )
 _WHITHER = word_set("within into out off away back to")  # "A resident moves within town"
+_SUBJECTS = ARTICLES | {"another", "somebody", "someone"}
 _TELLS = word_set("did has have had was were will cannot")
 _VAGUE = VAGUE | word_set(
     "work deal go recalculate recompute optimize optimise normalize normalise clean fix adjudicate"
@@ -102,15 +104,28 @@ def claim_of(description: str | None, verb: str | None = None, object_words: Col
     if not sentences:
         return NOTHING_SAID
     first = _strongest(sentences[0])
+    if _SENTENCES.split(text.strip())[0].endswith("?"):
+        return Claim("reads", "whether")
     if first.kind in ("reads", "writes"):
         return first
     later = [_strongest(claims) for claims in sentences[1:]]
     writing = next((claim for claim in later if claim.kind == "writes"), None)
     if writing is not None and not says_nothing_changes(text):
         return writing
-    if _PASSIVE.search(text) and not says_nothing_changes(text):
+    told = " ".join(_SENTENCES.split(text)[1:]) if _names_several(text) else text
+    if _PASSIVE.search(told) and not says_nothing_changes(text):
         return Claim("turns_out")
     return first
+
+
+def _names_several(text: str) -> bool:
+    """ "all lessons a pupil is booked on": what is so of them is no tale."""
+    first = _WORDS.findall(_SENTENCES.split(text)[0].lower())
+    words = [word for word in first if word not in ("all", "the", "every")]
+    is_told_of = (
+        bool(words) and is_plural(words[0]) and bool({"where", "that", "which", "who"} & {*words[1:4]})
+    )
+    return is_told_of or _has_contact_clause(words)
 
 
 def says_nothing_changes(description: str | None) -> bool:
@@ -142,7 +157,14 @@ def _part_claims(part: str, own: _Own) -> list[Claim]:
     found: list[Claim] = []
     style: str | None = None  # how the first verb is inflected
     for clause in _VERBS.split(part):
-        words = _WORDS.findall(_OPENING.sub("", clause.strip().replace("’", "'")).lower())
+        plain = clause.strip().replace("’", "'")
+        words = _WORDS.findall(_OPENING.sub("", plain).lower())
+        if (
+            words
+            and plain.lower().startswith("let")
+            and not any(_is_verb(one) for one, _ in _bases(words[0]))
+        ):
+            words = _WORDS.findall(plain.lower())  # "Lets a vacant plot to a tenant"
         if not words:
             continue
         claim, inflection = _clause_claim(words, own)
@@ -161,7 +183,7 @@ def _clause_claim(words: list[str], own: _Own) -> tuple[Claim, str]:
         return Claim("reads", first), "question"
     if _has_subject(words) or _is_tale(words):  # a tale of what happens, not yet a word on what the tool does
         return Claim("turns_out"), "tale"
-    if _is_own_noun(first, following, own):
+    if _is_own_noun(first, following, own) or _has_contact_clause(words):
         return Claim("names"), "noun"
     if first in ("give", "gives") and _gives_something(words):  # else "gives the balance" tells it
         return Claim("writes", "give"), "s"
@@ -176,6 +198,8 @@ def _clause_claim(words: list[str], own: _Own) -> tuple[Claim, str]:
             if found.kind == "acts" and known is not None:
                 return _of_verb(known), inflection  # "Booking a table"
             return found, inflection
+        if base in _VAGUE and inflection == "s" and following not in _DETERMINERS:
+            continue  # "Batches ready before a date"
         tells_that = following == "that" and len(words) > 2 and words[2] in _ARTICLES
         if _is_verb(base) and (tells_that or not _is_noun_here(base, inflection, following)):
             return _of_verb(base), inflection
@@ -195,25 +219,51 @@ def _is_own_noun(first: str, following: str | None, own: _Own) -> bool:
     return is_plural(first) and first in own.objects and following not in _DETERMINERS - {"that"}
 
 
+def _has_contact_clause(words: list[str]) -> bool:
+    """ "Tools a borrower has at home", "lessons a pupil is booked on": which ones, without "that"."""
+    at = next((at for at, word in enumerate(words[:4]) if is_plural(word)), None)
+    if at is None or len(words) < at + 3 or words[at + 1] not in _ARTICLES | {"somebody", "someone"}:
+        return False
+    if any(_is_verb(base) for base, _ in _bases(words[at])):  # "Books a room for a guest who has paid"
+        return words[at + 3 : at + 4] != [] and words[at + 3] in _CLAUSE_VERBS
+    after = words[at + 2 : at + 5]
+    end = next((i for i, word in enumerate(after) if word in ("that", "which", "who")), len(after))
+    return any(word in _CLAUSE_VERBS for word in after[:end])
+
+
+_CLAUSE_VERBS = word_set("has have is are was were can may had goes takes plays")
+
+
 def _gives_something(words: list[str]) -> bool:
     """ "Gives the book back", "Give an instance another size": somebody has something else afterwards."""
     return bool({"to", "back"} & {*words[2:]}) or bool({"another", "new", "different"} & {*words[2:6]})
 
 
 def _has_subject(words: list[str]) -> bool:
-    """ "Client signs the retainer": somebody, then a verb with its object."""
-    who = words[1:] if words[0] in ARTICLES else words
-    if len(who) < 3 or who[0].endswith("s") or _is_verb(who[0]):
+    """ "Client signs the retainer", "Another museum asks to borrow a work": somebody, then a verb."""
+    who = words[1:] if words[0] in _SUBJECTS else words
+    if len(who) < 3 or who[0].endswith("s"):
         return False
-    if who[2] not in (_ARTICLES if who is words else _WHITHER):
+    verbs = [base for base, inflection in _bases(who[1]) if inflection == "s"]
+    tells = any(base in TELLING or OP_OF_VERB.get(base) in READS for base in verbs)
+    if who is not words and verbs and who[2] in _ARTICLES | {"to"} and not tells:
+        return True
+    if _is_verb(who[0]) or who[2] not in (_ARTICLES if who is words else _WHITHER):
         return False
-    return any(_is_verb(base) for base, inflection in _bases(who[1]) if inflection == "s")
+    return any(_is_verb(base) for base in verbs)
 
 
 def _is_tale(words: list[str]) -> bool:
-    """ "The patient did not turn up", "Customer no longer wants messages": what is so now."""
-    rest = words[1:] if words[0] in _ARTICLES else words
-    return len(rest) > 2 and (rest[1] in _TELLS or rest[1:3] == ["no", "longer"])
+    """ "The patient did not turn up", "An approved request has left": what is so now."""
+    rest = words[1:] if words[0] in _SUBJECTS else words
+    if len(rest) > 2 and (rest[1] in _TELLS or rest[1:3] == ["no", "longer"]):
+        return True
+    # No noun has a past tense behind it; "a tool a borrower has" begins another clause before that.
+    tells = next(
+        (at for at in range(1, min(4, len(rest) - 1)) if rest[at] in _TELLS or rest[at] in TENSES), None
+    )
+    before = {*rest[:tells]} if tells is not None else set()
+    return rest is not words and tells is not None and not before & (_DETERMINERS | _AFTER_NOUNS)
 
 
 def _own_verb(base: str, words: list[str], own: _Own) -> Claim | None:
@@ -221,6 +271,8 @@ def _own_verb(base: str, words: list[str], own: _Own) -> Claim | None:
     following = words[1] if len(words) > 1 else None
     if following is None or following in _AFTER_NOUNS:
         return None
+    if following in VALUES and following in own.objects:
+        return Claim("names")
     if base == "return":
         return (
             Claim("writes", base)

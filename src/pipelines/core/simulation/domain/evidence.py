@@ -10,8 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from pipelines.core.english.formulas import SMALL_WORDS
 from pipelines.core.english.inflection import participle
-from pipelines.core.english.words import ARTICLES, joined, singular, singulars, tokens
+from pipelines.core.english.stems import stem
+from pipelines.core.english.synonyms import related
+from pipelines.core.english.words import joined, singular, singulars, tokens
 from pipelines.core.json_text import Json
 from pipelines.core.ledger import World
 from pipelines.core.matching import matches
@@ -69,7 +72,7 @@ def all_evidence(
     for tool in tools:
         yield from _from_examples(tool, seeded, world)
         yield from _from_fields(tool, seeded, keys, asked)
-        yield from _from_words(tool, words, world)
+        yield from _from_words(tool, words, world, keys)
         yield from _from_verb(tool, seeded)
         yield from _from_reply(tool, seeded)
     yield from _from_labels(tables, tools, references)
@@ -90,6 +93,12 @@ def _from_ids(
             continue  # `watch_list` is the name of the list, not of what is in it
         reason = f"`{one.entity_type}.{'.'.join(one.path)}` holds its ids"
         yield Evidence(noun=one.noun, entity_type=one.to, weight=REFERENCE * one.share, reason=reason)
+    kept = {(one.noun[-1], one.to) for one in references if not one.in_list}
+    for noun in asked:
+        alike = {kind for other, kind in kept if stem(other) in related(stem(noun[-1])) and other != noun[-1]}
+        for kind in alike:
+            reason = f"fields with its ids are called like {' '.join(noun)}"
+            yield Evidence(noun=noun, entity_type=kind, weight=FIELD / len(alike), reason=reason)
 
 
 def _from_spelling(
@@ -128,7 +137,7 @@ def _phrases(tool: ToolFacts, noun: tuple[str, ...]) -> Iterator[tuple[str, ...]
         yield tool.thing
     words = singulars(tokens((tool.tool.description or "")[:_SAID]))
     for one, other in pairwise(words):
-        if noun[-1] in (one, other) and one not in ARTICLES and one not in OP_OF_VERB:
+        if noun[-1] in (one, other) and not SMALL_WORDS & {one, other} and one not in OP_OF_VERB:
             yield one, other
 
 
@@ -268,9 +277,12 @@ def _is_said_of(noun: tuple[str, ...], words: Iterable[Words]) -> bool:
     return any(noun[-1] in one for of_kind in words for one in of_kind)
 
 
-def _from_words(tool: ToolFacts, words: Mapping[str, Words], world: World) -> Iterator[Evidence]:
+def _from_words(
+    tool: ToolFacts, words: Mapping[str, Words], world: World, keys: Mapping[str, str]
+) -> Iterator[Evidence]:
     """`users_without_mfa`, `overdue_bills`, `refund_policy`: what is said of a thing is a field, a value or
     an id of few types."""
+    yield from _from_told(tool, words)
     if not tool.thing or tool.thing in tool.id_nouns or tool.makes:
         return
     if _is_said_of(tool.thing, words.values()):
@@ -286,11 +298,31 @@ def _from_words(tool: ToolFacts, words: Mapping[str, Words], world: World) -> It
                 weight = SHARED / len(known)
                 reason = f"`{word}` is {what} of it"
                 yield Evidence(noun=tool.thing, entity_type=kind, weight=weight, reason=reason)
+    head = next(
+        (word for word in tokens((tool.tool.description or "")[:_SAID]) if word not in SMALL_WORDS), ""
+    )
+    if head in keys and tool.name.reads():  # "Owner of a dog": whom `owner` refers to
+        reason = f"fields with its ids are called {head}"
+        yield Evidence(noun=tool.thing, entity_type=keys[head], weight=FIELD, reason=reason)
     for word in named:
         known = [kind for kind in words if word in world.entities.get(kind, ())]
         if len(known) == 1:
             reason = f"`{word}` is an id of it"
             yield Evidence(noun=tool.thing, entity_type=known[0], weight=EXAMPLE, reason=reason)
+
+
+def _from_told(tool: ToolFacts, words: Mapping[str, Words]) -> Iterator[Evidence]:
+    """ "budget - spent" of budget_left(campaign_id): said of the one record that is picked, in words that are
+    fields of one type alone."""
+    if len(tool.id_nouns) != 1 or tool.makes or tool.lists:
+        return
+    noun = next(iter(tool.id_nouns))
+    said = {joined((word,)) for word in tokens((tool.tool.description or "")[:_SAID]) if len(word) > 2}
+    for word in sorted(said - {*noun}):
+        known = [kind for kind, (fields, _) in words.items() if word in fields]
+        if len(known) == 1:
+            reason = f"`{word}`, of which is told, is a field of it alone"
+            yield Evidence(noun=noun, entity_type=known[0], weight=SHARED / 2, reason=reason)
 
 
 def _shared(

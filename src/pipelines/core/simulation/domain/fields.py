@@ -26,6 +26,7 @@ class Field:
     kinds: frozenset[str] = frozenset()  # text, number, boolean, null, list, object
     values: tuple[Json, ...] = ()  # the different scalar values, when they are few
     example: Json = None  # some scalar value, to write others like it
+    repeats: bool = False  # some records have the same value
     keeps: Form | None = None  # map or list when it holds many things rather than being one
     of_records: bool = False  # the many things are objects
     of_pairs: bool = False  # the many things are objects with one key each, as {"U1": "Hello"}
@@ -110,7 +111,11 @@ def _field(name: str, values: list[Json], depth: int) -> Field:
         islice(dict.fromkeys(v for v in values if isinstance(v, (str, bool, int, float))), FEW_VALUES + 1)
     )
     values_or_none = tuple(few) if len(few) <= FEW_VALUES else ()
-    return Field(name=name, kinds=kinds, values=values_or_none, example=few[0] if few else None)
+    given = [str(value) for value in values if value is not None]
+    repeats = len(given) > len({*given})
+    return Field(
+        name=name, kinds=kinds, values=values_or_none, example=few[0] if few else None, repeats=repeats
+    )
 
 
 def _object_field(name: str, kinds: frozenset[str], objects: list[JsonObject], depth: int) -> Field:

@@ -45,6 +45,10 @@ class _Weighed:
             self.without_label[one.entity_type] = before + one.weight
         self.reasons.setdefault(one.entity_type, []).append(one.reason)
 
+    def speaks_for(self, kind: str) -> bool:
+        """Whether nothing speaks louder for another type."""
+        return max(self.by_type.values(), default=0.0) <= max(self.by_type.get(kind, 0.0), 0.0)
+
     def best(self, enough: float, among: Iterable[str] | None = None) -> str | None:
         known = self.by_type if among is None else {kind: self.by_type.get(kind, 0.0) for kind in among}
         ranked = sorted(known.items(), key=lambda pair: -pair[1])
@@ -57,7 +61,7 @@ class _Weighed:
 def with_names(known: Survey, world: World, tools: Sequence[ToolLike]) -> Survey:
     """The survey with each table called as the tools call it."""
     facts = facts_of(tools)
-    references = references_in(world)
+    references = references_in(world, {joined(noun) for tool in facts for noun in tool.id_nouns})
     weighed: dict[Noun, _Weighed] = {}
     for one in all_evidence(known.tables, world, references, facts):
         weighed.setdefault(one.noun, _Weighed(noun=one.noun)).add(one)
@@ -70,7 +74,15 @@ def with_names(known: Survey, world: World, tools: Sequence[ToolLike]) -> Survey
         kind: replace(table, called=_ranked(kind, settled, weighed, asked))
         for kind, table in known.tables.items()
     }
-    tables = {kind: replace(table, links=_links(table, tables, references)) for kind, table in tables.items()}
+    tables = {
+        kind: replace(
+            table,
+            links=_links(table, tables, references, in_list=False),
+            list_links=_links(table, tables, references, in_list=True),
+            id_words=_id_words(kind, facts, settled),
+        )
+        for kind, table in tables.items()
+    }
     others = [one for one in known.collections if one.form != "table" or one.path or one.owner is not None]
     return replace(
         known,
@@ -83,15 +95,29 @@ def with_names(known: Survey, world: World, tools: Sequence[ToolLike]) -> Survey
 
 
 def _links(
-    table: Collection, tables: Mapping[str, Collection], references: Sequence[Reference]
+    table: Collection, tables: Mapping[str, Collection], references: Sequence[Reference], *, in_list: bool
 ) -> tuple[Link, ...]:
     found = []
     for one in references:
-        if one.entity_type != table.entity_type or one.to not in tables or _is_in_list(table, one.path):
+        if one.entity_type != table.entity_type or one.to not in tables:
+            continue
+        if _is_in_list(table, one.path) != in_list or (in_list and not _is_reachable(table, one.path)):
             continue
         names = tables[one.to].own_names | {joined(one.noun)}
-        found.append(Link(path=one.path, entity_type=one.to, names=names))
+        found.append(Link(path=one.path, entity_type=one.to, names=names, in_list=in_list))
     return tuple(found)
+
+
+def _is_reachable(table: Collection, path: Sequence[str]) -> bool:
+    """A list at the top of the record: of ids, or of records with an id."""
+    kept = table.fields.get(path[0])
+    return kept is not None and kept.keeps == "list" and len(path) <= 1 + kept.of_records
+
+
+def _id_words(kind: str, tools: Sequence[ToolFacts], settled: Mapping[Noun, str]) -> frozenset[str]:
+    return frozenset(
+        one.words[-1] for tool in tools for noun, one in tool.id_nouns.items() if settled.get(noun) == kind
+    )
 
 
 def _is_in_list(table: Collection, path: Sequence[str]) -> bool:
@@ -106,7 +132,8 @@ def _settled(weighed: Mapping[Noun, _Weighed], known: Survey, tools: Sequence[To
         if (kind := one.best(ENOUGH)) is not None and not _means_a_part(one, kind, known)
     }
     for noun, kind in _heard(tools, settled, known):
-        settled.setdefault(noun, kind)
+        if noun not in weighed or weighed[noun].speaks_for(kind):
+            settled.setdefault(noun, kind)
     for noun, kind in _described(tools, settled, known):
         settled.setdefault(noun, kind)
     settled |= _endings(tools, settled)
@@ -141,8 +168,21 @@ def _heard(
         thing = tool.thing
         if kind is None or tool.makes or len(thing) != 1 or thing in settled or tool.lists:
             continue
-        if not any(find_field(table.fields, thing[0]) for table in known.tables.values()):
+        if thing[0] in _answered(tool) or thing[0] in known.states:
+            continue  # `lending_fee(tool_id)` answers a fee, `mark_fired(load_id)` leads to a state
+        fields = (name for table in known.tables.values() for name in table.fields)
+        if not any(thing[0] in singulars(tokens(name)) for name in fields):
             yield thing, kind
+
+
+def _answered(tool: ToolFacts) -> set[str]:
+    """Plain values of its reply."""
+    declared = (tool.tool.output_schema or {}).get("properties")
+    return {
+        tokens(name)[-1]
+        for name, schema in (declared if isinstance(declared, dict) else {}).items()
+        if isinstance(schema, dict) and schema.get("type") in ("number", "integer", "boolean")
+    }
 
 
 def _described(
@@ -160,8 +200,10 @@ def _described(
         if found is not None and kind is not None:
             noun = singulars(tokens(found[1]))[-1:]
             heard.setdefault(noun, set()).add(kind)
+    answered = {name for tool in tools for name in _answered(tool)}
     for noun, kinds in heard.items():
         is_field = any(find_field(table.fields, noun[0]) for table in known.tables.values())
+        is_field = is_field or noun[0] in answered  # "Returns the yearly rent of a plot"
         if len(kinds) == 1 and noun not in settled and not is_field:
             yield noun, kinds.pop()
 

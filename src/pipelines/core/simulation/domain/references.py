@@ -1,10 +1,10 @@
 """Which fields of a world refer to which type: a field whose values are ids of a type points there."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from pipelines.core.english.words import singular, tokens, word_set
+from pipelines.core.english.words import joined, singular, tokens, word_set
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.ledger import World
 from pipelines.core.simulation.domain.fields import MAX_DEPTH
@@ -27,12 +27,13 @@ class Reference:
     in_list: bool = False  # the field keeps many: `orders`, but also `watch_list`
 
 
-def references_in(world: World) -> tuple[Reference, ...]:
+def references_in(world: World, asked: Collection[str] = ()) -> tuple[Reference, ...]:
+    """`asked`: nouns of ids that the tools ask for, run together: fields called so may hold plain numbers."""
     return tuple(
         found
         for kind, entities in world.entities.items()
         for path, values in _values_by_path(list(islice(entities.values(), LOOKED_AT))).items()
-        for found in _references(kind, path, values, world)
+        for found in _references(kind, path, values, world, asked)
     )
 
 
@@ -43,9 +44,12 @@ def noun_of_id(name: str) -> tuple[str, ...]:
     return (*kept[:-1], singular(kept[-1]))
 
 
-def _references(kind: str, path: tuple[str, ...], values: list[Json], world: World) -> Iterator[Reference]:
+def _references(
+    kind: str, path: tuple[str, ...], values: list[Json], world: World, asked: Collection[str]
+) -> Iterator[Reference]:
     # A plain number is a reference only where its field is named like an id: a quantity of 3 is not record 3.
-    if any(isinstance(value, int) for value in values) and tokens(path[-1])[-1] not in ID_WORDS:
+    is_named = tokens(path[-1])[-1] in ID_WORDS or joined(noun_of_id(path[-1])) in asked
+    if any(isinstance(value, int) for value in values) and not is_named:
         return
     known = [
         other

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from pipelines.core.english.words import is_plural, joined, singular, singulars, tokens
-from pipelines.core.json_text import JsonObject
+from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.ledger import World
 from pipelines.core.ledger_schema import EntityField, EntityType, LedgerSchema
 from pipelines.core.simulation.domain.fields import (
@@ -36,6 +36,16 @@ class Link:
     path: tuple[str, ...]
     entity_type: str
     names: frozenset[str]
+    in_list: bool = False  # one of many that a list keeps: `pupil_ids`, `items[].product_id`
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Limit:
+    """A number, and another (or a list) that in no record is more (or longer): seats, and who has one."""
+
+    most: str
+    used: str
+    counts: bool  # `used` is a list
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,7 +79,10 @@ class Collection:
     # What the tools and other fields call such a record, most usual first; the label is only the author's.
     called: tuple[tuple[str, ...], ...] = ()
     links: tuple[Link, ...] = ()  # to records of other types
+    list_links: tuple[Link, ...] = ()  # likewise, out of lists
+    id_words: frozenset[str] = frozenset()  # what the tools' arguments call its ids: slug, of `episodeSlug`
     couplings: tuple[Coupling, ...] = ()
+    limits: tuple[Limit, ...] = ()
 
     @property
     def name(self) -> str:
@@ -90,6 +103,10 @@ class Collection:
         """The one field that refers to what the noun names: `owner`, for the customer of an account."""
         found = [link.path for link in self.links if joined(noun) in link.names]
         return found[0] if len(found) == 1 else None
+
+    def links_to(self, noun: Sequence[str]) -> tuple[Link, ...]:
+        """All that may refer to what the noun names, in lists or not."""
+        return tuple(link for link in (*self.links, *self.list_links) if joined(noun) in link.names)
 
     @property
     def in_singleton(self) -> bool:
@@ -241,7 +258,30 @@ def _table(kind: str, entities: Mapping[str, JsonObject], declared: EntityType |
         ),
         whole_number_keys=bool(sample) and all(id.isdecimal() and str(int(id)) == id for id, _ in sample),
         couplings=tuple(_couplings([attrs for _, attrs in sample], fields)),
+        limits=tuple(_limits([attrs for _, attrs in sample[:_LOOKED_AT]], fields)),
     )
+
+
+_LOOKED_AT = 50  # records: a pair that holds in so many is no chance
+
+
+def _limits(records: Sequence[JsonObject], fields: Mapping[str, Field]) -> Iterator[Limit]:
+    """Pairs that hold in every record that was seen; many do so by chance, and words have to choose."""
+    numbers = [name for name, one in fields.items() if one.kinds == {"number"}]
+    lists = [name for name, one in fields.items() if one.keeps == "list" and not one.of_pairs]
+    amounts = {name: [_amount(record.get(name)) for record in records] for name in (*numbers, *lists)}
+    for most in numbers if len(records) > 1 else ():
+        for used in (*lists, *numbers):
+            pairs = zip(amounts[most], amounts[used], strict=True)
+            if most != used and any(amounts[used]) and all(whole >= part for whole, part in pairs):
+                yield Limit(most=most, used=used, counts=used in lists)
+
+
+def _amount(value: Json) -> float:
+    """A number, or how many are in a list."""
+    if isinstance(value, list):
+        return len(value)
+    return value if isinstance(value, (int, float)) else 0
 
 
 def _couplings(records: Sequence[JsonObject], fields: Mapping[str, Field]) -> Iterator[Coupling]:

@@ -55,7 +55,12 @@ def facts_of(tools: Sequence[ToolLike]) -> tuple[ToolFacts, ...]:
 def _facts(tool: ToolLike, arguments: tuple[Argument, ...], around: Surroundings) -> ToolFacts:
     return ToolFacts(
         tool=tool,
-        name=read_tool_name(tool.name, tool.description or "", around),
+        name=read_tool_name(
+            tool.name,
+            tool.description or "",
+            around,
+            gives=any(one.is_required and one.id_noun is None and not one.is_credential for one in arguments),
+        ),
         arguments=arguments,
         id_nouns={singulars(one.id_noun): one for one in arguments if one.id_noun},
     )

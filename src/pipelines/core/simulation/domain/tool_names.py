@@ -48,8 +48,10 @@ class Surroundings(NamedTuple):
     things: frozenset[str]  # nouns elsewhere, in names or ids: then here too
 
 
-def read_tool_name(name: str, description: str = "", around: Surroundings | None = None) -> ToolName:
-    """The name taken apart, on the side that name and description agree on."""
+def read_tool_name(
+    name: str, description: str = "", around: Surroundings | None = None, *, gives: bool = False
+) -> ToolName:
+    """The name taken apart, on the side that name and description agree on. `gives`: more than ids."""
     prefix, things = around or ((), frozenset())
     words = tokens(name)
     if prefix and words[: len(prefix)] == prefix and len(words) > len(prefix):
@@ -59,11 +61,12 @@ def read_tool_name(name: str, description: str = "", around: Surroundings | None
     kind = name_kind(words, at, things)
     is_verb = at is not None and (kind in ("may_write", "writes") or (at == 0 and kind == "names"))
     own = words[at] if at is not None and is_verb else words[0] if at is None else None
-    claim = claim_of(description, own, words[(at or 0) + 1 :])
+    claim = claim_of(description, own, words if at is None else words[at + 1 :])
     if kind == "writes" and claim.kind == "names" and is_told(words):
         kind = "asks_about"  # shift_roster, "Workers on a shift."
     is_noun = _names_many(words) or names_particulars(words)
-    decision = decide(kind, claim, description, is_noun=is_noun, verb=own)
+    objects = words[(at or 0) + 1 :]
+    decision = decide(kind, claim, description, is_noun=is_noun, verb=own, objects=objects, gives=gives)
     apart = _on_side(words, at, claim, decision)
     service = (*prefix, *apart.service)
     return replace(apart, service=service, sureness=decision.sureness)
@@ -87,7 +90,8 @@ def _on_side(words: tuple[str, ...], at: int | None, claim: Claim, decision: Dec
     if own is None or decision.takes_description:
         # A verb that no tool is called by ("Puts the member …") sets something.
         verb = claim.verb or words[0]
-        return _taken_apart(verb, OP_OF_VERB.get(verb, "update"), (), words)
+        rest = words[1:] if words[0] == verb and len(words) > 1 else words
+        return _taken_apart(verb, OP_OF_VERB.get(verb, "update"), (), rest)
     service, rest = words[:at], words[(at or 0) + 1 :]
     if not rest and service:  # `invoice.void`, `orders_get`
         service, rest = (), service

@@ -1,5 +1,6 @@
 """What verbs ask of a backend, as data."""
 
+from pipelines.core.english.verbs import LEADING_NOUNS
 from pipelines.core.english.words import word_set
 
 # What a verb asks of a backend. Reads first, then what changes something.
@@ -53,7 +54,16 @@ _VERBS_BY_OP = {
     "think": "think reflect reason",
 }
 READS = frozenset(("get", "list", "search", "check", "count", "compute", "think"))
-OP_OF_VERB = {verb: op for op, verbs in _VERBS_BY_OP.items() for verb in verbs.split()}
+_PLAIN = {verb: op for op, verbs in _VERBS_BY_OP.items() for verb in verbs.split()}
+#: Likewise what undoes a change or does it again: unbook, reconnect.
+OP_OF_VERB = {
+    prefix + verb: "transition" if prefix == "un" else op
+    for prefix in ("un", "re")
+    for verb, op in _PLAIN.items()
+    if op in ("create", "update", "transition") and not verb.startswith(("un", "re")) and "_" not in verb
+    # A reorder and a remake are things; nobody speaks of an unbook.
+    if prefix == "un" or verb not in LEADING_NOUNS | {"make"}
+} | _PLAIN
 
 
 def op_of(word: str) -> str | None:

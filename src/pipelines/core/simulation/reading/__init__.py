@@ -1,5 +1,7 @@
 """Plans read from names, schemas, descriptions and the shape of the seeded world; no model is asked.
 
 words, descriptions (English) <- arguments, shapes (one tool, one world) <- targets (what a tool is about)
-<- steps (how a plan says it) <- one module per family of verbs <- assemble (which family answers) <- build.
+<- steps (how a plan says it) <- scope (what a description can speak of, as typed terms) <- arithmetic,
+comparisons, truths, totals (what it says of them) <- one module per family of verbs <- assemble (which
+family answers) <- build.
 """

@@ -8,9 +8,10 @@ from pipelines.core.english.words import tokens, word_set
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.shapes import Field
-from pipelines.core.simulation.reading.records import record_of
+from pipelines.core.simulation.reading.records import record_of, source_of
 from pipelines.core.simulation.reading.replies import Source, reply
 from pipelines.core.simulation.reading.steps import (
+    Bound,
     Drafted,
     Step,
     arg,
@@ -59,13 +60,14 @@ def read_account(reading: Reading) -> Drafted | None:
         return None
     steps += _moved(reading, amount, dot(holder, *path))
     steps += _history(reading, amount, holder, fields)
-    steps.append({"return": _reply(reading, dot(holder, *path))})
+    steps.append({"return": _reply(reading, dot(holder, *path), bound)})
     return Drafted(steps=tuple(steps), confidence=0.85)
 
 
 def read_transfer(reading: Reading) -> Drafted | None:
     """`transfer_funds(from_account, to_account, amount)`: one balance falls, the other rises."""
-    amount = next((one for one in reading.arguments if one.kind == "number" and one.id_noun is None), None)
+    numbers = [one for one in reading.arguments if one.kind == "number" and one.id_noun is None]
+    amount = next((one for one in numbers if not _ENDS & {*one.words}), None)
     ends = [_end(reading, word) for word in ("from", "to")]
     if amount is None or ends[0] is None or ends[1] is None or ends[0].collection != ends[1].collection:
         return None
@@ -86,6 +88,9 @@ def read_transfer(reading: Reading) -> Drafted | None:
         {"return": _reply(reading, less)},
     ]
     return Drafted(steps=tuple(steps), confidence=0.85)
+
+
+_ENDS = word_set("from source sender to target destination receiver")
 
 
 def _end(reading: Reading, word: str) -> Subject | None:
@@ -153,9 +158,12 @@ def _done(reading: Reading) -> str:
     return f"{_MOVES[reading.name.verb].capitalize()} successful"
 
 
-def _reply(reading: Reading, balance: str) -> Json:
+def _reply(reading: Reading, balance: str, bound: Bound | None = None) -> Json:
     if not reading.output:
         return {"status": text(_done(reading)), "new_balance": balance}
     extra = {"balance": balance, "new_balance": balance, "current_balance": balance}
+    if bound is not None:
+        record = source_of(bound.collection, bound.noun, bound.noun, bound.id, extra=extra)
+        return reply(record, reading.output, reading.arguments)
     source = Source(value=balance, noun="account", fields={}, extra=extra)
     return reply(source, reading.output, reading.arguments)

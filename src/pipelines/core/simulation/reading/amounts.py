@@ -1,19 +1,26 @@
-"""More and less of something: refuel_data, increase_limit, restock_item, over a number a record keeps."""
+"""More and less of something: a payment, hours that are credited, stock that is used, fuel that is pumped.
 
-import re
+One number is given, and a number that the record keeps grows or falls by it: which one, the reply's own
+fields say first, then the words; which way, the verb and what the field counts (what is used up grows)."""
+
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
+from pipelines.core.english.inflection import participle
+from pipelines.core.english.stems import stem
+from pipelines.core.english.synonyms import related
 from pipelines.core.english.words import singular, tokens, word_set
 from pipelines.core.simulation.domain.arguments import Argument
+from pipelines.core.simulation.domain.roles import field_at
 from pipelines.core.simulation.domain.shapes import Field
-from pipelines.core.simulation.reading.descriptions import LONGEST_SUMMARY
-from pipelines.core.simulation.reading.records import noun_of, ownership
+from pipelines.core.simulation.reading.filters import field_for
+from pipelines.core.simulation.reading.replies import find_path, properties_of
+from pipelines.core.simulation.reading.scope import Scope, Thing, alike, scope_of
 from pipelines.core.simulation.reading.steps import (
     Bound,
     Drafted,
     Step,
     arg,
-    bind,
     dot,
     find_one,
     name_for,
@@ -21,68 +28,126 @@ from pipelines.core.simulation.reading.steps import (
     require,
     text,
 )
-from pipelines.core.simulation.reading.targets import subject_of
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.writing import change_reply
 
-_MORE = word_set("refuel refill recharge increase fill restock replenish raise topup extend grow")
-_LESS = word_set("decrease reduce deduct consume lower shrink use")
-_TAKES = re.compile(
-    r"\b(?:takes?|taking)\b[^.;]{0,40}\b(?:off|out|from)\b|\b(?:reduc|deduct|subtract|lower|debit)(?:e?s|ing|e)?\b"
-    r"|\bpay(?:s|ment)?\b[^.;]{0,20}\b(?:towards|against|off|down)\b"
+_PAYS = word_set("pay payment settle repay repayment")
+_USES = word_set(
+    "use spend consume redeem take deduct withdraw dispense draw reduce subtract lower decrease sell shrink "
+    "debit"
 )
-_ADDS = re.compile(r"\b(?:adds?|tops? up|increas(?:e|es|ing)|credits?)\b")
+_ADDS = word_set(
+    "add credit charge top topup deposit receive restock fill increase load refill raise bill recharge "
+    "extend grow fund replenish refuel"
+)
+#: Numbers that grow as something is paid or used up, and those that say how much there is to pay.
+_GROWS = word_set("paid used spent sold redeemed consumed received raised collected settled taken")
+_OWED = word_set("due owed owing outstanding debt arrears fee fees fine fines unpaid balance")
+
+
+class Running(NamedTuple):
+    """A number that is kept up to date."""
+
+    thing: Thing
+    path: tuple[str, ...]
+    sign: str
+
+    @property
+    def place(self) -> str:
+        return dot(self.thing.text, *self.path)
+
+
+def read_told_amount(reading: Reading) -> Drafted | None:
+    """Where the reply itself names the number that the record keeps: as clear as can be."""
+    about = reading.subject
+    given = {one.name for one in reading.arguments}
+    fields = about.collection.fields if about is not None else {}
+    paths = [find_path(fields, name) for name in properties_of(reading.output) if name not in given]
+    told = [field_at(fields, path) for path in paths if path is not None]
+    numbers = [one for one in told if one is not None and "number" in one.kinds]
+    return read_amount(reading) if len(numbers) == 1 else None
 
 
 def read_amount(reading: Reading) -> Drafted | None:
     """The one number given is added to, or taken from, the number that the tool's words name."""
-    sign = _sign(reading)
-    numbers = [one for one in reading.arguments if one.kind == "number" and one.is_required]
-    if sign is None or len(numbers) != 1 or numbers[0].words[0] in ("new", "to"):
+    scope = scope_of(reading)
+    given = [one for one in scope.arguments if one.kind == "number" and one.is_required]
+    if len(given) != 1 or given[0].words[0] in ("new", "to"):
         return None
-    bound = _counting(reading, numbers[0])
-    if bound is not None:
-        counted = counted_field(reading, numbers[0], bound.collection.fields) or ()
-        place = dot(bound.noun, *counted)
-        others = [one for one in reading.arguments if one is not numbers[0] and arg(one.name) not in bound.id]
-        checks = [*bound.steps, *ownership(bound, others, reading)]
-        answer = change_reply(reading, bound)
-    elif reading.service is not None:
-        path = counted_field(reading, numbers[0], reading.service.fields)
-        if path is None:
-            return None
-        holder = name_for(reading.service.entity_type)
-        place = dot(holder, *path)
-        checks = [find_one(holder, reading.service.entity_type, text(reading.service.id))]
-        answer = {path[-1]: place}
-    else:
+    moved = _pumped_over(reading, scope, given[0])
+    if moved is not None:
+        return moved
+    found = [one for thing in scope.things if (one := running(reading, thing, given[0])) is not None]
+    if len(found) != 1:
+        return _of_service(reading, given[0]) if not scope.things else None
+    one = found[0]
+    bound = Bound(
+        steps=(), noun=one.thing.text, id=one.thing.id, collection=one.thing.collection, holder=one.thing.text
+    )
+    steps = [*scope.steps, *_moved(given[0], one.place, one.sign), {"return": change_reply(reading, bound)}]
+    note = f"`{one.place}` is the number that changes, by the words of name and description"
+    return Drafted(steps=tuple(steps), notes=(note,), confidence=0.8)
+
+
+def running(reading: Reading, thing: Thing, amount: Argument) -> Running | None:
+    fields = thing.collection.fields
+    numbers = [name for name, one in fields.items() if "number" in one.kinds and not one.keeps]
+    # reserve_plants adds to what is `reserved`.
+    kind = "adds" if participle(reading.name.verb) in numbers else _kind_of_change(reading)
+    if kind is None:
         return None
-    steps = [*checks, *_moved(numbers[0], place, sign), {"return": answer}]
-    note = f"`{place}` is the number that changes, by the words of name and description"
-    return Drafted(steps=tuple(steps), notes=(note,), confidence=0.7)
+    scored = [(_fit(name, kind, reading, amount, fields), name) for name in numbers]
+    best = max((score for score, _ in scored), default=0.0)
+    fit = [name for score, name in scored if score == best]
+    # Two that fit alike: which one is meant is a guess, and a guess changes nothing.
+    if best < 1 or len(fit) != 1:
+        return None
+    return Running(thing, (fit[0],), _sign(kind, tokens(fit[0])))
 
 
-def _sign(reading: Reading) -> str | None:
-    """By the verb, else by what the description says happens to the number."""
-    if reading.name.verb in _MORE:
-        return "+"
-    if reading.name.verb in _LESS:
-        return "-"
-    said = reading.said.summary[:LONGEST_SUMMARY].lower()
-    if _TAKES.search(said):
-        return "-"
-    return "+" if _ADDS.search(said) else None
-
-
-def _counting(reading: Reading, amount: Argument) -> Bound | None:
-    """Of the records that are given, the one with such a number: `dispense(medication_id, patient_id, …)`."""
-    for argument in reading.arguments:
-        found = subject_of(reading.name, [argument], reading.known, reading.service)
-        if found is None or argument is amount or not found.collection.of_records:
-            continue
-        if counted_field(reading, amount, found.collection.fields) is not None:
-            return bind(found.collection, arg(argument.name), noun_of(found.collection))
+def _kind_of_change(reading: Reading) -> str | None:
+    """By the verb of the name, else by the first words of the description."""
+    for words in ((reading.name.verb,), tokens(reading.tool.name), tokens(reading.said.summary.lower())[:6]):
+        for word in words:
+            forms = (word, word.removesuffix("s"), word.removesuffix("es"))
+            base = next((one for one in forms if _is_known(one)), None)
+            if base is not None:
+                return "pays" if base in _PAYS else "uses" if base in _USES else "adds"
     return None
+
+
+def _is_known(word: str) -> bool:
+    return word in _PAYS or word in _USES or word in _ADDS
+
+
+def _fit(name: str, kind: str, reading: Reading, amount: Argument, fields: Mapping[str, Field]) -> float:
+    parts = tokens(name)
+    answered = {find_path(fields, one) for one in properties_of(reading.output)}
+    score = 3.0 * ((name,) in answered and name != amount.name)
+    score += 2.0 * (name == amount.name)
+    spoken = {
+        stem(singular(word)) for word in (*tokens(reading.tool.name), *tokens(reading.said.summary.lower()))
+    }
+    spoken |= {stem(singular(word)) for word in amount.words}
+    score += sum(stem(singular(part)) in spoken for part in parts)
+    if kind == "pays":
+        score += 1.5 * bool(_GROWS & {*parts}) + 1.0 * bool(_OWED & {*parts})
+    elif kind == "uses":
+        score += 1.0 * bool(_GROWS & {*parts}) + 1.0 * any(
+            alike(word, part) for part in parts for word in _STOCK
+        )
+    elif any(other in spoken for part in parts for other in related(stem(singular(part)))):
+        score += 1.0  # what is owed, of "fees_due"
+    return score
+
+
+_STOCK = ("stock", "remaining", "left", "balance", "credit", "available", "hand", "quantity")
+
+
+def _sign(kind: str, parts: Sequence[str]) -> str:
+    if kind == "adds" or _GROWS & {*parts}:
+        return "+"
+    return "-"
 
 
 def _moved(amount: Argument, place: str, sign: str) -> list[Step]:
@@ -95,6 +160,57 @@ def _moved(amount: Argument, place: str, sign: str) -> list[Step]:
     return [*steps, {"set": {place: f"default({place}, 0) {sign} {given}"}}]
 
 
+def _pumped_over(reading: Reading, scope: Scope, amount: Argument) -> Drafted | None:
+    """`transfer_fuel(from_tank_id, to_tank_id, litres)`: out of one, into the other."""
+    ends = {
+        word: one
+        for one in scope.things
+        if one.argument
+        for word in ("from", "to")
+        if word in one.argument.words
+    }
+    if len(ends) != 2 or ends["from"].collection != ends["to"].collection:
+        return None
+    fields = ends["from"].collection.fields
+    path = field_for(amount, ends["from"].collection) or _only_balance(fields)
+    field = field_at(fields, path) if path is not None else None
+    if path is None or field is None or "number" not in field.kinds:
+        return None
+    less, more, given = dot(ends["from"].text, *path), dot(ends["to"].text, *path), arg(amount.name)
+    same = refusal("same_record", "Both ends are the same", 400)
+    bound = Bound(
+        steps=(), noun=ends["from"].text, id=ends["from"].id, collection=ends["from"].collection, holder=""
+    )
+    steps: list[Step] = [
+        *scope.steps,
+        require(f"{ends['from'].id} != {ends['to'].id}", same),
+        *_moved(amount, less, "-"),
+        {"set": {more: f"default({more}, 0) + {given}"}},
+        {"return": change_reply(reading, bound)},
+    ]
+    return Drafted(steps=tuple(steps), notes=(f"`{path[-1]}` is what goes over",), confidence=0.8)
+
+
+def _only_balance(fields: Mapping[str, Field]) -> tuple[str, ...] | None:
+    """Of money, the one number that is called as balances are."""
+    names = [name for name in fields if {"balance", "credit", "funds", "cash"} & {*tokens(name)}]
+    return (names[0],) if len(names) == 1 else None
+
+
+def _of_service(reading: Reading, amount: Argument) -> Drafted | None:
+    service, kind = reading.service, _kind_of_change(reading)
+    path = counted_field(reading, amount, service.fields) if service is not None else None
+    if service is None or path is None or kind is None:
+        return None
+    holder = name_for(service.entity_type)
+    place = dot(holder, *path)
+    into = find_one(holder, service.entity_type, text(service.id))
+    answer: Step = {"return": {path[-1]: place}}
+    steps = (into, *_moved(amount, place, _sign(kind, tokens(path[-1]))), answer)
+    note = f"`{place}` is the number that changes, by the words of name and description"
+    return Drafted(steps=steps, notes=(note,), confidence=0.7)
+
+
 def counted_field(reading: Reading, amount: Argument, fields: Mapping[str, Field]) -> tuple[str, ...] | None:
     """The numeric field that shares most words with the tool's name and the argument."""
     numbers = [name for name, one in fields.items() if "number" in one.kinds]
@@ -104,7 +220,6 @@ def counted_field(reading: Reading, amount: Argument, fields: Mapping[str, Field
     for said in (named, {*map(singular, tokens(reading.said.summary))}):
         scored = [(_shared(tokens(name), said), name) for name in numbers]
         best = max(scored, default=(0, ""))
-        # Two that fit alike: which one is meant is a guess, and a guess changes nothing.
         if best[0] > 0:
             return (best[1],) if [score for score, _ in scored].count(best[0]) == 1 else None
     return None

@@ -1,26 +1,29 @@
 """Which family of verbs answers a tool, and the plan it gives."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from pipelines.core.english.inflection import all_forms
+from pipelines.core.english.words import tokens
 from pipelines.core.json_text import JsonObject
 from pipelines.core.ledger import World
 from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.simulation.domain.arguments import ToolLike
+from pipelines.core.simulation.domain.clauses import claim_of, says_nothing_changes
 from pipelines.core.simulation.domain.naming import with_names
 from pipelines.core.simulation.domain.shapes import Survey, find_field, survey
 from pipelines.core.simulation.reading.account import read_account, read_transfer
-from pipelines.core.simulation.reading.amounts import read_amount
-from pipelines.core.simulation.reading.checking import read_check
+from pipelines.core.simulation.reading.amounts import read_amount, read_told_amount
 from pipelines.core.simulation.reading.computing import read_computing
 from pipelines.core.simulation.reading.create import read_create, read_made, read_recorded
 from pipelines.core.simulation.reading.delete import read_delete
+from pipelines.core.simulation.reading.guards import guarded
 from pipelines.core.simulation.reading.invented import invented_in
 from pipelines.core.simulation.reading.left_out import GUESSED, left_out
 from pipelines.core.simulation.reading.listing import read_listing
 from pipelines.core.simulation.reading.lookup import read_lookup, read_outside, refuse, taken_for_id
 from pipelines.core.simulation.reading.mailbox import read_mailbox
-from pipelines.core.simulation.reading.membership import read_membership
+from pipelines.core.simulation.reading.membership import read_listed, read_membership
 from pipelines.core.simulation.reading.notify import read_handoff, read_told
 from pipelines.core.simulation.reading.nouns import with_spoken_nouns
 from pipelines.core.simulation.reading.records import noun_of
@@ -39,10 +42,10 @@ from pipelines.core.simulation.reading.steps import (
     text,
 )
 from pipelines.core.simulation.reading.tool_reading import Reading, read_tool
-from pipelines.core.simulation.reading.totals import read_total
 from pipelines.core.simulation.reading.transition import read_known_effect, read_started, read_transition
 from pipelines.core.simulation.reading.unclear import read_unclear
 from pipelines.core.simulation.reading.update import read_changed_fields, read_spoken_field, read_update
+from pipelines.core.simulation.reading.worked_out import read_worked_out
 
 Family = Callable[[Reading], Drafted | None]
 
@@ -76,7 +79,7 @@ def read_plan(
     around = known or survey_for(tools, world=world, ledger_schema=ledger_schema)
     reading = read_tool(tool, around)
     drafted = next((found for family in families(reading) if (found := family(reading)) is not None), None)
-    drafted = drafted or refuse(reading)
+    drafted = guarded(reading, drafted or refuse(reading))
     body = [*_credentials(reading), *drafted.steps]
     notes = (*drafted.notes, *_taken(reading, drafted))
     made_up = [f"`{name}` is not in the world: its value is invented" for name in invented_in([*body])]
@@ -103,13 +106,12 @@ def families(reading: Reading) -> Sequence[Family]:
             read_session,
             read_computing,
             read_mailbox,
-            read_check,
-            read_total,
+            read_worked_out,
         )
         last: tuple[Family, ...] = (read_lookup, read_listing)
         return (*first, *(reversed(last) if reading.wants_many() else last), read_outside)
     if reading.name.op is None:
-        return (read_handoff, read_computing, read_evident, _several, read_unclear)
+        return (read_handoff, read_computing, read_agreed, read_evident, _several, read_unclear)
     known: tuple[Family, ...] = (read_known_effect,) if reading.name.op in _MEANS_MUCH else ()
     first = (read_handoff, read_computing, read_mailbox)
     return (*first, *known, *_WRITES[reading.name.op], _several, read_unclear)
@@ -123,6 +125,19 @@ def _several(reading: Reading) -> Drafted | None:
 
 #: Verbs that do many things (drop, withdraw): what the records show goes first.
 _MEANS_MUCH = ("delete", "withdraw")
+
+
+def read_agreed(reading: Reading) -> Drafted | None:
+    """A verb that nobody listed: where name and description both say it, what the records keep says what it
+    does (`join_team`, "A player joins a team")."""
+    said = claim_of(reading.tool.description)
+    if said.kind not in ("writes", "turns_out", "acts") or says_nothing_changes(reading.tool.description):
+        return None
+    forms = all_forms(reading.name.verb)
+    if not forms & {*tokens((reading.tool.description or "").lower())}:
+        return None
+    found = read_listed(reading)
+    return replace(found, confidence=0.6) if found is not None else None
 
 
 def _withdrawn(reading: Reading) -> Drafted | None:
@@ -143,11 +158,12 @@ def _undeclared(reading: Reading) -> Drafted | None:
 
 _WRITES: dict[str, tuple[Family, ...]] = {
     "create": (
-        *(read_membership, read_started, read_service_change, read_made),
-        *(read_spoken_field, read_known_effect, read_evident, read_amount, read_create, _undeclared),
+        *(read_membership, read_started, read_service_change, read_told_amount, read_made),
+        *(read_spoken_field, read_amount, read_known_effect, read_evident, read_create, _undeclared),
     ),
     "notify": (read_made, _sent_to, read_told, read_create, _undeclared),
     "update": (
+        read_listed,
         read_amount,
         read_account,
         read_recorded,
@@ -160,7 +176,7 @@ _WRITES: dict[str, tuple[Family, ...]] = {
     ),
     "delete": (read_membership, read_delete, _undeclared),
     "transition": (
-        *(read_membership, read_recorded, read_decided, read_transition, read_evident),
+        *(read_membership, read_recorded, read_decided, read_amount, read_transition, read_evident),
         *(read_service_change,),
     ),
     "transfer": (read_transfer, read_account, read_update),

@@ -3,14 +3,16 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from pipelines.core.english.stems import stem
 from pipelines.core.english.words import joined, singular, singulars, tokens, word_set
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.references import noun_of_id
 from pipelines.core.simulation.domain.roles import field_at, states_of, status_path
-from pipelines.core.simulation.domain.shapes import Collection, Field
+from pipelines.core.simulation.domain.shapes import Collection, Field, Link, find_field
+from pipelines.core.simulation.reading.comparisons import held_against
 from pipelines.core.simulation.reading.dated import date_condition, is_range
 from pipelines.core.simulation.reading.replies import find_path
-from pipelines.core.simulation.reading.steps import arg, dot
+from pipelines.core.simulation.reading.steps import arg, dot, refers
 
 _LIMITS = word_set(
     "limit maxresults maxresult topk topn top size pagesize perpage count n numresult maxitem maxcount first"
@@ -42,6 +44,7 @@ class Narrowing:
 
     conditions: tuple[str, ...] = ()
     sort: str | None = None  # an expression for the field to sort by
+    order: str | None = None  # the field by which the words say that they come: `-downloads`
     limit: str | None = None
     offset: str | None = None
     picked: tuple[str, str] | None = None  # (field, key): the key picks one of the records in a map each has
@@ -74,8 +77,9 @@ def narrowing(
     for argument in arguments:
         word = joined(argument.words)
         dated = date_condition(argument, collection, each, said) if bounds else None
-        condition = dated or _searched(argument, each, collection, said)
-        if word in _LIMITS and argument.kind == "number":
+        told = held_against(argument, collection, each, said) if argument.kind == "number" else None
+        condition = dated or told or _searched(argument, each, collection, said)
+        if word in _LIMITS and argument.kind == "number" and field_for(argument, collection) is None:
             limit = arg(argument.name)
             limit = f"default({limit}, {argument.default!r})" if argument.default is not None else limit
         elif word in _OFFSETS and argument.kind == "number":
@@ -85,10 +89,13 @@ def narrowing(
         elif condition is not None:
             is_plain = argument.is_required or "true or " in condition
             conditions.append(condition if is_plain else _if_given(argument, condition))
-            if dated or condition_of(argument, each, collection) is None:
+            if dated or told or condition_of(argument, each, collection) is None:
                 assumed.append(f"`{argument.name}` is taken for `{condition}`, by the words around it")
         elif word in _DIRECTIONS:
             descending = argument.name
+        elif (held := held_against(argument, collection, each, said)) is not None:
+            conditions.append(held if argument.is_required else _if_given(argument, held))
+            assumed.append(f"`{argument.name}` is taken for `{held}`, by the words around it")
         else:
             ignored.append(argument.name)
         picked = picked or _picked(argument, collection)
@@ -110,7 +117,7 @@ def _searched(
 ) -> str | None:
     if argument.kind == "boolean":
         return _only_such(argument, each, collection)
-    found = condition_of(argument, each, collection)
+    found = condition_of(argument, each, collection, said)
     path = field_for(argument, collection)
     is_partial = bool(_PARTLY & {word for words in said for word in words})
     if path is not None and argument.kind == "text" and argument.words[-1] in _FRAGMENTS and is_partial:
@@ -145,9 +152,15 @@ def _picked(argument: Argument, collection: Collection) -> tuple[str, str] | Non
     return (path[0], arg(argument.name)) if shape.keeps == "map" and shape.of_records else None
 
 
-def condition_of(argument: Argument, each: str, collection: Collection) -> str | None:
+def condition_of(
+    argument: Argument, each: str, collection: Collection, said: Sequence[Sequence[str]] = ()
+) -> str | None:
     """The condition one argument puts on a record; None where it names nothing of it."""
     name = arg(argument.name)
+    links = _links_meant(argument, collection, said)
+    if links:
+        either = " or ".join(refers(each, link, name) for link in links)
+        return f"({either})" if len(links) > 1 else either
     path = field_for(argument, collection)
     if path is not None:
         return _equal(dot(each, *path), name, argument, field_at(collection.fields, path))
@@ -162,6 +175,20 @@ def condition_of(argument: Argument, each: str, collection: Collection) -> str |
     if _is_own_id(argument, collection):
         return f"same_id({each}.id, {name})" if argument.is_scalar else f"{each}.id in {name}"
     return None
+
+
+def _links_meant(
+    argument: Argument, collection: Collection, said: Sequence[Sequence[str]]
+) -> tuple[Link, ...]:
+    """Where a list of ids may be what is meant, or one of several fields: what is spoken of, else any."""
+    if not argument.is_scalar or find_field(collection.fields, argument.name) is not None:
+        return ()
+    links = collection.links_to(noun_of_id(argument.name))
+    if len(links) < 2 and not any(link.in_list for link in links):
+        return ()
+    spoken = {stem(singular(word)) for words in (argument.words, *said) for word in words}
+    named = tuple(link for link in links if spoken & {stem(singular(word)) for word in tokens(link.path[0])})
+    return named or links
 
 
 def field_for(argument: Argument, collection: Collection) -> tuple[str, ...] | None:

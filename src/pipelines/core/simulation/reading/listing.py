@@ -8,7 +8,9 @@ from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.shapes import Collection
 from pipelines.core.simulation.reading.asked import asked_collection
+from pipelines.core.simulation.reading.degrees import order_of
 from pipelines.core.simulation.reading.filters import Narrowing, field_for, narrowing, only_those
+from pipelines.core.simulation.reading.joins import through_a_third
 from pipelines.core.simulation.reading.lookup import reply_name
 from pipelines.core.simulation.reading.records import noun_of, source_of
 from pipelines.core.simulation.reading.replies import Source, find_path, reply
@@ -44,11 +46,13 @@ def _from_collection(reading: Reading, collection: Collection) -> Drafted:
     return _answered(reading, collection, steps, found, asked)
 
 
-def gathered(reading: Reading, collection: Collection) -> tuple[list[Step], str, Narrowing]:
+def gathered(
+    reading: Reading, collection: Collection, *, in_any_state: bool = False
+) -> tuple[list[Step], str, Narrowing]:
     """Steps that gather what is asked for of a collection, what it is then called, and what was asked."""
     # In a `find` of many the name stands for the candidate, then for the list: the plural reads well as both.
     each = many_of(collection) if collection.form == "table" else noun_of(collection)
-    asked = _asked(reading, collection, each, reading.arguments)
+    asked = _asked(reading, collection, each, reading.arguments, in_any_state=in_any_state)
     known = _required_owners(reading, collection)
     own = _of_current_user(reading, collection, each)
     steps, found = _found(collection, each, [*asked.conditions, *own])
@@ -56,13 +60,41 @@ def gathered(reading: Reading, collection: Collection) -> tuple[list[Step], str,
     return [*known, *_session(reading, collection, each, steps), *steps], found, asked
 
 
-def _asked(reading: Reading, collection: Collection, each: str, arguments: Sequence[Argument]) -> Narrowing:
+def _asked(
+    reading: Reading,
+    collection: Collection,
+    each: str,
+    arguments: Sequence[Argument],
+    *,
+    in_any_state: bool = False,
+) -> Narrowing:
     """What the arguments narrow, and what name and description say of the records."""
     said = (tokens(reading.tool.name), tokens(reading.said.summary))
     asked = narrowing(each, collection, arguments, said)
+    asked = _joined(reading, collection, each, asked)
     paths = [path for one in arguments if (path := field_for(one, collection)) is not None]
-    such = restrictions(reading, collection, each, paths)
-    return replace(asked, conditions=(*such, *asked.conditions), assumed=(*only_those(such), *asked.assumed))
+    such = [] if in_any_state else restrictions(reading, collection, each, paths)
+    order = order_of(reading, collection) if asked.sort is None else None
+    return replace(
+        asked, order=order, conditions=(*such, *asked.conditions), assumed=(*only_those(such), *asked.assumed)
+    )
+
+
+def _joined(reading: Reading, collection: Collection, each: str, asked: Narrowing) -> Narrowing:
+    """Ids of what the records have to do with only through others."""
+    ways = {
+        one.name: way
+        for one in reading.arguments
+        if one.name in asked.ignored and one.is_required and one.is_scalar and collection.form == "table"
+        if (way := through_a_third(reading, collection, each, one)) is not None
+    }
+    assumed = (f"`{name}` is taken for `{way}`: nothing else leads there" for name, way in ways.items())
+    return replace(
+        asked,
+        conditions=(*asked.conditions, *ways.values()),
+        ignored=tuple(name for name in asked.ignored if name not in ways),
+        assumed=(*asked.assumed, *assumed),
+    )
 
 
 def many_of(collection: Collection) -> str:
@@ -133,6 +165,8 @@ def _arranged(many: str, asked: Narrowing, collection: Collection) -> list[Step]
         own = "{'id': each.id}, " if collection.form == "table" and collection.id_field is None else ""
         chosen = f"each[{field!r}][{key}]"
         made.append(f"[merge({own}without(each, {field!r}), {chosen}) for each in {many}]")
+    if asked.order is not None:
+        made.append(f"sort({many}, {asked.order!r})")
     if asked.sort is not None:
         made.append(f"sort({many}, {asked.sort}) if {asked.sort} != null else {many}")
     if asked.offset is not None:

@@ -5,11 +5,12 @@ from collections.abc import Mapping, Sequence
 from pipelines.core.english.words import article, joined, singular, singulars, tokens, word_set
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import Argument
+from pipelines.core.simulation.domain.references import noun_of_id
 from pipelines.core.simulation.domain.roles import field_at
 from pipelines.core.simulation.domain.shapes import Collection, Field, Singleton
 from pipelines.core.simulation.domain.tool_names import without_generic
-from pipelines.core.simulation.reading.asked import asked_collection
-from pipelines.core.simulation.reading.differences import differences
+from pipelines.core.simulation.reading.asked import asked_collection, is_spoken_of
+from pipelines.core.simulation.reading.degrees import order_of
 from pipelines.core.simulation.reading.filters import condition_of, field_for, only_those
 from pipelines.core.simulation.reading.records import noun_of, ownership, source_of
 from pipelines.core.simulation.reading.replies import Source, find_path, properties_of, reply
@@ -24,6 +25,7 @@ from pipelines.core.simulation.reading.steps import (
     find_one,
     name_for,
     not_found,
+    refers,
     refusal,
     require,
     text,
@@ -42,6 +44,7 @@ def read_lookup(reading: Reading) -> Drafted | None:
         _by_id,
         _by_any_id,
         _by_fields,
+        _by_degree,
         _by_only_argument,
         read_service_value,
     )
@@ -121,7 +124,8 @@ def _through_link(reading: Reading) -> Drafted | None:
     ):
         return None
     bound = bind(found.collection, arg(found.id_argument.name), noun_of(found.collection))
-    if part_asked(reading, bound) is not None or not _covers_more(reading, wanted, found.collection):
+    part = part_asked(reading, bound)
+    if part not in (None, links[0].path) or not _covers_more(reading, wanted, found.collection):
         return None  # `customer_balance(account_id)`: the account has it
     noun = name_for(noun_of(wanted), avoid=(bound.noun,))
     linked = find_one(noun, wanted.entity_type, dot(bound.noun, *links[0].path))
@@ -132,12 +136,19 @@ def _through_link(reading: Reading) -> Drafted | None:
 
 def _of_what_is_picked(reading: Reading) -> Drafted | None:
     """`lease_by_unit(unit_id)`, `current_trip(rider_id)`: the one record that refers to what the id picks."""
-    found, wanted = reading.subject, reading.collection
-    if found is None or wanted is None or wanted.is_empty or not found.id_argument.is_required:
+    found = reading.subject
+    if found is None or not found.id_argument.is_required:
+        return None
+    wanted = _behind(reading, found) or reading.collection
+    if wanted is None or wanted.is_empty:
         return None
     if reading.name.op == "check" or reading.asks_whether():
         return None
-    links = [link for link in wanted.links if link.entity_type == found.collection.entity_type]
+    links = [
+        link
+        for link in (*wanted.links, *wanted.list_links)
+        if link.entity_type == found.collection.entity_type
+    ]
     same = wanted.entity_type == found.collection.entity_type
     if same or len(links) != 1 or found.collection.form != "table" or wanted.form != "table":
         return None
@@ -145,13 +156,37 @@ def _of_what_is_picked(reading: Reading) -> Drafted | None:
     if part_asked(reading, picked) is not None or not _covers_more(reading, wanted, found.collection):
         return None
     noun = name_for(noun_of(wanted), avoid=(picked.noun,))
-    refers = f"same_id({dot(noun, *links[0].path)}, {arg(found.id_argument.name)})"
     such = restrictions(reading, wanted, noun, [links[0].path])
-    where = " and ".join((refers, *such))
-    other: Step = {"find": {"as": noun, "in": wanted.entity_type, "where": where, "else": not_found(noun)}}
+    where = " and ".join((refers(noun, links[0], arg(found.id_argument.name)), *such))
+    order = order_of(reading, wanted)
+    searched: Step = {"as": noun, "in": wanted.entity_type, "where": where, "else": not_found(noun)}
+    other: Step = {"find": searched | ({"sort": order} if order is not None else {})}
     bound = Bound(steps=(), id=f"id_of({noun})", noun=noun, collection=wanted, holder=noun)
     steps = (*picked.steps, other, {"return": _found_reply(reading, wanted, bound.noun)})
     return Drafted(steps=steps, notes=only_those(such), confidence=0.8)
+
+
+def _behind(reading: Reading, found: Subject) -> Collection | None:
+    """`who_has(tool_id)` answers borrower and due date: the one type with all these that refers to a tool."""
+    names = [name for name in properties_of(reading.output) if name != found.id_argument.name]
+    own = [name for name in names if find_path(found.collection.fields, name) is not None]
+    if not names or own:
+        return None
+    fit = [
+        table
+        for table in reading.known.tables.values()
+        if table.entity_type != found.collection.entity_type
+        and any(
+            link.entity_type == found.collection.entity_type for link in (*table.links, *table.list_links)
+        )
+        and all(_has(table, name) for name in names)
+    ]
+    return fit[0] if len(fit) == 1 else None
+
+
+def _has(collection: Collection, name: str) -> bool:
+    is_own = joined(noun_of_id(name)) in collection.own_names
+    return is_own or find_path(collection.fields, name) is not None
 
 
 def _covers_more(reading: Reading, one: Collection, other: Collection) -> bool:
@@ -192,8 +227,7 @@ def _inner_record(bound: Bound, others: Sequence[Argument]) -> Bound | None:
 
 
 def _record_reply(reading: Reading, bound: Bound) -> Json:
-    extra = differences(reading, bound)
-    source = source_of(bound.collection, bound.noun, bound.noun, bound.id, extra=extra)
+    source = source_of(bound.collection, bound.noun, bound.noun, bound.id, tells_done=False)
     return reply(source, reading.output, reading.arguments)
 
 
@@ -236,7 +270,7 @@ def _by_fields(reading: Reading) -> Drafted | None:
         return None
     given = [one for one in reading.arguments if one.is_required]
     known = [one for one in given if field_for(one, collection) is not None]
-    if all(one.is_measure for one in known):
+    if all(one.is_measure for one in known) or (_may_be_many(reading) and _are_shared(known, collection)):
         return None
     # One unknown field among several leaves enough to find the record by; one alone does not.
     if not known or len(given) - len(known) > 1:
@@ -246,14 +280,61 @@ def _by_fields(reading: Reading) -> Drafted | None:
     # Plain equality first: that one an index answers.
     conditions.sort(key=lambda condition: condition.startswith("lower("))
     where = " and ".join(conditions)
-    found: Step = {
-        "find": {"as": noun, "in": collection.entity_type, "where": where, "else": not_found(noun)}
-    }
+    order = order_of(reading, collection)
+    searched: Step = {"as": noun, "in": collection.entity_type, "where": where, "else": not_found(noun)}
+    found: Step = {"find": searched | ({"sort": order} if order is not None else {})}
     ignored = [one.name for one in given if one not in known]
     return Drafted(
         steps=(found, {"return": _found_reply(reading, collection, noun)}),
         notes=tuple(f"argument `{name}` is not checked: no field answers to it" for name in ignored),
         confidence=0.9 if not ignored else 0.6,
+    )
+
+
+def _mentioned(reading: Reading) -> Collection | None:
+    """The one type that is spoken of and has all that the reply must have."""
+    names = [*properties_of(reading.output)]
+    fit = [
+        table
+        for table in reading.known.tables.values()
+        if is_spoken_of(reading, table) and all(_has(table, name) for name in names)
+    ]
+    return fit[0] if len(fit) == 1 else None
+
+
+def _may_be_many(reading: Reading) -> bool:
+    """Nothing says that it is one: neither a schema, nor `find_user_id_by_email`."""
+    return not reading.output and not reading.name.complement("by") and reading.name.nouns[-1:] != ("id",)
+
+
+def _are_shared(known: Sequence[Argument], collection: Collection) -> bool:
+    """`gear_available(kind)`: what several records have alike finds no single one; name and zip may."""
+    if len(known) != 1 or known[0].id_noun is not None:
+        return False
+    path = field_for(known[0], collection)
+    field = field_at(collection.fields, path) if path is not None else None
+    return field is not None and field.repeats
+
+
+def _by_degree(reading: Reading) -> Drafted | None:
+    """`cheapest_room()`, `longest_route(region)`: of all, or of those asked for, the first in order."""
+    collection = asked_collection(reading, of_many=False) or _mentioned(reading)
+    if collection is None or collection.form != "table" or collection.is_empty or reading.subject is not None:
+        return None
+    order = order_of(reading, collection)
+    noun = noun_of(collection)
+    conditions = [condition_of(one, noun, collection) for one in reading.arguments if one.is_required]
+    if order is None or None in conditions:
+        return None
+    such = restrictions(reading, collection, noun)
+    where = " and ".join([*such, *(str(one) for one in conditions)])
+    found: Step = {"as": noun, "in": collection.entity_type, "sort": order, "else": not_found(noun)}
+    step: Step = {"find": found | {"where": where or "true"}}
+    note = f"of several the first by `{order}` is meant"
+    return Drafted(
+        steps=(step, {"return": _found_reply(reading, collection, noun)}),
+        notes=(*only_those(such), note),
+        confidence=0.8,
     )
 
 
@@ -275,6 +356,8 @@ def _by_only_argument(reading: Reading) -> Drafted | None:
     required = [one for one in reading.arguments if one.is_required and one.is_scalar]
     collection = reading.collection
     if collection is None or len(required) != 1 or required[0].is_measure:
+        return None
+    if _may_be_many(reading) and _are_shared(required, collection):
         return None
     names = list(properties_of(reading.output))
     if names and not any(find_path(collection.fields, name) for name in names) and not reading.picks_own():

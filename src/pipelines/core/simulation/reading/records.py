@@ -51,6 +51,7 @@ def source_of(collection: Collection, value: str, noun: str, id: str | None, **m
         fields=collection.fields,
         id=id,
         own_names=collection.own_names,
+        id_words=collection.id_words,
         id_is_number=collection.whole_number_keys,
         **more,
     )

@@ -28,8 +28,12 @@ class Source:
     is_list: bool = False
     element: str = "each"  # the name of an element, inside a list
     extra: Mapping[str, str] = field(default_factory=dict)  # further values by name, as expressions
+    id_words: frozenset[str] = frozenset()  # what its ids are called: slug
     own_names: frozenset[str] = frozenset()  # what such a record is called, for properties that are its id
     id_is_number: bool = False  # the id is a whole number written as text
+    tells_done: bool = (
+        True  # `ok` and `success` say that it was done: not of a read, which asks whether it is so
+    )
     invents_all: bool = False  # nothing of it is in the world: optional properties are invented, too
 
 
@@ -69,6 +73,7 @@ def _list(source: Source, schema: Mapping[str, Json], arguments: Sequence[Argume
         id=source.id,
         extra=source.extra,
         own_names=source.own_names,
+        id_words=source.id_words,
         id_is_number=source.id_is_number,
     )
     shaped = _fitted(one, items, arguments)
@@ -119,7 +124,7 @@ def _property(name: str, schema: JsonObject, source: Source, arguments: Sequence
     given = next((one for one in arguments if joined(one.words) == joined(words)), None)
     if given is not None:
         return _converted(arg(given.name), schema, frozenset((given.kind,)), ())
-    if words[-1] in _DONE_WORDS and _type(schema) in ("boolean", ""):
+    if source.tells_done and words[-1] in _DONE_WORDS and _type(schema) in ("boolean", ""):
         return True
     return _stated(schema)
 
@@ -156,6 +161,8 @@ def _part(value: str, schema: JsonObject, field: Field | None) -> Json:
 
 def _is_own_id(name: str, source: Source) -> bool:
     words = tokens(name)
+    if len(words) == 1 and words[0] in source.id_words:
+        return True
     if words == ("id",) or words == (*tokens(source.noun), "id"):
         return True
     return joined(noun_of_id(name)) in source.own_names

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from pipelines.core.english.formulas import ARITHMETIC, parts_of
 from pipelines.core.english.polarity import NOBODY, is_denied, without_denial
 from pipelines.core.english.states import ACTIVE, CURRENT, GOING_ON, LATE, OVER, UNTAKEN
 from pipelines.core.english.stems import stem
@@ -27,6 +28,7 @@ _OF_SCOPE = word_set("to by with from at in on")
 _DETERMINERS = word_set("a an the this that given one")
 _PARTS = re.compile(r"[(),;:]|\bbut\b")
 _WORDS = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 @dataclass(kw_only=True, slots=True)
@@ -45,17 +47,38 @@ def restrictions(
 ) -> list[str]:
     """Conditions on a record called `each`; none on the fields that arguments narrow."""
     # What is denied in one part of a sentence is not in the next: "not paid (unpaid or overdue)".
-    parts = _PARTS.split(reading.said.summary.lower())
+    parts = [part for part in _PARTS.split(reading.said.summary.lower()) if not _is_formula(part)]
     said = [tokens(reading.tool.name), *(tuple(_WORDS.findall(part)) for part in parts)]
+    reading_words = [word for words in said[1:] for word in words]
     found = _Found()
     for words in said:
         for at in range(len(words)):
             _read_word(found, words, at, collection, is_name=words is said[0])
     taken = set(narrowed)
-    conditions = [*_written(found, collection, each, taken), *compared(said, collection, each)]
+    conditions = [*_written(found, collection, each, taken)]
+    if not any(one.kind == "number" and {*one.words} & {*reading_words} for one in reading.arguments):
+        conditions += compared(said, collection, each)  # else what is given is what they are held against
     if not conditions and not found.any():
         conditions = [*_in_general(said, reading, collection, each, taken)]
     return conditions
+
+
+def _is_formula(part: str) -> bool:
+    """ "total less paid": what is worked out says nothing of which records."""
+    return any(ARITHMETIC & {*words} for words in parts_of(part))
+
+
+def stated_in(words: Sequence[str], collection: Collection, each: str) -> list[str]:
+    """What these words say of a record called `each`: of its states and values, switches and blanks."""
+    found = _Found()
+    for at in range(len(words)):
+        _read_word(found, words, at, collection, is_name=True)
+    inside = {
+        path
+        for path in (*found.is_so, *found.is_not)
+        if path != status_path(collection.fields) and len(path) > 1
+    }
+    return [*_written(found, collection, each, inside)]
 
 
 def _read_word(
@@ -63,11 +86,12 @@ def _read_word(
 ) -> None:
     word = words[at]
     own = {noun[-1] for noun in (collection.words, *collection.called)}
-    if singular(word) in own or len(word) < 3 or (is_name and is_plural(word)):
+    is_long = _long_state(words, at, collection) is not None
+    if not is_long and (singular(word) in own or len(word) < 3 or (is_name and is_plural(word))):
         return
     denied = is_denied(words, at)
     base = without_denial(word)
-    place = _state(word, collection, is_name=is_name)
+    place = _long_state(words, at, collection) or _state(word, collection, is_name=is_name)
     if place is not None and not _is_of_scope(words, at):
         path, value = place
         group = found.is_not if denied else found.is_so
@@ -106,6 +130,16 @@ def _state(word: str, collection: Collection, *, is_name: bool) -> tuple[Path, s
         ),
         None,
     )
+
+
+def _long_state(words: Sequence[str], at: int, collection: Collection) -> tuple[Path, str] | None:
+    """ "in store", "out of service": a state of several words, all of them."""
+    status = status_path(collection.fields)
+    for state in states_of(collection.fields, status) if status is not None else ():
+        parts = tokens(state)
+        if len(parts) > 1 and tuple(words[at : at + len(parts)]) == parts:
+            return (status, state) if status is not None else None
+    return None
 
 
 def _is_of_scope(words: Sequence[str], at: int) -> bool:
@@ -167,6 +201,13 @@ def _in_general(
         known = [one for one in states_of(collection.fields, status) if one.lower() in ACTIVE]
         if status is not None and known:
             yield f"{dot(each, *status)} in {text([*known])}"
+        ends = [name for name, one in collection.fields.items() if _may_be_null(one) and _is_time(one)]
+        if status is None and len(ends) == 1:
+            yield f"{dot(each, ends[0])} == null"  # what has no end yet
+
+
+def _is_time(one: Field) -> bool:
+    return isinstance(one.example, str) and _DAY.match(one.example) is not None
 
 
 def _may_be_null(one: Field | None) -> bool:

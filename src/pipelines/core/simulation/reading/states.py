@@ -9,6 +9,7 @@ from pipelines.core.english.states import (
     FINAL,
     INITIAL,
     LEADS_TO,
+    OVER,
     PAUSES,
     STOPPED_BY_FINAL,
     SWITCHES,
@@ -39,7 +40,8 @@ def initial_state(reading: Reading, collection: Collection) -> str:
     """What a new record's status is: a first state the world knows, else "open" in the world's spelling."""
     known = known_states(reading, collection)
     first = next((found for state in INITIAL if (found := _same_state(state, known))), None)
-    return first or in_style("open", known or reading.known.states)
+    under_way = next((state for state in known if joined(tokens(state)) not in OVER), None)
+    return first or under_way or in_style("open", known or reading.known.states)
 
 
 def target_state(reading: Reading, collection: Collection) -> str:
@@ -109,6 +111,8 @@ def _same_state(state: str, known: Iterable[str]) -> str | None:
 
 def named_states(reading: Reading, collection: Collection) -> list[str]:
     """`ship_packed_parcel`: a word of the name that is one of the states is a condition."""
+    if reading.name.verb in ("mark", "set", "flag", "report"):
+        return []  # mark_fired: what becomes of it
     known = known_states(reading, collection)
     return [found for word_ in reading.name.nouns if (found := _same_state(word_, known)) is not None]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pipelines.core.english.words import singular, tokens
 from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.simulation.domain.shapes import Collection
+from pipelines.core.simulation.domain.shapes import Collection, Link
 from pipelines.core.simulation.functions import FUNCTIONS
 from pipelines.core.simulation.guessed_refusals import REFERENCE
 
@@ -127,6 +127,14 @@ def _in_table(collection: Collection, id: str, noun: str) -> Step:
     where = f"same_id({dot(noun, collection.id_field)}, {id})"
     missing = not_found(noun, id) | {"message": f"{noun} {{{id}}} not found"}
     return {"find": {"as": noun, "in": collection.entity_type, "where": where, "else": missing}}
+
+
+def refers(each: str, link: Link, id: str) -> str:
+    """That a record called `each` refers to what has the id."""
+    if not link.in_list:
+        return f"same_id({dot(each, *link.path)}, {id})"
+    one = dot("one", *link.path[1:])
+    return f"any(same_id({one}, {id}) for one in {dot(each, link.path[0])})"
 
 
 def bind(collection: Collection, id: str, noun: str) -> Bound:

@@ -1,124 +1,202 @@
-"""Numbers over several records: "Number of applications for an opening", "Total hours somebody has logged".
+"""Numbers over several records: how many there are, in all or in a state, and what one of their numbers, or
+something worked out of each, adds up to."""
 
-Nothing is added up that a record keeps itself; and where no number of the records answers to the words, the
-sum is not made up here.
-"""
-
-from collections.abc import Mapping
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import NamedTuple
 
-from pipelines.core.english.stems import stem
-from pipelines.core.english.words import singular, tokens, word_set
-from pipelines.core.json_text import Json
+from pipelines.core.english.words import is_plural, tokens, word_set
 from pipelines.core.simulation.domain.shapes import Collection
-from pipelines.core.simulation.reading.asked import asked_collection, is_spoken_of
-from pipelines.core.simulation.reading.differences import differences
+from pipelines.core.simulation.reading.arithmetic import worked_out
+from pipelines.core.simulation.reading.asked import asked_collection
+from pipelines.core.simulation.reading.limits import what_is_left
 from pipelines.core.simulation.reading.listing import gathered
-from pipelines.core.simulation.reading.lookup import part_asked
-from pipelines.core.simulation.reading.records import record_of
-from pipelines.core.simulation.reading.replies import Source, find_path, properties_of, reply
-from pipelines.core.simulation.reading.steps import Drafted, dot
+from pipelines.core.simulation.reading.restrictions import restrictions, stated_in
+from pipelines.core.simulation.reading.scope import Many, Scope, Slot, Term, each_of, nouns_of, stems
+from pipelines.core.simulation.reading.steps import Step, dot
 from pipelines.core.simulation.reading.tool_reading import Reading
 
 _COUNTS = word_set("count headcount tally")
-_HOW_MANY = {("number", "of"), ("how", "many")}
-_SUMS = word_set("sum total totals altogether overall combined adds add up")
+_HOW_MANY = {("number", "of"), ("how", "many"), ("how", "often")}
+_SUMS = word_set("sum total totals altogether overall combined")
+_IN_ALL = word_set("altogether overall combined together")
+_OVER_ALL = {("in", "total"), ("over", "all"), ("in", "all"), ("added", "up")}
 _MEANS = word_set("average mean")
-_NUMBERS = ("integer", "number")
-_GENERIC = word_set("total sum count number amount value all over")
+_OPENING = 6  # words of a description in which it says that something is counted or added up
+_COUNTED = word_set("size count total times")
+GENERIC = word_set("total sum count number amount value all over result answer")
 
 
-def read_total(reading: Reading) -> Drafted | None:
-    how = _asked_how(reading)
-    if how is None or _is_kept(reading):
-        return None
-    collection = asked_collection(reading, of_many=True)
-    if (
-        collection is None
-        or collection.form != "table"
-        or collection.is_empty
-        or _is_picked(reading, collection)
-    ):
-        return None
-    if how == "count" and not is_spoken_of(reading, collection):
-        return None  # "How many times the member came in": of what there would be many is not said
-    name = _answered_in(reading)
-    if reading.output and name is None:
-        return None
-    steps, found, asked = gathered(reading, collection)
-    value = f"len({found})"
-    if how != "count":
-        field = _summed(reading, collection, name)
-        if field is None:
-            return None
-        numbers = f"[{dot('each', field)} for each in {found} if {dot('each', field)} != null]"
-        value = f"round({'mean' if how == 'mean' else 'sum'}({numbers}), 2)"
-    answer: Json = {"count" if how == "count" else "total": value}
-    if reading.output and name is not None:
-        source = Source(value=value, noun="result", fields={}, extra={name: value})
-        answer = reply(source, reading.output, reading.arguments)
-    confidence = 0.8 if not asked.ignored else 0.6
-    return Drafted(steps=(*steps, {"return": answer}), notes=asked.notes(), confidence=confidence)
+class Found(NamedTuple):
+    """A number, and the steps that gather what it is of."""
+
+    steps: tuple[Step, ...]
+    value: str
 
 
-def _asked_how(reading: Reading) -> str | None:
-    """By the name, then by how the description begins."""
+def asked_how(reading: Reading) -> str | None:
+    """A count, a sum or a mean: by the name, then by how the description begins."""
     if reading.name.op == "count":
         return "count"
-    for words in (tokens(reading.tool.name), tokens(reading.said.summary)[:6]):
+    summary = tokens(reading.said.summary.lower())
+    for words in (tokens(reading.tool.name), summary[:_OPENING]):
         spoken = {*words}
         if spoken & _MEANS:
             return "mean"
-        if spoken & _SUMS - {"up", "add", "adds"} or {"up"} < spoken & {"add", "adds", "up"}:
-            return "sum"
         if spoken & _COUNTS or _HOW_MANY & {*pairwise(words)}:
             return "count"
+        if spoken & _SUMS or ({"up"} < spoken & {"add", "adds", "up"}):
+            return "sum"
+    return "sum" if _IN_ALL & {*summary} or _OVER_ALL & {*pairwise(summary)} else None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Asked:
+    """What one property of a reply asks of the records around those at hand."""
+
+    reading: Reading
+    scope: Scope
+    slot: Slot
+    is_only: bool  # no other number is asked for
+
+    @property
+    def spoken(self) -> frozenset[str]:
+        said = tokens(self.reading.said.summary.lower())
+        return stems((*self.slot.words, *said, *tokens(self.reading.tool.name)))
+
+    def records(self) -> list[Term]:
+        """Those that the records at hand list, or that refer to them."""
+        return [term for term in self.scope.of_kind("many") if term.many is not None]
+
+    def apart(self) -> tuple[tuple[Step, ...], Many] | None:
+        """All records of the type that is asked for, as the arguments narrow them."""
+        collection = asked_collection(self.reading, of_many=True)
+        if collection is None or collection.form != "table" or collection.is_empty:
+            return None
+        if any(one.collection == collection for one in self.scope.things):
+            return None
+        # Of several numbers each says itself which records it is of.
+        steps, found, _ = gathered(self.reading, collection, in_any_state=not self.is_only)
+        return tuple(steps), Many(collection=collection, source=found)
+
+
+# -- sums
+
+
+def sum_of(asked: Asked, how: str) -> Found | None:
+    total = "mean" if how == "mean" else "sum"
+    best: tuple[float, Found] | None = None
+    for steps, many in _sets(asked):
+        if many.collection is None:
+            continue
+        fit, value = _element(asked, replace(asked.scope, things=(each_of(many.collection),)))
+        if value is not None and (best is None or fit > best[0]):
+            best = fit, Found(steps, f"round({total}({many.listed(value)}), 2)")
+    return best[1] if best is not None else None
+
+
+def _sets(asked: Asked) -> Iterator[tuple[tuple[Step, ...], Many]]:
+    """Those that are spoken of first."""
+    for term in sorted(asked.records(), key=lambda one: not stems(one.own) & asked.spoken):
+        if term.many is not None and term.many.collection is not None:
+            yield (), term.many.narrowed(*restrictions(asked.reading, term.many.collection, "each"))
+    apart = asked.apart()
+    if apart is not None:
+        yield apart
+
+
+def _element(asked: Asked, scope: Scope) -> tuple[float, str | None]:
+    """What of each record is added up, and how plainly the words say so: a formula, what is left of it, or
+    the number that they name."""
+    reading = asked.reading
+    formula = worked_out(reading.tool.description or "", scope)
+    if formula is not None:
+        return 9.0, formula
+    said = (*asked.slot.words, *tokens(reading.tool.name), *tokens(reading.said.summary.lower()))
+    left = what_is_left(scope.things, said)
+    if left is not None:
+        return 8.0, left
+    base = f"{scope.things[0].text}."
+    own = [term for term in scope.of_kind("number") if term.text.startswith(base)]
+    spoken = stems(word for word in said if word not in GENERIC)
+    met = [(len(stems(term.own) & spoken) / len(stems(term.own)), term) for term in own]
+    best = max((score for score, _ in met), default=0.0)
+    fit = [term for score, term in met if score == best]
+    is_plain = best > 0 or (len(own) == 1 and bool(scope.things[0].called & spoken))
+    return best, fit[0].text if len(fit) == 1 and is_plain else None
+
+
+# -- counts
+
+
+def count_of(asked: Asked) -> Found | None:
+    """How many there are; of several numbers that are asked for, each is of those in the state it names."""
+    if (asked_how(asked.reading) != "count" or not asked.is_only) and not _asks_count(asked):
+        return None
+    many = _listed(asked)
+    if many is not None:
+        return Found((), f"len({many.narrowed(*_such(asked, many.collection)).listed()})")
+    apart = asked.apart()
+    if apart is None or apart[1].collection is None:
+        return None
+    steps, found = apart
+    inner = [
+        link.path[0]
+        for link in apart[1].collection.list_links
+        if stems(tokens(link.path[0])) & stems(asked.slot.words)
+    ]
+    if inner:  # pupils, over all lessons of the day
+        counted = found.listed(f"len({dot('each', inner[0])})")
+        return Found(steps, f"sum({counted})")
+    if not (nouns_of(apart[1].collection) | _values(apart[1].collection)) & asked.spoken:
+        return None
+    such = [] if asked.is_only else stated_in(asked.slot.words, apart[1].collection, "each")
+    return Found(steps, f"len({found.narrowed(*such).listed()})")
+
+
+def _listed(asked: Asked) -> Many | None:
+    """Of the records around, those that are spoken of: by the property's own name before anything else."""
+    records = asked.records()
+    own = stems(asked.slot.words)
+    in_lists = [term for term in records if term.many is not None and not term.many.where]
+    for fit in (
+        [term for term in records if stems(term.own) & own],
+        in_lists if "size" in asked.slot.words else [],
+        [term for term in records if stems(term.own) & asked.spoken],
+        [term for term in records if _is_spoken_of(term, asked.spoken)],
+    ):
+        if len({term.text for term in fit}) == 1:
+            return fit[0].many
     return None
 
 
-def _is_kept(reading: Reading) -> bool:
-    """The record that an id picks has the number itself: order_total(order_id)."""
-    bound = record_of(reading)
-    if bound is None:
+def _such(asked: Asked, collection: Collection | None) -> list[str]:
+    if collection is None:
+        return []
+    if asked.is_only:
+        return restrictions(asked.reading, collection, "each")
+    return stated_in(asked.slot.words, collection, "each")
+
+
+def _asks_count(asked: Asked) -> bool:
+    """`stays`, `size`, `occupied`: a whole number, named after what there are so many of, or a state."""
+    slot, known = asked.slot, asked.reading.known
+    if slot.schema.get("type") != "integer" or tokens(slot.name)[-1] in ("id", "no", "number"):
         return False
-    fields = bound.collection.fields
-    if differences(reading, bound):
-        return True
-    if not reading.output:
-        return part_asked(reading, bound) is not None
-    return all(find_path(fields, name) is not None for name in _numbers(reading.output))
+    nouns = {noun for table in known.tables.values() for noun in nouns_of(table)}
+    states = stems(word for state in known.states for word in tokens(state))
+    is_of_many = any(is_plural(word) and stems((word,)) & nouns for word in slot.words)
+    return is_of_many or bool(stems(slot.words) & states) or bool({*slot.words} & _COUNTED)
 
 
-def _is_picked(reading: Reading, collection: Collection) -> bool:
-    bound = record_of(reading)
-    return bound is not None and bound.collection == collection and reading.picks_own()
+def _is_spoken_of(term: Term, spoken: frozenset[str]) -> bool:
+    """By what they are called, or can be: "How many drafts a show has"."""
+    collection = term.many.collection if term.many is not None else None
+    return collection is not None and bool((nouns_of(collection) | _values(collection)) & spoken)
 
 
-def _numbers(output: Mapping[str, Json]) -> list[str]:
-    return [
-        name
-        for name, part in properties_of(output).items()
-        if isinstance(part, dict) and part.get("type") in _NUMBERS
-    ]
-
-
-def _answered_in(reading: Reading) -> str | None:
-    """The property of the reply that is the number: the one that no argument gives back."""
-    given = {one.name for one in reading.arguments}
-    open_ones = [name for name in _numbers(reading.output or {}) if name not in given]
-    return open_ones[0] if len(open_ones) == 1 else None
-
-
-def _summed(reading: Reading, collection: Collection, name: str | None) -> str | None:
-    """The number of each record that the words name; the only one, if there is but one."""
-    numbers = [
-        field
-        for field, one in collection.fields.items()
-        if "number" in one.kinds and not one.keeps and all(link.path != (field,) for link in collection.links)
-    ]
-    spoken = (*tokens(name or ""), *tokens(reading.tool.name), *tokens(reading.said.summary))
-    stems = {stem(singular(word)) for word in spoken if word not in _GENERIC}
-    scored = [(sum(stem(singular(part)) in stems for part in tokens(field)), field) for field in numbers]
-    best = max((score for score, _ in scored), default=0)
-    fit = [field for score, field in scored if score == best]
-    return fit[0] if len(fit) == 1 else None
+def _values(collection: Collection) -> frozenset[str]:
+    held = (one.values for one in collection.fields.values() if "text" in one.kinds)
+    texts = (value for values in held for value in values if isinstance(value, str))
+    return stems(word for value in texts for word in tokens(value))

@@ -188,6 +188,7 @@ def kept_arguments(
     lets: list[Step] = []
     for argument in others:
         name = kept_by(reading, bound, argument, others) or _kept_as(argument, reading, fields)
+        name = name or _blank_link(argument, bound)
         if name is not None:
             changes[dot(bound.noun, name)] = kept_value(argument)
     for name, suffix in verb_fields(reading.name.verb, fields):
@@ -197,6 +198,13 @@ def kept_arguments(
                 lets += computed.steps
                 changes[dot(bound.noun, name)] = computed.value
     return changes, lets
+
+
+def _blank_link(argument: Argument, bound: Bound) -> str | None:
+    """`reserve_plot(plot_no, owner_id)`: for whom it is, where a plot may have nobody."""
+    path = bound.collection.link_to(argument.id_noun or ()) if argument.is_required else None
+    field = bound.collection.fields.get(path[0]) if path is not None and len(path) == 1 else None
+    return path[0] if path is not None and field is not None and "null" in field.kinds else None
 
 
 def kept_value(argument: Argument) -> str:

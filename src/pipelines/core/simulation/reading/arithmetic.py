@@ -1,0 +1,110 @@
+"""Numbers that a description tells how to work out: "hourly rate x hours", "budget - spent", "max pupils less
+those booked". Every operand has to mean one number of the scope, or nothing is worked out."""
+
+from collections.abc import Sequence
+
+from pipelines.core.english.formulas import ARITHMETIC, parts_of, split_at
+from pipelines.core.simulation.reading.scope import Scope, Term, explains, named
+
+_LEADS_TO = frozenset(("as", "is", "are", "equals", "by"))
+_MOST_SIGNS = 6
+_SAID_OF = frozenset(("of", "in", "for", "per", "with"))
+_LONGEST = 14  # words of an operand: descriptions may be hostile
+_STANDS_FOR = frozenset(("those", "these", "they", "them", "ones", "it"))
+
+
+def worked_out(description: str, scope: Scope) -> str | None:
+    """The first formula of a description that can be worked out in this scope."""
+    for part in parts_of(description):
+        if ARITHMETIC & {*part} and sum(word in ARITHMETIC for word in part) <= _MOST_SIGNS:
+            found = _Formula(scope).value(part)
+            if found is not None:
+                return found
+    return None
+
+
+def told_number(description: str, scope: Scope) -> str | None:
+    """What a bracket or a colon puts beside the words for it: "What would be paid back (the full price)"."""
+    numbers = [term for term in scope.of_kind("number") if not term.is_given]
+    for part in [*parts_of(description)][1:]:
+        found = named(part, numbers)
+        if found is not None and explains(found, part):
+            return found.text
+    return None
+
+
+class _Formula:
+    """One formula as it is read: each number stands in it once."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._terms = scope.of_kind("number")
+        self._used: list[Term] = []
+
+    def value(self, words: Sequence[str]) -> str | None:
+        for sign in ("min()", "max()"):
+            if sign in words[1:-1]:
+                at = words.index(sign)
+                whole = self._sum(_without_comma(words[:at]))
+                bound = self._operand(words[at + 1 :], first=False, last=True)
+                return None if whole is None or bound is None else f"{sign[:3]}({whole}, {bound})"
+        return self._sum(words)
+
+    def _sum(self, words: Sequence[str], *, first: bool = True, last: bool = True) -> str | None:
+        return self._parted(words, ("+", "-"), first=first, last=last)
+
+    def _parted(self, words: Sequence[str], signs: tuple[str, ...], *, first: bool, last: bool) -> str | None:
+        inner = signs == ("+", "-")
+        parts = split_at(words, signs)
+        if parts is None:
+            if inner:
+                return self._parted(words, ("*", "/", "*#"), first=first, last=last)
+            return self._operand(words, first=first, last=last)
+        left = self._parted(parts[0], signs, first=first, last=False)
+        right = self._parted(parts[2], ("*", "/", "*#") if inner else (), first=False, last=last)
+        if left is None or right is None:
+            return None
+        sign = parts[1].removesuffix("#")
+        return f"({left} {sign} {right})" if inner else f"{left} {sign} {right}"
+
+    def _operand(self, words: Sequence[str], *, first: bool, last: bool) -> str | None:
+        """What stands at an end of the formula may go on with other things: the longest stretch counts."""
+        phrase = _trimmed(words, first=first)
+        phrase = phrase[-_LONGEST:] if first else phrase[:_LONGEST]
+        if len(phrase) == 1 and phrase[0].replace(".", "", 1).isdigit():
+            return phrase[0]
+        hints = self._hints(phrase)
+        stretches = [phrase]
+        if first:
+            # "wages of the crew" is not about the crew alone.
+            ends = (at for at, word in enumerate(phrase) if word.lower() in _SAID_OF)
+            stretches = [phrase[at:] for at in range(next(ends, len(phrase) - 1) + 1)]
+        elif last:
+            stretches = [phrase[:at] for at in range(len(phrase), 0, -1)]
+        taken = [one.text for one in self._used]
+        for stretch in stretches:
+            found = named(stretch, self._terms, without=taken, hints=hints)
+            if found is not None and (hints or explains(found, stretch, whole=False)):
+                self._used.append(found)
+                return found.text
+        return None
+
+    def _hints(self, phrase: Sequence[str]) -> tuple[str, ...]:
+        stands_for = any(word.lower() in _STANDS_FOR for word in phrase)
+        return self._used[-1].own if stands_for and self._used else ()
+
+
+def _without_comma(words: Sequence[str]) -> Sequence[str]:
+    return words[:-1] if words[-1] == "," else words
+
+
+def _trimmed(words: Sequence[str], *, first: bool = False) -> list[str]:
+    """What stands between the commas next to the sign."""
+    pieces = [[]]  # type: list[list[str]]
+    for word in words:
+        pieces.append([]) if word == "," else pieces[-1].append(word)
+    kept = [piece for piece in pieces if piece]
+    if not kept:
+        return []
+    # "Works the price out as nights times …": what is worked out stands before.
+    cuts = [at for at, word in enumerate(kept[-1][:-1]) if word.lower() in _LEADS_TO]
+    return kept[-1][max(cuts, default=-1) + 1 :] if first else kept[0]

@@ -1,0 +1,83 @@
+"""How much room there is and how much of it is taken: which two numbers of a record these are, the data say
+(one is never more than the other), and words choose where several pairs are so."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from pipelines.core.english.polarity import without_denial
+from pipelines.core.english.words import tokens, word_set
+from pipelines.core.simulation.domain.shapes import Limit
+from pipelines.core.simulation.reading.scope import Thing, alike
+from pipelines.core.simulation.reading.steps import dot
+
+_ROOM = word_set("capacity max maximum limit seat place slot quota size allowance spot")
+_WORTH = word_set("total worth value budget price amount cost fee")
+_USED = word_set("used taken sold enrolled booked stored reserved filled occupied")
+_SPENT = word_set("use used spend spent pay paid redeemed settled")
+
+#: Said of what is not used up.
+LEFT = word_set(
+    "left remaining remain remains free unsold available spare unused vacant rest outstanding owed more "
+    "still not due"
+)
+
+
+class LimitMeant(NamedTuple):
+    most: str
+    used: str
+
+
+def limit_meant(thing: Thing, said: Sequence[str]) -> LimitMeant | None:
+    """The pair whose words are said, or else the one that is called as such pairs are."""
+    scored = [(_score(one, thing, said), one) for one in thing.collection.limits]
+    best = max((score for score, _ in scored), default=0.0)
+    fit = [one for score, one in scored if score == best]
+    if best < 2 or len(fit) != 1:
+        return None
+    used = dot(thing.text, fit[0].used)
+    return LimitMeant(dot(thing.text, fit[0].most), f"len({used})" if fit[0].counts else used)
+
+
+def _score(limit: Limit, thing: Thing, said: Sequence[str]) -> float:
+    most, used = tokens(limit.most), tokens(limit.used)
+    rooms, uses = (_ROOM, _USED) if limit.counts or _ROOM & {*most} else (_WORTH, _SPENT)
+    score = 1.0 * any(alike(word, part) for part in most for word in rooms)
+    is_link = any(link.path[0] == limit.used for link in thing.collection.list_links)
+    is_used = any(alike(word, part) for part in used for word in uses)
+    # Records that a list refers to take up room, whatever it is called; so does the only number there is.
+    score += 1.0 * (is_link or is_used or (score > 0 and not limit.counts and _is_only_one(limit, thing)))
+    score += 0.6 * any(alike(word, part) for word in said for part in most)
+    score += 0.4 * any(alike(word, part) for word in said for part in used)
+    score += 1.0 * _is_unused(said, used)
+    return score + 0.3 * is_link
+
+
+def _is_unused(said: Sequence[str], used: Sequence[str]) -> bool:
+    """ "unreserved", of what is reserved."""
+    plain = [base for word in said if (base := without_denial(word)) is not None]
+    return any(alike(word, part) for word in plain for part in used)
+
+
+def _is_only_one(limit: Limit, thing: Thing) -> bool:
+    others = [one for one in thing.collection.limits if one.most == limit.most and not one.counts]
+    return others == [limit] and bool(_ROOM & {*tokens(limit.most)})
+
+
+def what_is_left(things: Sequence[Thing], said: Sequence[str]) -> str | None:
+    """ "places left", "slots that are not used yet": of what there is, less what is taken."""
+    found = (
+        [limit for one in things if (limit := limit_meant(one, said)) is not None] if LEFT & {*said} else []
+    )
+    return f"{found[0].most} - {found[0].used}" if len(found) == 1 else None
+
+
+def limit_of_list(thing: Thing, used: str) -> str | None:
+    """How many a list can take: the one number that is called so and that no list exceeds."""
+    found = [
+        one.most
+        for one in thing.collection.limits
+        if one.counts
+        and one.used == used
+        and any(alike(word, part) for part in tokens(one.most) for word in _ROOM)
+    ]
+    return dot(thing.text, found[0]) if len(found) == 1 else None
