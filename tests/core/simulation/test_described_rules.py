@@ -155,6 +155,12 @@ def test_what_restricts_no_call_is_not_told(said: str) -> None:
     assert more.doubts == plain.doubts
 
 
+@pytest.mark.parametrize("said", ["Reject a firing.", "Approve or reject a firing.", "Fails a firing."])
+def test_what_the_tool_does_restricts_nothing(said: str) -> None:
+    plan = _simulator("reject_firing", ON_FIRING, said).plans["reject_firing"]
+    assert not any("not enforced" in note for note in plan.notes)
+
+
 def test_a_rule_of_the_description_is_named_in_the_plan() -> None:
     case = CASES["only such can be"]
     plan = _simulator(case.tool, case.parameters, case.description).plans[case.tool]

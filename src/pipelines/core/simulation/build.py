@@ -275,7 +275,8 @@ class PlannedSimulator:
         )
         described = self._described(tool) if _has_change(list(found.body)) else Described()
         notes = (*found.notes, *_unread_amounts(tool.description, found.body))
-        notes += tuple(f"“{said}” of its description is not enforced" for said in described.not_read)
+        untold = [said for said in described.not_read if not any(said in note for note in found.notes)]
+        notes += tuple(f"“{said}” of its description is not enforced" for said in untold)
         told = (*notes, *found.remarks)
         plan = self._under_rules(tool, list(found.body), "read", told, found.confidence, described.rules)
         enforced = dict.fromkeys(rule.sentence for rule in described.rules if rule not in plan.unwoven)

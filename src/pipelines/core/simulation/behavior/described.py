@@ -22,10 +22,13 @@ from pipelines.core.simulation.behavior.trial import tried
 LONGEST_READ = 2_000  # characters of a description
 _PARTS = re.compile(r"[;()]|\s[-–—]\s")
 _REFUSES = word_set(
-    "cannot must unless fail fails failing refuse refuses refused reject rejects rejected forbidden denied "
+    "cannot must unless fail fails failing refuses refused rejects rejected forbidden denied "
     "declined error errors raises exceed exceeds requires impossible"
 )
-_DENIED = re.compile(r"\b(?:can|may|could|is|are)(?:n't| not| never)\b|\bno longer\b")
+_DENIED = re.compile(
+    r"\b(?:can|may|could)(?:n't| not| never| no longer)\b"
+    r"|\b(?:is|are)(?:n't| not| never) (?:allowed|possible|permitted|accepted)\b"
+)
 #: What "only" allows; without one of these it tells of something else: "Only the fields given are changed."
 _ALLOWS = word_set("can may works work possible allowed accepted if when for")
 _WITHOUT_SUBJECT = word_set(
@@ -63,10 +66,12 @@ def read_described(tool: ToolLike, vocabulary: Vocabulary, world: World) -> Desc
 
 def _restrictions(tool: ToolLike, lexicon: Lexicon) -> Iterator[str]:
     """The parts of the description that say which calls fail. What the agent is told to do restricts none."""
-    for sentence in sentences((tool.description or "")[:LONGEST_READ]):
-        for part in _PARTS.split(sentence) if not is_addressed(sentence, lexicon) else ():
+    for number, sentence in enumerate(sentences((tool.description or "")[:LONGEST_READ])):
+        for place, part in enumerate(_PARTS.split(sentence)) if not is_addressed(sentence, lexicon) else ():
             said = part.strip(" .,:")
-            if said and may_restrict(said):
+            # "Reject an application." The first verb of all says what the tool does.
+            is_first = number == place == 0
+            if said and may_restrict(said.partition(" ")[2] if is_first else said):
                 yield said
 
 

@@ -30,16 +30,17 @@ def guarded(reading: Reading, drafted: Drafted) -> Drafted:
     if reading.name.reads() or not any(_CHANGES & step.keys() for step in drafted.steps):
         return drafted
     scope = scope_of(reading)
-    conditions = [*dict.fromkeys(_conditions(reading, scope, drafted))]
     known = str(drafted.steps)
-    conditions = [one for one in conditions if one not in known]
+    conditions = {one: said for one, said in _conditions(reading, scope, drafted) if one not in known}
     if not conditions:
         return drafted
-    needed = [*_found(scope, conditions)]
+    needed = [*_found(scope, [*conditions])]
     rest = [step for step in drafted.steps if not any(_is_same(step, one) for one in needed)]
     failure = refusal(f"cannot_{reading.name.verb}", f"That is not possible now: {reading.said.summary}")
     checks = [require(one, failure) for one in conditions]
-    notes = tuple(f"refused unless `{one}`: read from its description" for one in conditions)
+    notes = tuple(
+        f"refused unless `{one}`: so “{said}” of its description was read" for one, said in conditions.items()
+    )
     return Drafted(
         steps=(*needed, *checks, *rest),
         notes=(*drafted.notes, *notes),
@@ -64,21 +65,22 @@ def _is_same(step: Step, other: Step) -> bool:
     )
 
 
-def _conditions(reading: Reading, scope: Scope, drafted: Drafted) -> Iterator[str]:
+def _conditions(reading: Reading, scope: Scope, drafted: Drafted) -> Iterator[tuple[str, str]]:
+    """Each with the words that say it."""
     description = " ".join((reading.tool.description or "")[:LONGEST].split())
     for found in _FAILS.finditer(description):
         truth = joined_truth(_words(found[1]), scope)
         if truth is not None:
-            yield f"not ({truth})"
+            yield f"not ({truth})", found[0]
     for found in _NEEDS.finditer(description):
         truth = joined_truth(_words(re.sub(r"\bmust\b", "", found[1] or found[2])), scope)
         if truth is not None:
-            yield truth
+            yield truth, found[0].lstrip(".; ")
     about = reading.subject
     for thing in scope.things:
         is_about = about is not None and thing.argument is about.id_argument
         if is_about and (reading.name.op != "create" or f"'{thing.text}." in str(drafted.steps)):
-            yield from _of_object(reading, thing)
+            yield from ((one, reading.said.summary) for one in _of_object(reading, thing))
 
 
 def _words(text: str) -> list[str]:
