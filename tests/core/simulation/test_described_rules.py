@@ -173,3 +173,18 @@ def test_it_refuses_no_call_where_the_world_would_let_none_through() -> None:
     simulator = _simulator("cancel_firing", ON_FIRING, said)
     assert _answer(simulator, "cancel_firing", {"firing_id": "F1"}).status == 200
     assert any("Only approved firings" in note for note in simulator.plans["cancel_firing"].doubts)
+
+
+def test_a_noun_of_the_object_is_no_switch_of_it() -> None:
+    world = {"kiln": {id: one | {"door_checked": id != "K1"} for id, one in WORLD["kiln"].items()}}
+    schema = {
+        "type": "object",
+        "properties": {"kiln_id": TEXT, "door": TEXT},
+        "required": ["kiln_id", "door"],
+    }
+    declared = [{"name": "update_door", "description": "Change the door of a kiln.", "parameters": schema}]
+    seeded = World.from_initial_state(world)
+    simulator = build_simulator(parse_tools_schema(declared), world=seeded)
+    moment = Moment("seed", 1, "2026-01-15T10:30:00Z")
+    reply = simulator.answer("update_door", {"kiln_id": "K1", "door": "steel"}, Ledger(seeded), moment)
+    assert reply.status == 200, reply

@@ -27,7 +27,7 @@ def compute(clause: c.Compute, scope: Scope) -> list[Resolved]:
     if operands:
         known = r.joined([text(ref, " != null") for ref in operands], " and ")
         value = text("(", value, ") if ", known, " else ", current)
-    keeps = None if scope.tool.reads else scope.kind
+    keeps = None if scope.tool.reads else scope.tool.makes or scope.kind
     return [Resolved(RuleKind.COMPUTED, r.Put(name, value, keeps))]
 
 

@@ -94,4 +94,14 @@ def _of_object(reading: Reading, thing: Thing) -> Iterator[str]:
     begin = max((at + 1 for at in range(end) if words[at] in ARTICLES), default=end)
     said = [word for word in words[begin:end] if word not in _NO_STATES]
     if said and len(said) < 3:
-        yield from stated_in(said, thing.collection, thing.text)
+        found = stated_in(said, thing.collection, thing.text)
+        yield from (one for one in found if _is_whole(one, said))
+
+
+def _is_whole(condition: str, said: Sequence[str]) -> bool:
+    """A switch is meant by all of its name: "the bank account" says nothing of `bank_verified`."""
+    switch = _SWITCH.search(condition)
+    return switch is None or stems(tokens(switch[1])) - stems(("is", "has")) <= stems(said)
+
+
+_SWITCH = re.compile(r"\.(\w+) == (?:true|false)$")

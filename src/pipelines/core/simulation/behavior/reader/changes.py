@@ -35,6 +35,7 @@ _BECOMING = _forms("become", "go", "turn", "move", "change", "switch", "return",
 _SETTING = _forms(
     "set", "put", "change", "move", "mark", "flip", "make", "turn", "bring", "reset", "switch", "flag"
 )
+_GOING = _forms("go", "return", "come", "move")
 _MORE = _forms("raise", "increase", "increment", "bump", "grow", "lift")
 _LESS = _forms("lower", "reduce", "decrease", "decrement", "drop", "cut", "shrink")
 _ADDING = _forms("add", "credit")
@@ -289,7 +290,12 @@ class Changes:
             for begin in self._past_be(end) if low in _BECOMING else ():
                 after = cursor.after(begin, *_TO) or begin
                 for value, last in self._values(said, field, after):
-                    yield _assign(field, value, said), (field.owner or "",), last
+                    change = _assign(field, value, said)
+                    yield (
+                        (_unless_field(value, change) if low in _GOING else change),
+                        (field.owner or "",),
+                        last,
+                    )
 
     def _past_be(self, at: int) -> list[int]:
         """Past `becomes`, `is set`; the longest way first, since `returned` may be the state."""
@@ -506,6 +512,11 @@ def _argument_of(words: Sequence[str], tool: ToolWords) -> m.Field | None:
 
 def _told(field: m.Field) -> Callable[[ToolWords], m.Amount | None]:
     return lambda _: field
+
+
+def _unless_field(value: Callable[[ToolWords], m.Amount | None], change: Change) -> Change:
+    """`the seats go back to the train's seats left`: they are added to these, which is not said so here."""
+    return lambda tool: None if isinstance(value(tool), m.Field) else change(tool)
 
 
 def _always(clause: c.Clause) -> Change:

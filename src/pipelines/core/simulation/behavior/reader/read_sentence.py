@@ -6,7 +6,8 @@ from functools import cached_property, partial
 from itertools import islice
 from typing import TypeAlias
 
-from pipelines.core.english.words import word_set
+from pipelines.core.english.words import singular, word_set
+from pipelines.core.english.words import tokens as words_of
 from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
 from pipelines.core.simulation.behavior.reader.answers import (
@@ -141,7 +142,7 @@ class _SentenceReader:
             if made:
                 yield made, said, end
         for said, changes, end in self._changes.read(at):
-            made = self._tied(said, partial(self._changed, changes))
+            made = self._tied(said, partial(self._changed, said, changes))
             if made:
                 yield made, said, end
         for clauses, end in self._unknown_ids(at):
@@ -167,7 +168,7 @@ class _SentenceReader:
             if made:
                 yield made, said, end
         for said, changes, end in self._changes.of_tools(tools, at):
-            made = self._tied(said, partial(self._changed, changes))
+            made = self._tied(said, partial(self._changed, said, changes))
             if made:
                 yield made, said, end
         for clauses, end in self._told(tools, at):
@@ -186,7 +187,7 @@ class _SentenceReader:
         tools = tuple(self.phrases.words.lexicon.tools[name.lower()] for name in names)
         return named(tools) if tools else None
 
-    def _changed(self, changes: tuple[Change, ...], tool: ToolWords, deed: Deed) -> Clauses:
+    def _changed(self, said: Said, changes: tuple[Change, ...], tool: ToolWords, deed: Deed) -> Clauses:
         own = self.phrases.words.lexicon.kinds.get(tool.kind or "")
         if (own is None or not own.fields) and not tool.creates:
             return ()  # what the tool itself does is not known, so that this would be half of it
@@ -197,6 +198,11 @@ class _SentenceReader:
                 return ()
             if isinstance(clause, c.Normal):
                 continue
+            so = m.both(*said.so, *said.needed)
+            if so is not None or said.exceptions:  # what is said of some calls must not be done by all
+                if said.exceptions or not isinstance(clause, (c.Assign, c.Step, c.Become, c.Raise)):
+                    return ()
+                clause = replace(clause, when=clause.when or so)
             if deed.given is not None and isinstance(clause, (c.Assign, c.Step)):
                 clause = replace(clause, when=m.both(clause.when, deed.given))
             made.append(replace(clause, who=_of((tool.name,))))
@@ -308,10 +314,20 @@ class _SentenceReader:
             made = [tool for tool in made if tool.makes] if len(made) > 1 else made
         return tuple(Deed(tool=tool.name, rank=0) for tool in made) if len(made) == 1 else ()
 
+    def _told_apart(self, said: Said, deeds: tuple[Deed, ...]) -> tuple[Deed, ...]:
+        """`Changing the bank details` is `update_bank_details`, and not `change_hourly_rate`: those of which
+        every word is said that tells them from others, where there are such."""
+        spoken = {singular(low) for low in self.phrases.cursor.lows}
+        kinds = {singular(word) for kind in said.kinds for word in words_of(kind)}
+        own = {deed: self._tool(deed).words - kinds - {self._tool(deed).verb} for deed in deeds}
+        told = tuple(deed for deed in deeds if len(own[deed]) > 1 and own[deed] <= spoken)
+        return told or deeds
+
     def _chosen(
         self, said: Said, deeds: tuple[Deed, ...], make: Callable[[ToolWords, Deed], Clauses]
     ) -> list[c.Clause]:
         """The tools that do it in the nearest sense of the verb, to most of the things that are named."""
+        deeds = self._told_apart(said, deeds)
         for rank in sorted({deed.rank for deed in deeds}):
             found: list[tuple[int, Deed, Clauses]] = []
             of_rank = [deed for deed in deeds if deed.rank == rank]
