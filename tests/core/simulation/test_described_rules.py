@@ -176,15 +176,17 @@ def test_it_refuses_no_call_where_the_world_would_let_none_through() -> None:
 
 
 def test_a_noun_of_the_object_is_no_switch_of_it() -> None:
-    world = {"kiln": {id: one | {"door_checked": id != "K1"} for id, one in WORLD["kiln"].items()}}
+    people = {f"E-{n}": {"name": f"N{n}", "iban": f"NL{n}", "bank_verified": n > 1} for n in range(1, 4)}
     schema = {
         "type": "object",
-        "properties": {"kiln_id": TEXT, "door": TEXT},
-        "required": ["kiln_id", "door"],
+        "properties": {"employee_id": TEXT, "iban": TEXT},
+        "required": ["employee_id"],
     }
-    declared = [{"name": "update_door", "description": "Change the door of a kiln.", "parameters": schema}]
-    seeded = World.from_initial_state(world)
+    said = "Change the bank account of an employee."
+    declared = [{"name": "update_bank_details", "description": said, "parameters": schema}]
+    seeded = World.from_initial_state({"employee": people})
     simulator = build_simulator(parse_tools_schema(declared), world=seeded)
     moment = Moment("seed", 1, "2026-01-15T10:30:00Z")
-    reply = simulator.answer("update_door", {"kiln_id": "K1", "door": "steel"}, Ledger(seeded), moment)
+    given = {"employee_id": "E-1", "iban": "NL9"}
+    reply = simulator.answer("update_bank_details", given, Ledger(seeded), moment)
     assert reply.status == 200, reply
