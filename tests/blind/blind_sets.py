@@ -1,9 +1,9 @@
-"""The sets of blind cases: the first, and later ones, each by other hands and known by a flag (`--fifth`)."""
+"""The sets of blind cases: the first, and later ones, each by other hands and known by a flag (`--sixth`)."""
 
 from pathlib import Path
 
 HERE = Path(__file__).parent
-LATER = ("second", "third", "fourth", "fifth")
+LATER = ("second", "third", "fourth", "fifth", "sixth")
 
 
 def folders(kind: str) -> tuple[Path, ...]:

@@ -4,7 +4,18 @@ Only totals are shown: whoever sees the cases cannot help writing rules for them
 """
 
 import pytest
-from tool_scores import FIFTH, FOLDER, FOURTH, SECOND, THIRD, ToolScore, figures, scored, unchanged_share
+from tool_scores import (
+    FIFTH,
+    FOLDER,
+    FOURTH,
+    SECOND,
+    SIXTH,
+    THIRD,
+    ToolScore,
+    figures,
+    scored,
+    unchanged_share,
+)
 from tool_variants import VARIANTS, variant_scores
 
 PROBES = FOLDER.parent / "tools_probes"
@@ -75,6 +86,20 @@ def test_nor_does_the_fifth():
     assert found.right_side >= 0.98
     assert found.sure_right_side >= 0.99
     assert found.right_calls >= 0.93
+
+
+def test_nor_does_the_sixth():
+    """Measured when it was new, by rules written before anybody saw it: 65.5 % of its calls were right by the
+    rules before, 72.7 by these."""
+    plain, other = scored(folder=SIXTH), scored(folder=SIXTH, renamed=1)
+    found, renamed = figures(plain), figures(other)
+    assert (len(found.reads_that_write), len(found.unclear_that_write)) == (0, 0)
+    assert renamed.reads_that_write == ()
+    assert found.right_side >= 0.98
+    assert found.sure_right_side >= 0.99
+    assert found.right_calls >= 0.72
+    assert renamed.right_calls >= found.right_calls - 0.02
+    assert unchanged_share(plain, other) >= 0.94
 
 
 @pytest.mark.slow

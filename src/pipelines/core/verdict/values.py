@@ -186,7 +186,7 @@ def strange_plurals(sentence: str, cells: Cells) -> Iterator[Strange]:
         thing for at, names in names_at(low[: verb.start()], cells.facts) for thing in cells.named(names)
     ]
     things = named if len(named) > 1 else [*cells.things] if _EVERY.search(low[: verb.start()]) else []
-    said = low[verb.start() :]
+    said = _NEXT.split(low[verb.start() :])[0]
     for (kind, key), values in cells.texts.items():
         own = [thing for thing in things if thing.entity_type == kind and key in thing.after]
         for value in values if 1 < len(own) <= MOST_NAMED else ():
@@ -198,6 +198,7 @@ def strange_plurals(sentence: str, cells: Cells) -> Iterator[Strange]:
 
 _ARE = re.compile(r"\b(?:are|were|have)\s+(?:(?:both|all|each|now|already|been)\s+)*(?=[a-z])")
 _EVERY = re.compile(r"\b(?:both|all)\b")
+_NEXT = re.compile(r"[;:,]|\s(?:but|while|and|whereas)\s")  # what follows may be said of others
 
 
 def _undone(clause: str, scope: Scope, cells: Cells) -> Iterator[Strange]:
