@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from pipelines.core.ledger import Ledger, World
+from pipelines.core.simulation.behavior.described import MOST_READ
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.simulator import Moment, SimulatedReply
 from pipelines.core.tools_schema import parse_tools_schema
@@ -190,3 +191,11 @@ def test_a_noun_of_the_object_is_no_switch_of_it() -> None:
     given = {"employee_id": "E-1", "iban": "NL9"}
     reply = simulator.answer("update_bank_details", given, Ledger(seeded), moment)
     assert reply.status == 200, reply
+
+
+def test_of_very_many_restrictions_the_rest_is_told() -> None:
+    said = "; ".join(f"must not be number {n}" for n in range(100))
+    plan = _simulator("cancel_firing", ON_FIRING, f"Cancel a firing; {said}").plans["cancel_firing"]
+    told = [note for note in plan.doubts if "is not enforced" in note]
+    assert len(told) == MOST_READ + 1
+    assert "and what follows" in told[-1]

@@ -286,7 +286,7 @@ class PlannedSimulator:
     def _described(self, tool: Tool) -> Described:
         if not may_restrict(tool.description) or not self._may_read():
             return Described()
-        return read_described(tool, self._vocabulary, self._world)
+        return read_described(tool, self._vocabulary, self._world, self._may_read)
 
     def _under_rules(
         self,

@@ -5,7 +5,7 @@ broken.", "The kiln must not be broken.", "Archived kilns cannot be chosen.") is
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -20,6 +20,7 @@ from pipelines.core.simulation.behavior.tokens import sentences
 from pipelines.core.simulation.behavior.trial import tried
 
 LONGEST_READ = 2_000  # characters of a description
+MOST_READ = 8  # parts of one that say which calls fail: each may take some tens of milliseconds
 _PARTS = re.compile(r"[;()]|\s[-–—]\s")
 _REFUSES = word_set(
     "cannot must unless fail fails failing refuses refused rejects rejected forbidden denied "
@@ -52,10 +53,16 @@ class Described(NamedTuple):
     not_read: tuple[str, ...] = ()  # what restricts calls and found no place, as it stands
 
 
-def read_described(tool: ToolLike, vocabulary: Vocabulary, world: World) -> Described:
+def read_described(
+    tool: ToolLike, vocabulary: Vocabulary, world: World, may_read: Callable[[], bool] = lambda: True
+) -> Described:
+    """Nothing further is read once `may_read` says no, or past so many: that is told as what is not read."""
     rules: list[Rule] = []
     not_read: list[str] = []
-    for said in _restrictions(tool, vocabulary.lexicon):
+    for number, said in enumerate(_restrictions(tool, vocabulary.lexicon)):
+        if number == MOST_READ or not may_read():
+            not_read.append(f"{said}, and what follows")
+            break
         frames = (_read(frame, tool, vocabulary) for frame in _frames(said, tool.name))
         found = next((made for made in frames if made), ())
         rules += (replace(rule, sentence=said, tools=(tool.name,)) for rule in found)
