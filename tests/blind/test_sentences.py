@@ -72,6 +72,7 @@ def test_nor_does_the_fifth() -> None:
     assert len(wrong) <= 2
 
 
+@pytest.mark.slow
 def test_nor_does_the_sixth() -> None:
     """When it was new: 42 of 150 right and 3 wrong by the rules before, 54 and 4 by those that were written
     meanwhile; then the four wrong ones were looked at."""
@@ -80,6 +81,7 @@ def test_nor_does_the_sixth() -> None:
     assert [one.sentence["id"] for one in found if one.outcome == "wrong"] == []
 
 
+@pytest.mark.slow
 def test_probes_of_two_more_trades() -> None:
     """Written before the rules they led to: 31 of 72 were read then. No case of them is read wrong."""
     found = [*scored(PROBES)]

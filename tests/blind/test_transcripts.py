@@ -71,6 +71,7 @@ def test_nor_of_the_sixth_set():
     assert sum(one.outcome == "PENDING" for one in found) <= 0.65 * len(found)
 
 
+@pytest.mark.slow
 def test_nor_of_the_probes():
     """By the one who wrote the rules: they only show that these do not rest on the words of the sets."""
     found = [*judged(PROBES)]

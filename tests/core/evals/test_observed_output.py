@@ -1,5 +1,6 @@
 """What the agent did: objects in fences and prose, decisions in texts, refusals, broken JSON and silence."""
 
+import gc
 import time
 
 import pytest
@@ -131,6 +132,11 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_no_answer_takes_long_to_read(name):
-    began = time.process_time()
-    observe(HOSTILE[name], LABELS)
-    assert time.process_time() - began < 0.5
+    gc.disable()  # what other tests of this process have left is not to be looked through meanwhile
+    try:
+        began = time.thread_time()
+        observe(HOSTILE[name], LABELS)
+        took = time.thread_time() - began
+    finally:
+        gc.enable()
+    assert took < 0.5
