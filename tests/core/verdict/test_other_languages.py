@@ -1,4 +1,4 @@
-"""The embedded judge reads English: of an answer in another language it says so, and decides nothing by it."""
+"""The embedded judge reads English: of an answer in another language it says so, and decides nothing."""
 
 import pytest
 from verdict_cases import judged, refused
