@@ -199,3 +199,12 @@ def test_of_very_many_restrictions_the_rest_is_told() -> None:
     told = [note for note in plan.doubts if "is not enforced" in note]
     assert len(told) == MOST_READ + 1
     assert "and what follows" in told[-1]
+
+
+def test_what_is_not_read_for_want_of_time_is_told() -> None:
+    case = CASES["only such can be"]
+    schema = {"type": "object", "properties": case.parameters, "required": [*case.parameters]}
+    declared = [{"name": case.tool, "description": case.description, "parameters": schema}]
+    world = World.from_initial_state(WORLD)
+    simulator = build_simulator(parse_tools_schema(declared), world=world, may_read=lambda: False)
+    assert any("is not enforced" in note for note in simulator.plans[case.tool].doubts)

@@ -284,7 +284,7 @@ class PlannedSimulator:
         return replace(plan, notes=(*plan.notes, *says), assumed=notes, remarks=(*found.remarks, *says))
 
     def _described(self, tool: Tool) -> Described:
-        if not may_restrict(tool.description) or not self._may_read():
+        if not may_restrict(tool.description):
             return Described()
         return read_described(tool, self._vocabulary, self._world, self._may_read)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from pipelines.core.english.dates import Day, dates, times
 from pipelines.core.english.numbers import quantities
@@ -158,7 +158,9 @@ def numbers_of(value: Json, field: str = "") -> set[Decimal]:
     if not number.is_finite() or abs(number.adjusted()) >= LONGEST_ID:
         return set()
     plain = abs(number).normalize()
-    return {(plain / 100).normalize() if tokens(field)[-1:] in _IN_CENTS else plain}
+    return {(plain / 100).normalize() if _is_in_cents(field) else plain}
 
 
-_IN_CENTS = {("cents",), ("cent",), ("pence",), ("pennies",), ("minor",)}
+@lru_cache(maxsize=2048)  # asked for every number of every cell, again and again
+def _is_in_cents(field: str) -> bool:
+    return tokens(field)[-1:] in {("cents",), ("cent",), ("pence",), ("pennies",), ("minor",)}
