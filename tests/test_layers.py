@@ -1,6 +1,7 @@
 """The folder tree is the architecture: each room imports only the rooms listed for it."""
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -68,3 +69,9 @@ def test_wire_needs_nothing_but_the_standard_library() -> None:
                 assert {alias.name.split(".")[0] for alias in node.names} <= allowed
             elif isinstance(node, ast.ImportFrom) and not node.level:  # its own modules it imports by dots
                 assert (node.module or "").split(".")[0] in allowed
+
+
+def test_every_test_file_has_a_name_of_its_own() -> None:
+    """Pytest imports test files by their base names: two of one name break the whole run, but neither alone."""
+    names = Counter(path.name for path in Path(__file__).parent.rglob("test_*.py"))
+    assert not [name for name, count in names.items() if count > 1]
