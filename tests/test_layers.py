@@ -72,6 +72,6 @@ def test_wire_needs_nothing_but_the_standard_library() -> None:
 
 
 def test_every_test_file_has_a_name_of_its_own() -> None:
-    """Pytest imports test files by their base names: two of one name break the whole run, but neither alone."""
+    """Pytest imports test files by their base names: two of one name break the whole run only."""
     names = Counter(path.name for path in Path(__file__).parent.rglob("test_*.py"))
     assert not [name for name, count in names.items() if count > 1]
