@@ -29,9 +29,17 @@ MAY_IMPORT = {
 ALSO_MAY_IMPORT = {"odyssey/testing.py": {"core"}, "processes/jobs.py": {"web"}}
 
 
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """All below `node`, without their expressions: no import stands there, and they are most of a tree."""
+    for part in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for child in getattr(node, part, ()):
+            yield child
+            yield from statements(child)
+
+
 def imported_rooms(source: str, here: list[str]) -> Iterator[str]:
     """Rooms a module imports, wherever in the file the import stands."""
-    for node in ast.walk(ast.parse(source)):
+    for node in statements(ast.parse(source)):
         if isinstance(node, ast.ImportFrom):
             parts = (node.module or "").split(".")
             base = here[: len(here) - node.level] + parts if node.level else parts
