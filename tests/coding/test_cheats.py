@@ -28,7 +28,7 @@ MARKS = ("/tmp/ran-by-the-host-of-codingui", "/job/ran-by-the-host", "/tmp/evil"
 PATIENCE_S = 3_600.0  # a loaded machine; on a quiet one all of them take some minutes
 
 
-@pytest.fixture(scope="module", params=["memory", "overlay"])
+@pytest.fixture(scope="module", params=[pytest.param("memory", marks=pytest.mark.slow), "overlay"])
 def house(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     """Where each run has a copy of its own, and where runs share what lies below theirs."""
     settings = {"PIPELINES_PROXY_RATE_LIMIT": "0", "PIPELINES_WORKSPACE_SHARING": request.param}
