@@ -17,6 +17,7 @@ from pipelines.core.simulation.reading.amounts import read_amount, read_told_amo
 from pipelines.core.simulation.reading.computing import read_computing
 from pipelines.core.simulation.reading.create import read_create, read_made, read_recorded
 from pipelines.core.simulation.reading.delete import read_delete
+from pipelines.core.simulation.reading.follows import followed
 from pipelines.core.simulation.reading.guards import guarded
 from pipelines.core.simulation.reading.invented import invented_in
 from pipelines.core.simulation.reading.left_out import GUESSED, left_out
@@ -30,7 +31,7 @@ from pipelines.core.simulation.reading.records import noun_of
 from pipelines.core.simulation.reading.service import read_service_change
 from pipelines.core.simulation.reading.session import read_session
 from pipelines.core.simulation.reading.several import of_each
-from pipelines.core.simulation.reading.stated import read_decided, read_evident, read_stated
+from pipelines.core.simulation.reading.stated import read_decided, read_evident, read_handed, read_stated
 from pipelines.core.simulation.reading.steps import (
     Drafted,
     arg,
@@ -79,7 +80,7 @@ def read_plan(
     around = known or survey_for(tools, world=world, ledger_schema=ledger_schema)
     reading = read_tool(tool, around)
     drafted = next((found for family in families(reading) if (found := family(reading)) is not None), None)
-    drafted = guarded(reading, drafted or refuse(reading))
+    drafted = followed(reading, guarded(reading, drafted or refuse(reading)))
     body = [*_credentials(reading), *drafted.steps]
     notes = (*drafted.notes, *_taken(reading, drafted))
     made_up = [f"`{name}` is not in the world: its value is invented" for name in invented_in([*body])]
@@ -158,10 +159,10 @@ def _undeclared(reading: Reading) -> Drafted | None:
 
 _WRITES: dict[str, tuple[Family, ...]] = {
     "create": (
-        *(read_membership, read_started, read_service_change, read_told_amount, read_made),
+        *(read_handed, read_membership, read_started, read_service_change, read_told_amount, read_made),
         *(read_spoken_field, read_amount, read_known_effect, read_evident, read_create, _undeclared),
     ),
-    "notify": (read_made, _sent_to, read_told, read_create, _undeclared),
+    "notify": (read_handed, read_made, _sent_to, read_told, read_create, _undeclared),
     "update": (
         read_listed,
         read_amount,

@@ -7,6 +7,7 @@ The verb need not be known. Nothing is found where no record could be so.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import dropwhile
 from typing import NamedTuple
 
 from pipelines.core.english.polarity import without_denial
@@ -127,7 +128,7 @@ def _phrases(reading: Reading) -> Iterator[str]:
 
 
 def _told(phrase: str, status: Path | None, collection: Collection) -> tuple[Path, Json] | None:
-    words = tuple(phrase.split())
+    words = tuple(dropwhile(lambda word: word in _ASIDE, phrase.split()))
     for size in range(len(words), 0, -1):
         said = [word for word in words[:size] if word not in ("not", "no", "longer")]
         wanted = joined(tokens(" ".join(said))) if said else ""

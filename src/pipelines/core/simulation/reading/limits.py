@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from pipelines.core.english.polarity import without_denial
 from pipelines.core.english.words import tokens, word_set
-from pipelines.core.simulation.domain.shapes import Limit
+from pipelines.core.simulation.domain.regularities import Limit
 from pipelines.core.simulation.reading.scope import Thing, alike
 from pipelines.core.simulation.reading.steps import dot
 
@@ -69,6 +69,22 @@ def what_is_left(things: Sequence[Thing], said: Sequence[str]) -> str | None:
         [limit for one in things if (limit := limit_meant(one, said)) is not None] if LEFT & {*said} else []
     )
     return f"{found[0].most} - {found[0].used}" if len(found) == 1 else None
+
+
+def is_called_so(thing: Thing, most: str, used: str) -> bool:
+    """Whether two numbers are called as room and what is taken of it are."""
+    return any(
+        _score(one, thing, ()) >= 2
+        for one in thing.collection.limits
+        if (one.most, one.used, one.counts) == (most, used, False)
+    )
+
+
+def limit_of_counter(thing: Thing, used: str) -> str | None:
+    """What a number that is kept up to date never exceeds."""
+    found = [one.most for one in thing.collection.limits if one.used == used and not one.counts]
+    fit = [most for most in found if is_called_so(thing, most, used)]
+    return dot(thing.text, fit[0]) if len(fit) == 1 else None
 
 
 def limit_of_list(thing: Thing, used: str) -> str | None:
