@@ -15,7 +15,7 @@ from pipelines.core.simulation.domain.roles import field_at
 from pipelines.core.simulation.domain.shapes import Field
 from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.replies import find_path, properties_of
-from pipelines.core.simulation.reading.scope import Scope, Thing, alike, scope_of
+from pipelines.core.simulation.reading.scope import Scope, Thing, alike, scope_of, stems
 from pipelines.core.simulation.reading.steps import (
     Bound,
     Drafted,
@@ -189,6 +189,22 @@ def _pumped_over(reading: Reading, scope: Scope, amount: Argument) -> Drafted | 
         {"return": change_reply(reading, bound)},
     ]
     return Drafted(steps=tuple(steps), notes=(f"`{path[-1]}` is what goes over",), confidence=0.8)
+
+
+def drawn_from(reading: Reading, scope: Scope, holder: Thing) -> list[Step]:
+    """`use_part(work_order_id, part_id, qty)`, "from stock": what goes into a list is taken off a number that
+    the description names, and not merely the argument."""
+    given = [one for one in scope.arguments if one.kind == "number" and one.is_required]
+    spoken = stems(tokens(reading.said.summary.lower()))
+    for thing in scope.things if len(given) == 1 else ():
+        names = [
+            name
+            for name, one in thing.collection.fields.items()
+            if "number" in one.kinds and stems(tokens(name)) & spoken
+        ]
+        if thing is not holder and len(names) == 1:
+            return _moved(given[0], dot(thing.text, names[0]), "-")
+    return []
 
 
 def _only_balance(fields: Mapping[str, Field]) -> tuple[str, ...] | None:

@@ -28,6 +28,7 @@ from pipelines.core.simulation.reading.membership import read_listed, read_membe
 from pipelines.core.simulation.reading.notify import read_handoff, read_told
 from pipelines.core.simulation.reading.nouns import with_spoken_nouns
 from pipelines.core.simulation.reading.records import noun_of
+from pipelines.core.simulation.reading.rows import read_lines
 from pipelines.core.simulation.reading.service import read_service_change
 from pipelines.core.simulation.reading.session import read_session
 from pipelines.core.simulation.reading.several import of_each
@@ -159,11 +160,12 @@ def _undeclared(reading: Reading) -> Drafted | None:
 
 _WRITES: dict[str, tuple[Family, ...]] = {
     "create": (
-        *(read_handed, read_membership, read_started, read_service_change, read_told_amount, read_made),
+        *(read_handed, read_lines, read_membership, read_started, read_service_change, read_told_amount, read_made),
         *(read_spoken_field, read_amount, read_known_effect, read_evident, read_create, _undeclared),
     ),
     "notify": (read_handed, read_made, _sent_to, read_told, read_create, _undeclared),
     "update": (
+        read_lines,
         read_listed,
         read_amount,
         read_account,
@@ -175,9 +177,9 @@ _WRITES: dict[str, tuple[Family, ...]] = {
         read_update,
         read_service_change,
     ),
-    "delete": (read_membership, read_delete, _undeclared),
+    "delete": (read_lines, read_membership, read_delete, _undeclared),
     "transition": (
-        *(read_membership, read_recorded, read_decided, read_amount, read_transition, read_evident),
+        *(read_lines, read_membership, read_recorded, read_decided, read_amount, read_transition, read_evident),
         *(read_service_change,),
     ),
     "transfer": (read_transfer, read_account, read_update),

@@ -4,10 +4,11 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from pipelines.core.english.formulas import SMALL_WORDS
 from pipelines.core.english.polarity import without_denial
-from pipelines.core.english.words import tokens, word_set
+from pipelines.core.english.words import singulars, tokens, word_set
 from pipelines.core.simulation.domain.regularities import Limit
-from pipelines.core.simulation.reading.scope import Thing, alike
+from pipelines.core.simulation.reading.scope import Thing, alike, stems
 from pipelines.core.simulation.reading.steps import dot
 
 _ROOM = word_set("capacity max maximum limit seat place slot quota size allowance spot")
@@ -27,9 +28,11 @@ class LimitMeant(NamedTuple):
     used: str
 
 
-def limit_meant(thing: Thing, said: Sequence[str]) -> LimitMeant | None:
-    """The pair whose words are said, or else the one that is called as such pairs are."""
-    scored = [(_score(one, thing, said), one) for one in thing.collection.limits]
+def limit_meant(thing: Thing, said: Sequence[str], *, is_told: bool = False) -> LimitMeant | None:
+    """The pair whose words are said, or else the one that is called as such pairs are, unless it has to be
+    told: then it counts only where the words speak of room, or of money, as it does."""
+    limits = [one for one in thing.collection.limits if not is_told or _is_told(one, thing, said)]
+    scored = [(_score(one, thing, said), one) for one in limits]
     best = max((score for score, _ in scored), default=0.0)
     fit = [one for score, one in scored if score == best]
     if best < 2 or len(fit) != 1:
@@ -38,9 +41,19 @@ def limit_meant(thing: Thing, said: Sequence[str]) -> LimitMeant | None:
     return LimitMeant(dot(thing.text, fit[0].most), f"len({used})" if fit[0].counts else used)
 
 
+def _is_told(limit: Limit, thing: Thing, said: Sequence[str]) -> bool:
+    own = (*tokens(limit.most), *tokens(limit.used))
+    kind = _ROOM if limit.counts or _ROOM & {*singulars(tokens(limit.most))} else _WORTH | _SPENT
+    plain = [word for word in said if word not in LEFT | SMALL_WORDS and not stems((word,)) & thing.called]
+    words = [other for word in plain for other in (word, without_denial(word)) if other]
+    if not words:
+        return True  # "what is left on a gift card"
+    return any(alike(word, part) for word in words for part in own) or bool(kind & {*singulars(words)})
+
+
 def _score(limit: Limit, thing: Thing, said: Sequence[str]) -> float:
     most, used = tokens(limit.most), tokens(limit.used)
-    rooms, uses = (_ROOM, _USED) if limit.counts or _ROOM & {*most} else (_WORTH, _SPENT)
+    rooms, uses = (_ROOM, _USED) if limit.counts or _ROOM & {*singulars(most)} else (_WORTH, _SPENT)
     score = 1.0 * any(alike(word, part) for part in most for word in rooms)
     is_link = any(link.path[0] == limit.used for link in thing.collection.list_links)
     is_used = any(alike(word, part) for part in used for word in uses)
@@ -60,13 +73,15 @@ def _is_unused(said: Sequence[str], used: Sequence[str]) -> bool:
 
 def _is_only_one(limit: Limit, thing: Thing) -> bool:
     others = [one for one in thing.collection.limits if one.most == limit.most and not one.counts]
-    return others == [limit] and bool(_ROOM & {*tokens(limit.most)})
+    return others == [limit] and bool(_ROOM & {*singulars(tokens(limit.most))})
 
 
 def what_is_left(things: Sequence[Thing], said: Sequence[str]) -> str | None:
     """ "places left", "slots that are not used yet": of what there is, less what is taken."""
     found = (
-        [limit for one in things if (limit := limit_meant(one, said)) is not None] if LEFT & {*said} else []
+        [limit for one in things if (limit := limit_meant(one, said, is_told=True)) is not None]
+        if LEFT & {*said}
+        else []
     )
     return f"{found[0].most} - {found[0].used}" if len(found) == 1 else None
 

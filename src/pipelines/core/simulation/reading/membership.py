@@ -44,7 +44,7 @@ _PUT = word_set(
 )
 _TAKE = word_set(
     "remove delete drop unfollow unlike unsubscribe leave discard exclude untag unpin take withdraw strike "
-    "expel detach release cancel"
+    "expel detach release cancel stop"
 )
 _APPOINTS = word_set("assign set make change give appoint name put replace")  # one alone, where there is one
 _OUT_OF = word_set("off out from away")
@@ -53,18 +53,18 @@ _REMOVES = word_set("remove delete drop discard cancel withdraw strike")
 
 def read_membership(reading: Reading) -> Drafted | None:
     """`book_pupil(lesson_id, pupil_id)`, `add_to_wishlist(item)`, `remove_tag(post_id, tag)`."""
-    direction = _direction(reading)
+    direction = direction_of(reading)
     found = read_listed(reading)
     return found or (_plain_value(reading, direction) if direction is not None else None)
 
 
 def read_listed(reading: Reading) -> Drafted | None:
     """Only where a record keeps ids of others in a list."""
-    direction = _direction(reading)
+    direction = direction_of(reading)
     return _moved_over(reading) or (_referred(reading, direction) if direction is not None else None)
 
 
-def _direction(reading: Reading) -> str | None:
+def direction_of(reading: Reading) -> str | None:
     """put or take: by the name, by the description; None where neither says so, or one denies the other."""
     name = tokens(reading.tool.name)
     service = reading.name.service

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from pipelines.core.english.words import is_plural, tokens, word_set
 from pipelines.core.simulation.domain.shapes import Collection
-from pipelines.core.simulation.reading.arithmetic import worked_out
+from pipelines.core.simulation.reading.arithmetic import added_on, worked_out
 from pipelines.core.simulation.reading.asked import asked_collection
 from pipelines.core.simulation.reading.limits import what_is_left
 from pipelines.core.simulation.reading.listing import gathered
@@ -86,24 +86,35 @@ class Asked:
 
 def sum_of(asked: Asked, how: str) -> Found | None:
     total = "mean" if how == "mean" else "sum"
+    more = added_on(asked.reading.tool.description or "", asked.scope)
+    if more is None:
+        return None
     best: tuple[float, Found] | None = None
-    for steps, many in _sets(asked):
-        if many.collection is None:
+    for steps, many, is_spoken in _sets(asked):
+        if many.collection is None or (best is not None and best[0] > 0 and not is_spoken):
             continue
         fit, value = _element(asked, replace(asked.scope, things=(each_of(many.collection),)))
         if value is not None and (best is None or fit > best[0]):
-            best = fit, Found(steps, f"round({total}({many.listed(value)}), 2)")
+            best = fit, Found(steps, f"round({total}({many.listed(value)}){more}, 2)")
     return best[1] if best is not None else None
 
 
-def _sets(asked: Asked) -> Iterator[tuple[tuple[Step, ...], Many]]:
+def _sets(asked: Asked) -> Iterator[tuple[tuple[Step, ...], Many, bool]]:
     """Those that are spoken of first."""
-    for term in sorted(asked.records(), key=lambda one: not stems(one.own) & asked.spoken):
-        if term.many is not None and term.many.collection is not None:
-            yield (), term.many.narrowed(*restrictions(asked.reading, term.many.collection, "each"))
+    for is_spoken in (True, False):
+        for term in asked.records():
+            heads = _heads(term.many.collection) if term.many and term.many.collection else frozenset()
+            if bool(heads & asked.spoken) == is_spoken and term.many and term.many.collection:
+                such = restrictions(asked.reading, term.many.collection, "each")
+                yield (), term.many.narrowed(*such), is_spoken
     apart = asked.apart()
-    if apart is not None:
-        yield apart
+    if apart is not None and apart[1].collection is not None:
+        yield *apart, bool(_heads(apart[1].collection) & asked.spoken)
+
+
+def _heads(collection: Collection) -> frozenset[str]:
+    """What one of them is, without what is said of it: a key, of `api_key`."""
+    return stems(noun[-1] for noun in (collection.words, *collection.called))
 
 
 def _element(asked: Asked, scope: Scope) -> tuple[float, str | None]:

@@ -136,6 +136,8 @@ def _between(lower: list[str], atom: Sequence[str], scope: Scope) -> str | None:
 
 def _full(lower: list[str], atom: Sequence[str], scope: Scope) -> str | None:
     """ "the workshop is full", where no record has such a state."""
+    called = frozenset().union(*(one.called for one in scope.things))
+    lower = [word for word in lower if not stems((word,)) & called or word in _FULL]
     if _ROOM & {*lower} and _GONE & {*lower}:  # "all places are taken"
         lower = [*lower, "full"] if not _NONE & {*lower} else ["not", "full"]
     has_room = not _FULL & {*lower} and bool(_ROOM & {*lower}) and bool({"have", "has", "left"} & {*lower})
