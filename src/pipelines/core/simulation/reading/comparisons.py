@@ -32,7 +32,9 @@ def comparison(
         other = named(counted, others, without=[bound.text]) or _only_given(others, given, bound)
         if other is None:
             return None
-        held, bound = (bound, other) if other.text in given else (other, bound)
+        # "has that many seeds": the record has to. "must not exceed the limit": what is given must not.
+        is_bound = sign in ("<=", "<") or bool(_BOUNDS & {*bound.own})
+        held, bound = (bound, other) if other.text in given and not is_bound else (other, bound)
     elif bound is None and held is not None:
         bound = _only_given(terms, given, held)
     if bound is None or held is None:
@@ -62,7 +64,7 @@ def held_against(
         text=arg(argument.name), kind=own[0].kind if own else "number", own=argument.words, prior=0.3
     )
     for spoken in said[::-1]:
-        words = [*signed([*spoken])]
+        words = [*signed(_joined_than(spoken))]
         for at, sign in enumerate(words):
             if sign in SIGNS:
                 held = comparison(words[:at], sign, words[at + 1 :], [given, *own], {given.text})
@@ -98,7 +100,7 @@ def compared(said: Sequence[Sequence[str]], collection: Collection, each: str) -
 def _joined_than(words: Sequence[str]) -> list[str]:
     """ "less on hand than their reorder point" as "on hand less than their reorder point"."""
     for at, word in enumerate(words):
-        if word in ("less", "fewer", "more") and "than" in words[at + 2 : at + 5]:
+        if word in ("less", "fewer", "more") and "than" in words[at + 2 : at + 6]:
             end = words.index("than", at)
             return [*words[:at], *words[at + 1 : end], word, *words[end:]]
     return [*words]

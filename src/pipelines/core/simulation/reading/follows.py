@@ -27,7 +27,7 @@ def followed(reading: Reading, drafted: Drafted) -> Drafted:
     notes: list[str] = []
     for step in drafted.steps:
         before, after = _with_counters(reading, step, bound, notes)
-        step, more = _with_states(step, bound, notes)
+        step, more = _with_states(reading, step, bound, notes)
         steps += [*before, step, *after, *more]
     return replace(drafted, steps=tuple(steps), notes=(*drafted.notes, *dict.fromkeys(notes)))
 
@@ -125,13 +125,16 @@ def _thing(table: Collection, noun: str) -> Thing:
 # -- states that follow a number
 
 
-def _with_states(step: Step, bound: dict[str, Collection], notes: list[str]) -> tuple[Step, list[Step]]:
+def _with_states(
+    reading: Reading, step: Step, bound: dict[str, Collection], notes: list[str]
+) -> tuple[Step, list[Step]]:
     changed = step.get("set")
     after: list[Step] = []
     for noun, table in bound.items() if isinstance(changed, dict) else ():
         for one in table.progress if isinstance(changed, dict) else ():
             used, status = dot(noun, one.used), dot(noun, one.status)
-            if not is_called_so(_thing(table, noun), one.most, one.used):
+            is_told = bool(stems(tokens(one.when_all)) & stems(tokens(reading.tool.description or "")))
+            if not is_called_so(_thing(table, noun), one.most, one.used) or not (is_told or _is_named_so(one)):
                 continue
             if used in changed and status not in changed:
                 after.append({"set": {status: _state(noun, one)}})
@@ -146,7 +149,7 @@ def _with_states(step: Step, bound: dict[str, Collection], notes: list[str]) -> 
 
 
 def _is_named_so(one: Progress) -> bool:
-    """`paid`, of `amount_paid`: a move that is finished need not be paid for."""
+    """`paid`, of `amount_paid`: a play that is closed was sold out by chance."""
     return bool(stems(tokens(one.when_all)) & stems(tokens(one.used)))
 
 

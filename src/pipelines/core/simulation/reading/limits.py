@@ -44,11 +44,11 @@ def limit_meant(thing: Thing, said: Sequence[str], *, is_told: bool = False) -> 
 def _is_told(limit: Limit, thing: Thing, said: Sequence[str]) -> bool:
     own = (*tokens(limit.most), *tokens(limit.used))
     kind = _ROOM if limit.counts or _ROOM & {*singulars(tokens(limit.most))} else _WORTH | _SPENT
-    plain = [word for word in said if word not in LEFT | SMALL_WORDS and not stems((word,)) & thing.called]
-    words = [other for word in plain for other in (word, without_denial(word)) if other]
-    if not words:
-        return True  # "what is left on a gift card"
-    return any(alike(word, part) for word in words for part in own) or bool(kind & {*singulars(words)})
+    words = [other for word in said for other in (word, without_denial(word)) if other]
+    if any(alike(word, part) for word in words for part in own) or kind & {*singulars(words)}:
+        return True
+    # "what is left on a gift card" speaks of nothing else.
+    return all(word in LEFT | SMALL_WORDS or stems((word,)) & thing.called for word in said)
 
 
 def _score(limit: Limit, thing: Thing, said: Sequence[str]) -> float:

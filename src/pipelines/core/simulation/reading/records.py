@@ -6,6 +6,7 @@ from typing import Any
 from pipelines.core.english.verbs import DONE_TO_OTHERS
 from pipelines.core.english.words import singular, singulars, tokens
 from pipelines.core.simulation.domain.arguments import Argument
+from pipelines.core.simulation.domain.roles import field_at
 from pipelines.core.simulation.domain.shapes import Collection
 from pipelines.core.simulation.reading.replies import Source, find_path
 from pipelines.core.simulation.reading.steps import (
@@ -64,7 +65,8 @@ def ownership(bound: Bound, others: Sequence[Argument], reading: Reading) -> lis
         if not (argument.id_noun and argument.is_scalar and argument.is_required):
             continue
         path = find_path(bound.collection.fields, argument.name)
-        if path is not None and not reading.name.reads() and "null" in bound.collection.fields[path[0]].kinds:
+        kept = field_at(bound.collection.fields, path) if path is not None else None
+        if kept is not None and not reading.name.reads() and "null" in kept.kinds:
             # What may be there or not is what is being set: dispatch_crew(request_id, crew_id).
             steps += _there(reading, argument, bound)
             continue

@@ -92,7 +92,7 @@ def _read_word(
     denied = is_denied(words, at)
     base = without_denial(word)
     place = _long_state(words, at, collection) or _state(word, collection, is_name=is_name)
-    if place is not None and not _is_of_scope(words, at):
+    if place is not None and not _is_of_scope(words, at) and not _is_possible(words, at):
         path, value = place
         group = found.is_not if denied else found.is_so
         if value not in group.setdefault(path, []):
@@ -140,6 +140,11 @@ def _long_state(words: Sequence[str], at: int, collection: Collection) -> tuple[
         if len(parts) > 1 and tuple(words[at : at + len(parts)]) == parts:
             return (status, state) if status is not None else None
     return None
+
+
+def _is_possible(words: Sequence[str], at: int) -> bool:
+    """ "units that can be lent out" are not lent."""
+    return words[at - 1 : at] == ("be",) and bool({*words[max(0, at - 3) : at - 1]} & {"can", "could", "may", "to"})
 
 
 def _is_of_scope(words: Sequence[str], at: int) -> bool:

@@ -1,9 +1,9 @@
 """Numbers over several records: how many there are, in all or in a state, and what one of their numbers, or
 something worked out of each, adds up to."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import NamedTuple
 
 from pipelines.core.english.words import is_plural, tokens, word_set
@@ -35,6 +35,15 @@ class Found(NamedTuple):
     value: str
 
 
+_OF = {("number", "of")}
+
+
+def _is_of_many(words: Sequence[str]) -> bool:
+    """ "number of visits", but not "phone number of the carer"."""
+    behind = words[words.index("number") + 2 :] if "number" in words else ()
+    return any(is_plural(word) for word in takewhile(lambda one: one not in ("of", "in", "for"), behind))
+
+
 def asked_how(reading: Reading) -> str | None:
     """A count, a sum or a mean: by the name, then by how the description begins."""
     if reading.name.op == "count":
@@ -44,7 +53,7 @@ def asked_how(reading: Reading) -> str | None:
         spoken = {*words}
         if spoken & _MEANS:
             return "mean"
-        if spoken & _COUNTS or _HOW_MANY & {*pairwise(words)}:
+        if spoken & _COUNTS or _HOW_MANY & {*pairwise(words)} - (set() if _is_of_many(summary) else _OF):
             return "count"
         if spoken & _SUMS or ({"up"} < spoken & {"add", "adds", "up"}):
             return "sum"

@@ -83,7 +83,7 @@ def read_transition(reading: Reading) -> Drafted | None:
     kept, more = kept_arguments(reading, bound, others)
     changes |= kept
     lets += more
-    changes |= _times(reading, bound)
+    changes = _times(reading, bound) | changes  # a day that is given is the day
     place = dot(bound.noun, *status)
     if not changes:
         return None
