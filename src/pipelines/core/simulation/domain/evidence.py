@@ -125,6 +125,9 @@ def _from_spelling(
                 for kind, letters in begins.items()
                 if letters and any(is_alike(letters, phrase) for phrase in spoken)
             ]
+            short = {kind for kind, one in begins.items() if one and _is_short_for(one, noun)} - {*fit}
+            if is_alike is _begins_so and len(fit) == 1 and short:
+                break  # `use_1` and `usr_1` are both like a user
             if len(fit) == 1:
                 reason = f"its ids begin with {begins[fit[0]]}"
                 yield Evidence(noun=noun, entity_type=fit[0], weight=weight, reason=reason)
@@ -176,9 +179,6 @@ def _is_short_for(letters: str, noun: tuple[str, ...]) -> bool:
 def _is_first(letters: str, noun: tuple[str, ...]) -> bool:
     """b for bill: hardly more than chance, but of two types that fit otherwise it tells one."""
     return len(noun) == 1 and letters == noun[0][0]
-
-
-_SPELLINGS = ((_begins_so, SPELLING), (_is_short_for, SPELLING / 2), (_is_first, SPELLING / 4))
 
 
 def _from_examples(tool: ToolFacts, tables: Mapping[str, Collection], world: World) -> Iterator[Evidence]:

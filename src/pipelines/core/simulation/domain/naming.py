@@ -274,7 +274,15 @@ def _left_over(
     asked = dict.fromkeys(noun for tool in tools for noun in tool.id_nouns)
     things = dict.fromkeys(tool.thing for tool in tools if tool.thing and not tool.makes)
     kept = {joined(singulars(part.words)) for part in known.collections if part.path}
-    open_nouns = [noun for noun in asked if noun not in settled and joined(noun) not in kept]
+    named = {noun: one.name for tool in tools for noun, one in tool.id_nouns.items()}
+    open_nouns = [
+        noun
+        for noun in asked
+        if noun not in settled
+        and joined(noun) not in kept
+        # `person_by_badge(badge_no)`: people have that, and no badge is kept anywhere.
+        and not any(find_field(table.fields, named[noun]) for table in known.tables.values())
+    ]
     unmade = [noun for noun in open_nouns if noun not in made]
     if len(free) == 1 and len(unmade) == 1:
         return {unmade[0]: free[0]}

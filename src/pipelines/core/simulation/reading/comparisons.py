@@ -36,7 +36,7 @@ def comparison(
         is_bound = sign in ("<=", "<") or bool(_BOUNDS & {*bound.own})
         held, bound = (bound, other) if other.text in given and not is_bound else (other, bound)
     elif bound is None and held is not None:
-        bound = _only_given(terms, given, held)
+        bound = _only_given(terms, given, held) or _bound_of(terms, held)
     if bound is None or held is None:
         return None
     if held.text in given and bound.text not in given and sign == ">=" and not left:
@@ -49,6 +49,12 @@ def _only_given(terms: Sequence[Term], given: set[str], other: Term) -> Term | N
     fit = [
         term for term in terms if term.text in given and term.kind == other.kind and term.text != other.text
     ]
+    return fit[0] if len(fit) == 1 else None
+
+
+def _bound_of(terms: Sequence[Term], held: Term) -> Term | None:
+    """`min_level`, of a level that is high enough."""
+    fit = [term for term in terms if {*held.own} < {*term.own} and _BOUNDS & {*term.own} - {*held.own}]
     return fit[0] if len(fit) == 1 else None
 
 

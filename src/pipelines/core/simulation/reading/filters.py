@@ -130,17 +130,34 @@ def _only_such(argument: Argument, each: str, collection: Collection) -> str | N
     path = field_for(argument, collection)
     if path is not None:
         return f"{dot(each, *path)} == {arg(argument.name)}"
-    words = [word for word in argument.words if word not in _SWITCHING]
+    words = [word for word in argument.words if word not in _SWITCHING | {"in", "is", "has"}]
+    test = _such(words, each, collection)
+    if test is None:
+        return None
+    given = arg(argument.name)
+    if {*argument.words} & _INCLUDING:
+        return f"({given} == true or not {test})"
+    only = {*argument.words} & _SWITCHING
+    return f"({given} != true or {test})" if only else f"({test}) == {given}"
+
+
+def _such(words: Sequence[str], each: str, collection: Collection) -> str | None:
+    """A state, a switch, or that there is some of it (`in_stock`)."""
     status = status_path(collection.fields)
-    states = states_of(collection.fields, status)
-    for word in words if status is not None else ():
-        such = next((one for one in states if joined(tokens(one)) == joined((word,))), None)
-        if such is not None and status is not None:
-            test = f"{dot(each, *status)} == {such!r}"
-            included = bool({*argument.words} & _INCLUDING)
-            given = arg(argument.name)
-            return f"({given} == true or not {test})" if included else f"({given} != true or {test})"
-    return None
+    states = states_of(collection.fields, status) if status is not None else ()
+    such = next((one for one in states if joined(tokens(one)) in map(joined, zip(words, strict=True))), None)
+    if such is not None and status is not None:
+        return f"{dot(each, *status)} == {such!r}"
+    switch = find_field(collection.fields, "_".join(words)) if words else None
+    if switch is not None and "boolean" in collection.fields[switch].kinds:
+        return f"{dot(each, switch)} == true"
+    spoken = {stem(word) for word in words}
+    numbers = [
+        name
+        for name, one in collection.fields.items()
+        if "number" in one.kinds and spoken and spoken <= {stem(part) for part in tokens(name)}
+    ]
+    return f"{dot(each, numbers[0])} > 0" if len(numbers) == 1 else None
 
 
 def _picked(argument: Argument, collection: Collection) -> tuple[str, str] | None:

@@ -15,6 +15,7 @@ from pipelines.core.english.words import singular, tokens, word_set
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.fields import in_full
+from pipelines.core.simulation.domain.references import ID_WORDS
 from pipelines.core.simulation.domain.shapes import Collection, Field, Link
 from pipelines.core.simulation.reading.records import noun_of
 from pipelines.core.simulation.reading.steps import Step, arg, bind, dot, name_for, refers
@@ -123,7 +124,9 @@ def scope_of(reading: Reading) -> Scope:
     for argument in reading.arguments:
         found = subject_of(reading.name, [argument], reading.known, reading.service)
         found = found if argument.is_required else None  # what may be left out narrows
-        if found is None or found.collection.form != "table" or found.collection.is_empty or found.is_taken:
+        if found is not None and found.is_taken and not _is_plainly_id(reading, argument):
+            found = None
+        if found is None or found.collection.form != "table" or found.collection.is_empty:
             rest.append(argument)
             continue
         noun = noun_of(found.collection)
@@ -144,6 +147,13 @@ def scope_of(reading: Reading) -> Scope:
         things.append(replace(pair, id=bound.id))
         rest = [one for one in rest if one is not pair.argument]
     return Scope(reading=reading, steps=tuple(steps), things=tuple(things), arguments=tuple(rest))
+
+
+def _is_plainly_id(reading: Reading, argument: Argument) -> bool:
+    """`can_redeem(code)`: of a read, the one argument that is called as ids are, or the only one there is."""
+    needed = [one for one in reading.arguments if one.is_required]
+    coded = [one for one in needed if one.words[-1] in ID_WORDS]
+    return reading.name.op == "check" and argument in (coded or needed) and len(coded or needed) == 1
 
 
 _ONE_OF_TWO = word_set("a b first second one two left right other this that from to 1 2")

@@ -29,6 +29,7 @@ _OVERLAPS = word_set(
 )
 _UNTIL = word_set("until till expires expire expiry end ends valid through due")
 _ROOM = word_set("room space place places seat seats slot slots spot spots")
+_THERE = word_set("have has left free available")
 _GONE = word_set("taken sold gone booked used occupied filled")
 _FULL = word_set("full packed complete sold")
 
@@ -140,7 +141,7 @@ def _full(lower: list[str], atom: Sequence[str], scope: Scope) -> str | None:
     lower = [word for word in lower if not stems((word,)) & called or word in _FULL]
     if _ROOM & {*lower} and _GONE & {*lower}:  # "all places are taken"
         lower = [*lower, "full"] if not _NONE & {*lower} else ["not", "full"]
-    has_room = not _FULL & {*lower} and bool(_ROOM & {*lower}) and bool({"have", "has", "left"} & {*lower})
+    has_room = not _FULL & {*lower} and bool(_ROOM & {*lower}) and bool(_THERE & {*lower})
     if not _FULL & {*lower} and not has_room:
         return None
     for thing in scope.things:
@@ -195,13 +196,18 @@ def at_that_time(many: Many, scope: Scope) -> Many:
     conditions = []
     if begins and ends and from_ and to:
         conditions = [f"{dot(many.each, begins)} < {to}", f"{from_} < {dot(many.each, ends)}"]
+    days = [one for one in scope.arguments if one.is_required and _IS_DAY & {*one.words}]
+    day = arg(days[0].name) if len(days) == 1 and begins and ends and not (from_ and to) else None
+    if begins and ends and day:
+        conditions = [f"{dot(many.each, begins)} <= {day}", f"{day} <= {dot(many.each, ends)}"]
     for one in scope.arguments:
-        if arg(one.name) not in (from_, to) and one.is_required:
+        if arg(one.name) not in (from_, to, day) and one.is_required:
             found = condition_of(one, many.each, many.collection)
             conditions += [found] if found is not None else []
     return many.narrowed(*conditions)
 
 
+_IS_DAY = word_set("date day on")
 _BEGINS = word_set("from start starts begin begins since arrives arrival checkin")
 _ENDS = word_set("to until end ends till leaves departure checkout")
 
@@ -219,14 +225,18 @@ def _given(scope: Scope, words: frozenset[str]) -> str | None:
 def _dated(lower: list[str], atom: Sequence[str], scope: Scope) -> str | None:
     """ "is valid on that day": the day that is given, or today, against the time up to which it is so."""
     times = [term for term in scope.of_kind("time") if _UNTIL & {*term.own}]
-    days = [one for one in scope.arguments if {"date", "day", "on"} & {*one.words}]
+    days = [one for one in scope.arguments if _IS_DAY & {*one.words}]
     if not times or not ({"valid", "expired"} & {*lower} or (days and {"day", "date"} & {*lower})):
         return None
-    held = times[0] if len(times) == 1 else named(atom, times)
-    if held is None or len(days) > 1:
+    ends = [term for term in times if not _BEGINS & {*term.own}]
+    begins = [term for term in times if _BEGINS & {*term.own}]
+    held = ends[0] if len(ends) == 1 else named(atom, ends)
+    if held is None or len(days) > 1 or len(begins) > 1:
         return None
-    sign = "<" if "expired" in lower else ">="
-    return f"{held.text} {sign} {arg(days[0].name) if days else 'today'}"
+    day = arg(days[0].name) if days else "today"
+    still = [f"{held.text} >= {day}", *(f"{one.text} <= {day}" for one in begins)]
+    is_over = "expired" in lower and not _denies(lower[: lower.index("expired")])
+    return f"{held.text} < {day}" if is_over else " and ".join(still)
 
 
 def _taken(lower: list[str], atom: Sequence[str], scope: Scope) -> str | None:
@@ -307,6 +317,9 @@ _SAID_OF_STATES = word_set("status state currently marked still already again")
 
 def _had(lower: list[str], atom: Sequence[str], scope: Scope) -> str | None:
     """ "has an audioUrl", "owes nothing", "with hours left": there is some of it, or none."""
+    limits = [limit for one in scope.things if (limit := limit_meant(one, lower, is_told=True)) is not None]
+    if {"left", "remaining"} & {*lower} and len(limits) == 1:
+        return f"{limits[0].used} {'>=' if _denies(lower) else '<'} {limits[0].most}"
     given = {arg(one.name) for one in scope.arguments}
     terms = [term for term in scope.of_kind("number", "text", "time", "many") if term.text not in given]
     found = named(atom, terms)
