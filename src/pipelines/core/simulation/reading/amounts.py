@@ -14,6 +14,7 @@ from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.roles import field_at
 from pipelines.core.simulation.domain.shapes import Field
 from pipelines.core.simulation.reading.filters import field_for
+from pipelines.core.simulation.reading.limits import room_of
 from pipelines.core.simulation.reading.replies import find_path, properties_of
 from pipelines.core.simulation.reading.scope import Scope, Thing, alike, scope_of, stems
 from pipelines.core.simulation.reading.steps import (
@@ -84,25 +85,33 @@ def read_amount(reading: Reading) -> Drafted | None:
     bound = Bound(
         steps=(), noun=one.thing.text, id=one.thing.id, collection=one.thing.collection, holder=one.thing.text
     )
-    steps = [*scope.steps, *_moved(given[0], one.place, one.sign), {"return": change_reply(reading, bound)}]
+    room = room_of(one.thing, one.path[0]) if one.sign == "+" and len(one.path) == 1 else None
+    moved = _moved(given[0], one.place, one.sign, room)
+    steps = [*scope.steps, *moved, {"return": change_reply(reading, bound)}]
     note = f"`{one.place}` is the number that changes, by the words of name and description"
     return Drafted(steps=tuple(steps), notes=(note,), confidence=0.8)
 
 
 def running(reading: Reading, thing: Thing, amount: Argument) -> Running | None:
     fields = thing.collection.fields
-    numbers = [name for name, one in fields.items() if "number" in one.kinds and not one.keeps]
+    inside = [(name, part) for name, one in fields.items() if not one.keeps for part in one.parts]
+    paths = [path for path in [*((name,) for name in fields), *inside] if _is_number(fields, path)]
     # reserve_plants adds to what is `reserved`.
-    kind = "adds" if participle(reading.name.verb) in numbers else _kind_of_change(reading)
+    kind = "adds" if (participle(reading.name.verb),) in paths else _kind_of_change(reading)
     if kind is None:
         return None
-    scored = [(_fit(name, kind, reading, amount, fields), name) for name in numbers]
+    scored = [(_fit(path, kind, reading, amount, fields), path) for path in paths]
     best = max((score for score, _ in scored), default=0.0)
-    fit = [name for score, name in scored if score == best]
+    fit = [path for score, path in scored if score == best]
     # Two that fit alike: which one is meant is a guess, and a guess changes nothing.
     if best < 1 or len(fit) != 1:
         return None
-    return Running(thing, (fit[0],), _sign(kind, tokens(fit[0])))
+    return Running(thing, fit[0], _sign(kind, tokens(fit[0][-1])))
+
+
+def _is_number(fields: Mapping[str, Field], path: tuple[str, ...]) -> bool:
+    found = field_at(fields, path)
+    return found is not None and "number" in found.kinds and not found.keeps
 
 
 def _kind_of_change(reading: Reading) -> str | None:
@@ -120,14 +129,18 @@ def _is_known(word: str) -> bool:
     return word in _PAYS or word in _USES or word in _ADDS
 
 
-def _fit(name: str, kind: str, reading: Reading, amount: Argument, fields: Mapping[str, Field]) -> float:
-    parts = tokens(name)
+def _fit(
+    path: tuple[str, ...], kind: str, reading: Reading, amount: Argument, fields: Mapping[str, Field]
+) -> float:
+    parts = tokens(path[-1])
     answered = {find_path(fields, one) for one in properties_of(reading.output)}
-    score = 3.0 * ((name,) in answered and name != amount.name)
-    score += 2.0 * (name == amount.name)
+    score = 3.0 * (path in answered and path[-1] != amount.name)
+    score += 2.0 * (path[-1] == amount.name)
     spoken = {
         stem(singular(word)) for word in (*tokens(reading.tool.name), *tokens(reading.said.summary.lower()))
     }
+    if len(path) > 1 and path not in answered and not stems(tokens(path[0])) & spoken:
+        return 0.0  # inside an object of which nobody speaks
     spoken |= {stem(singular(word)) for word in amount.words}
     score += sum(stem(singular(part)) in spoken for part in parts)
     if kind == "pays":
@@ -150,13 +163,16 @@ def _sign(kind: str, parts: Sequence[str]) -> str:
     return "-"
 
 
-def _moved(amount: Argument, place: str, sign: str) -> list[Step]:
+def _moved(amount: Argument, place: str, sign: str, most: str | None = None) -> list[Step]:
     given = arg(amount.name)
     positive = refusal("invalid_amount", f"{amount.name} must be more than 0", 400)
     steps: list[Step] = [require(f"{given} > 0", positive)]
     if sign == "-":
         short = refusal("not_enough", f"Only {{{place}}} is left")
         steps.append(require(f"default({place}, 0) >= {given}", short))
+    if most is not None:
+        full = refusal("not_enough", f"Only {{{most}}} in all, {{{place}}} are taken")
+        steps.append(require(f"default({place}, 0) + {given} <= {most}", full))
     return [*steps, {"set": {place: f"default({place}, 0) {sign} {given}"}}]
 
 

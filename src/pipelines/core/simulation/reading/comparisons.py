@@ -93,7 +93,9 @@ def compared(said: Sequence[Sequence[str]], collection: Collection, each: str) -
             bound = named(words[at + 1 :], own) or (bounds[0] if is_open else None)
             rest = [term for term in own if bound is not None and term.text != bound.text]
             plain = [term for term in rest if not _PRICES & {*term.own}]
-            held = named(words[:at], rest) or (plain[0] if len(plain) == 1 else None)
+            # "parts whose stock has fallen below …": the longest stretch that names one.
+            near = (found for begin in range(at) if (found := named(words[begin:at], rest)) is not None)
+            held = next(near, plain[0] if len(plain) == 1 else None)
             if bound is not None and held is not None:
                 yield f"{held.text} {sign} {bound.text}"
                 return

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pipelines.core.english.stems import stem
-from pipelines.core.english.words import joined, singular, singulars, tokens, word_set
+from pipelines.core.english.words import ARTICLES, joined, singular, singulars, tokens, word_set
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.references import noun_of_id
 from pipelines.core.simulation.domain.roles import field_at, states_of, status_path
@@ -78,7 +78,8 @@ def narrowing(
         word = joined(argument.words)
         dated = date_condition(argument, collection, each, said) if bounds else None
         told = held_against(argument, collection, each, said) if argument.kind == "number" else None
-        condition = dated or told or _searched(argument, each, collection, said)
+        edge = _edge(argument, collection, each) if field_for(argument, collection) is None else None
+        condition = dated or edge or told or _searched(argument, each, collection, said)
         if word in _LIMITS and argument.kind == "number" and field_for(argument, collection) is None:
             limit = arg(argument.name)
             limit = f"default({limit}, {argument.default!r})" if argument.default is not None else limit
@@ -89,7 +90,7 @@ def narrowing(
         elif condition is not None:
             is_plain = argument.is_required or "true or " in condition
             conditions.append(condition if is_plain else _if_given(argument, condition))
-            if dated or told or condition_of(argument, each, collection) is None:
+            if dated or (told and not edge) or condition_of(argument, each, collection) is None:
                 assumed.append(f"`{argument.name}` is taken for `{condition}`, by the words around it")
         elif word in _DIRECTIONS:
             descending = argument.name
@@ -119,10 +120,26 @@ def _searched(
         return _only_such(argument, each, collection)
     found = condition_of(argument, each, collection, said)
     path = field_for(argument, collection)
+    if found is not None and _is_left_out(argument, said):
+        return f"not ({found})"
     is_partial = bool(_PARTLY & {word for words in said for word in words})
     if path is not None and argument.kind == "text" and argument.words[-1] in _FRAGMENTS and is_partial:
         return f"contains(lower(str({dot(each, *path)})), lower({arg(argument.name)}))"
     return found or date_condition(argument, collection, each, said)
+
+
+_WITHOUT = word_set("without lacking excluding except avoiding")
+_ANY_ONE = ARTICLES | word_set("given this that certain any one specific")
+
+
+def _is_left_out(argument: Argument, said: Sequence[Sequence[str]]) -> bool:
+    """ "without an allergen", "that do not contain the given allergen": those that are not so."""
+    for words in said:
+        for at in (at for at, word in enumerate(words) if singular(word) == singular(argument.words[-1])):
+            before = [word for word in words[:at] if word not in _ANY_ONE]
+            if before[-1:] and (before[-1] in _WITHOUT or before[-3:-1] in (["do", "not"], ["does", "not"])):
+                return True
+    return False
 
 
 def _only_such(argument: Argument, each: str, collection: Collection) -> str | None:
@@ -220,7 +237,13 @@ def field_for(argument: Argument, collection: Collection) -> tuple[str, ...] | N
         if len(ending) == 1:
             return (ending[0],)  # new_salary is for base_salary
     linked = (collection.link_to(noun_of_id("_".join(words))) for words in spellings)
-    return next((path for path in linked if path is not None), None)
+    kept = [
+        name
+        for name, one in collection.fields.items()
+        if one.keeps == "list" and not one.of_records and singular(tokens(name)[-1]) == argument.words[-1]
+    ]
+    listed = (kept[0],) if len(kept) == 1 and argument.id_noun is None else None  # brand, of `fits_brands`
+    return next((path for path in linked if path is not None), listed)
 
 
 def _behind_new(argument: Argument) -> tuple[str, ...]:

@@ -102,6 +102,12 @@ def limit_of_counter(thing: Thing, used: str) -> str | None:
     return dot(thing.text, fit[0]) if len(fit) == 1 else None
 
 
+def room_of(thing: Thing, used: str) -> str | None:
+    """The room that what is taken is of; money that is paid is not."""
+    found = limit_of_counter(thing, used)
+    return found if found is not None and _ROOM & {*singulars(tokens(found))} else None
+
+
 def limit_of_list(thing: Thing, used: str) -> str | None:
     """How many a list can take: the one number that is called so and that no list exceeds."""
     found = [

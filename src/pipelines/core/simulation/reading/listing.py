@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pipelines.core.english.words import joined, plural, singulars, tokens, word_set
+from pipelines.core.english.words import joined, plural, tokens, word_set
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.shapes import Collection
@@ -15,6 +15,7 @@ from pipelines.core.simulation.reading.lookup import reply_name
 from pipelines.core.simulation.reading.records import noun_of, source_of
 from pipelines.core.simulation.reading.replies import Source, find_path, reply
 from pipelines.core.simulation.reading.restrictions import restrictions
+from pipelines.core.simulation.reading.scope import ids_of, stems
 from pipelines.core.simulation.reading.steps import (
     Drafted,
     Step,
@@ -268,19 +269,15 @@ def _listed_by(
     holder, each = noun_of(owner), noun_of(collection)
     many = many_of(collection) if many_of(collection) != holder else f"{each}_list"
     inside = collection.entity_type == owner.entity_type and bool(collection.path)
-    listed = next(
-        (
-            name
-            for name, one in owner.fields.items()
-            if one.keeps == "list" and each in singulars(tokens(name))
-        ),
-        None,
-    )
+    links = [link for link in owner.list_links if link.entity_type == collection.entity_type]
+    if len(links) > 1:
+        spoken = stems((*tokens(reading.tool.name), *tokens(reading.said.summary)))
+        links = [link for link in links if stems(tokens(link.path[0])) & spoken]
     if inside:
         kept = dot(holder, *collection.path)
         source = _records(kept, collection)
-    elif listed is not None and collection.form == "table":
-        source = f"[entity({collection.entity_type!r}, id) for id in {dot(holder, listed)}]"
+    elif len(links) == 1 and collection.form == "table":
+        source = ids_of(holder, links[0])
     else:
         return None
     rest = [one for one in reading.arguments if one is not argument]

@@ -157,7 +157,9 @@ def _of_what_is_picked(reading: Reading) -> Drafted | None:
         return None
     noun = name_for(noun_of(wanted), avoid=(picked.noun,))
     such = restrictions(reading, wanted, noun, [links[0].path])
-    where = " and ".join((refers(noun, links[0], arg(found.id_argument.name)), *such))
+    others = [one for one in reading.arguments if one is not found.id_argument and one.is_required]
+    asked = [said for one in others if (said := condition_of(one, noun, wanted)) is not None]
+    where = " and ".join((refers(noun, links[0], arg(found.id_argument.name)), *asked, *such))
     order = order_of(reading, wanted)
     searched: Step = {"as": noun, "in": wanted.entity_type, "where": where, "else": not_found(noun)}
     other: Step = {"find": searched | ({"sort": order} if order is not None else {})}
@@ -227,6 +229,12 @@ def _inner_record(bound: Bound, others: Sequence[Argument]) -> Bound | None:
 
 
 def _record_reply(reading: Reading, bound: Bound) -> Json:
+    part = part_asked(reading, bound)
+    inner = field_at(bound.collection.fields, part) if part is not None else None
+    names = properties_of(reading.output)
+    if part is not None and inner is not None and inner.keeps is None and names and all(name in inner.parts for name in names):
+        # `emergency_contact(client_id)`: the name that is asked for is that of the contact
+        return reply(Source(value=dot(bound.noun, *part), noun=part[-1], fields=inner.parts), reading.output)
     source = source_of(bound.collection, bound.noun, bound.noun, bound.id, tells_done=False)
     return reply(source, reading.output, reading.arguments)
 

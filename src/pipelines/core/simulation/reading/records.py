@@ -87,6 +87,8 @@ def _there(reading: Reading, argument: Argument, bound: Bound) -> list[Step]:
     other = subject_of(reading.name, [argument], reading.known, reading.service)
     if other is None or other.collection.form != "table" or other.collection.is_empty:
         return []
+    if other.collection == bound.collection:
+        return []  # ship(order_id, tracking_code): no order has that id
     noun = name_for(noun_of(other.collection), avoid=(bound.noun,))
     return [find_reference(noun, other.collection.entity_type, arg(argument.name))]
 

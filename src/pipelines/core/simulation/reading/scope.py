@@ -251,7 +251,7 @@ def _of_lists(reading: Reading, thing: Thing) -> Iterator[Term]:
         if other is None:
             continue
         place = dot(thing.text, link.path[0])
-        many = Many(collection=other, source=ids_of(thing, link))
+        many = Many(collection=other, source=ids_of(thing.text, link))
         for own, prior in ((tokens(link.path[0]), 0.0), *((noun, -0.1) for noun in other.called)):
             about = thing.called | nouns_of(other)
             yield Term(text=many.listed(), kind="many", own=own, about=about, prior=prior, many=many)
@@ -270,10 +270,10 @@ def rows_of(reading: Reading, collection: Collection) -> list[Collection]:
     ]
 
 
-def ids_of(thing: Thing, link: Link) -> str:
+def ids_of(holder: str, link: Link) -> str:
     """The records that a list of ids is of."""
     one = dot("one", *link.path[1:])
-    return f"[entity({link.entity_type!r}, {one}) for one in {dot(thing.text, link.path[0])}]"
+    return f"[entity({link.entity_type!r}, {one}) for one in {dot(holder, link.path[0])}]"
 
 
 def _linked(reading: Reading, thing: Thing) -> Iterator[Thing]:

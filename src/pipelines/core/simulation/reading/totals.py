@@ -17,14 +17,15 @@ from pipelines.core.simulation.reading.scope import Many, Scope, Slot, Term, eac
 from pipelines.core.simulation.reading.steps import Step, dot
 from pipelines.core.simulation.reading.tool_reading import Reading
 
-_COUNTS = word_set("count headcount tally")
+COUNTS = word_set("count headcount tally")
 _HOW_MANY = {("number", "of"), ("how", "many"), ("how", "often")}
 _SUMS = word_set("sum total totals altogether overall combined")
 _IN_ALL = word_set("altogether overall combined together")
 _OVER_ALL = {("in", "total"), ("over", "all"), ("in", "all"), ("added", "up")}
-_MEANS = word_set("average mean")
+MEANS = word_set("average mean")
 _OPENING = 6  # words of a description in which it says that something is counted or added up
 _COUNTED = word_set("size count total times")
+_UNSPOKEN, _ONLY_NUMBER = 0.9, 0.5  # of records that nobody speaks of; of a number that nobody names
 GENERIC = word_set("total sum count number amount value all over result answer")
 
 
@@ -51,9 +52,9 @@ def asked_how(reading: Reading) -> str | None:
     summary = tokens(reading.said.summary.lower())
     for words in (tokens(reading.tool.name), summary[:_OPENING]):
         spoken = {*words}
-        if spoken & _MEANS:
+        if spoken & MEANS:
             return "mean"
-        if spoken & _COUNTS or _HOW_MANY & {*pairwise(words)} - (set() if _is_of_many(summary) else _OF):
+        if spoken & COUNTS or _HOW_MANY & {*pairwise(words)} - (set() if _is_of_many(summary) else _OF):
             return "count"
         if spoken & _SUMS or ({"up"} < spoken & {"add", "adds", "up"}):
             return "sum"
@@ -100,9 +101,10 @@ def sum_of(asked: Asked, how: str) -> Found | None:
         return None
     best: tuple[float, Found] | None = None
     for steps, many, is_spoken in _sets(asked):
-        if many.collection is None or (best is not None and best[0] > 0 and not is_spoken):
+        if many.collection is None or (best is not None and best[0] >= _UNSPOKEN and not is_spoken):
             continue
         fit, value = _element(asked, replace(asked.scope, things=(each_of(many.collection),)))
+        fit = fit if is_spoken else min(fit, _UNSPOKEN)
         if value is not None and (best is None or fit > best[0]):
             best = fit, Found(steps, f"round({total}({many.listed(value)}){more}, 2)")
     return best[1] if best is not None else None
@@ -144,7 +146,7 @@ def _element(asked: Asked, scope: Scope) -> tuple[float, str | None]:
     best = max((score for score, _ in met), default=0.0)
     fit = [term for score, term in met if score == best]
     is_plain = best > 0 or (len(own) == 1 and bool(scope.things[0].called & spoken))
-    return best, fit[0].text if len(fit) == 1 and is_plain else None
+    return max(best, _ONLY_NUMBER), fit[0].text if len(fit) == 1 and is_plain else None
 
 
 # -- counts

@@ -189,7 +189,10 @@ def kept_arguments(
     for argument in others:
         name = kept_by(reading, bound, argument, others) or _kept_as(argument, reading, fields)
         name = name or _blank_link(argument, bound)
-        if name is not None:
+        path = field_for(argument, bound.collection)
+        if path is not None and len(path) > 1 and argument.is_scalar:
+            changes[dot(bound.noun, *path)] = arg(argument.name)  # `shipping.tracking_code`
+        elif name is not None:
             changes[dot(bound.noun, name)] = kept_value(argument)
     for name, suffix in verb_fields(reading.name.verb, fields):
         if suffix == ("price", "difference") or suffix == ("difference",):

@@ -11,10 +11,19 @@ from pipelines.core.english.states import UNTAKEN
 from pipelines.core.english.words import tokens, word_set
 from pipelines.core.simulation.domain.shapes import Collection, Field
 from pipelines.core.simulation.reading.comparisons import SIGNS, comparison
-from pipelines.core.simulation.reading.filters import condition_of
+from pipelines.core.simulation.reading.filters import condition_of, field_for
 from pipelines.core.simulation.reading.limits import limit_meant
 from pipelines.core.simulation.reading.restrictions import stated_in
-from pipelines.core.simulation.reading.scope import Many, Scope, Thing, explains, likeness, named, stems
+from pipelines.core.simulation.reading.scope import (
+    Many,
+    Scope,
+    Thing,
+    explains,
+    kind_of_field,
+    likeness,
+    named,
+    stems,
+)
 from pipelines.core.simulation.reading.steps import arg, dot
 
 _LEADS = (
@@ -99,7 +108,7 @@ def joined_truth(words: Sequence[str], scope: Scope) -> str | None:
 def truth_of(atom: Sequence[str], scope: Scope) -> str | None:
     """One thing that is so or not."""
     lower = [word.lower() for word in atom]
-    for read in (_same, _between, _full, _compared, _none_such, _dated, _taken, _member, _stated, _had):
+    for read in (_same, _between, _full, _compared, _such_one, _none_such, _dated, _taken, _member, _stated, _had):
         found = read(lower, atom, scope)
         if found is not None:
             return found
@@ -181,6 +190,22 @@ def _none_such(lower: list[str], atom: Sequence[str], scope: Scope) -> str | Non
     return f"len({many.listed()}) == 0"
 
 
+def _such_one(lower: list[str], atom: Sequence[str], scope: Scope) -> str | None:
+    """ "the account already has a user with this address": one with what is given, where no two have it."""
+    if not {"with", "same"} & {*lower} or not {"this", "that", "same", "given"} & {*lower}:
+        return None
+    spoken = stems(lower)
+    for term in scope.of_kind("many"):
+        of = term.many.collection if term.many is not None else None
+        if term.many is None or of is None or of.form != "table" or not stems(term.own) & spoken:
+            continue
+        given = [one for one in scope.arguments if (path := field_for(one, of)) and not of.fields[path[0]].repeats]
+        tests = [condition_of(one, term.many.each, of) for one in given]
+        if len(tests) == 1 and tests[0] is not None:
+            return f"len({term.many.narrowed(tests[0]).listed()}) {'==' if _denies(lower) else '>'} 0"
+    return None
+
+
 def _unspoken(words: Sequence[str]) -> list[str]:
     """ "no free bay": that there is none does not say that it is not free."""
     return [word for word in words if word not in _NONE]
@@ -213,7 +238,7 @@ _ENDS = word_set("to until end ends till leaves departure checkout")
 
 
 def _border(fields: Mapping[str, Field], words: frozenset[str]) -> str | None:
-    found = [name for name in fields if {*tokens(name)} & words]
+    found = [name for name, one in fields.items() if {*tokens(name)} & words and kind_of_field(one) == "time"]
     return found[0] if len(found) == 1 else None
 
 

@@ -30,7 +30,7 @@ from pipelines.core.simulation.reading.scope import (
 )
 from pipelines.core.simulation.reading.steps import Drafted, Step, arg, dot
 from pipelines.core.simulation.reading.tool_reading import Reading
-from pipelines.core.simulation.reading.totals import GENERIC, Asked, asked_how, count_of, sum_of
+from pipelines.core.simulation.reading.totals import COUNTS, GENERIC, MEANS, Asked, asked_how, count_of, sum_of
 from pipelines.core.simulation.reading.truths import named_truth, told_truth, truth_of
 
 _NUMBERS = ("integer", "number")
@@ -191,8 +191,10 @@ def _answers(reading: Reading, scope: Scope, slots: Sequence[Slot]) -> Iterator[
         yield two
         return
     numbers = [one for one in slots if one.kind == "number"]
+    # A mean and a count of the same records are each the only one of their kind.
+    is_only = len(numbers) == 1 or any(MEANS & {*one.words} for one in numbers)
     for slot in numbers:
-        found = _number(Asked(reading=reading, scope=scope, slot=slot, is_only=len(numbers) == 1))
+        found = _number(Asked(reading=reading, scope=scope, slot=slot, is_only=is_only))
         if found is not None:
             yield found
     truths = [one for one in slots if one.kind == "boolean"]
@@ -209,7 +211,7 @@ def _answers(reading: Reading, scope: Scope, slots: Sequence[Slot]) -> Iterator[
 def _number(asked: Asked) -> Answer | None:
     reading, scope, slot = asked.reading, asked.scope, asked.slot
     how = asked_how(reading)
-    if asked.is_only:
+    if asked.is_only and not (how == "mean" and COUNTS & {*slot.words}):
         description = reading.tool.description or ""
         formula = worked_out(description, scope) or told_number(description, scope)
         if formula is not None:
