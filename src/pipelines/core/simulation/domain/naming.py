@@ -85,7 +85,9 @@ def with_names(known: Survey, world: World, tools: Sequence[ToolLike]) -> Survey
         )
         for kind, table in tables.items()
     }
-    tables = {kind: replace(table, counted_by=_counted_by(table, tables, world)) for kind, table in tables.items()}
+    tables = {
+        kind: replace(table, counted_by=_counted_by(table, tables, world)) for kind, table in tables.items()
+    }
     inside = [one for one in known.collections if one.form != "table" or one.path or one.owner is not None]
     others = [replace(one, links=_links_of_rows(one, tables)) for one in inside]
     return replace(
@@ -121,9 +123,7 @@ def _links_of_rows(rows: Collection, tables: Mapping[str, Collection]) -> tuple[
     return tuple(replace(link, path=link.path[1:], in_list=False) for link in found)
 
 
-def _counted_by(
-    table: Collection, tables: Mapping[str, Collection], world: World
-) -> tuple[Counter, ...]:
+def _counted_by(table: Collection, tables: Mapping[str, Collection], world: World) -> tuple[Counter, ...]:
     """Numbers of other types that are, in each of their records, how many of these refer to it."""
     status = status_path(table.fields)
     state = status[0] if status is not None and len(status) == 1 else None

@@ -100,7 +100,11 @@ def progress_in(
             used, most = _amount(record.get(limit.used)), _amount(record.get(limit.most))
             how = "all" if used == most else "some" if used else "none"
             reached[how].add(str(record.get(status[0])))
-        if len(reached["all"]) == 1 and not reached["all"] & (less := reached["some"] | reached["none"]) and less:
+        if (
+            len(reached["all"]) == 1
+            and not reached["all"] & (less := reached["some"] | reached["none"])
+            and less
+        ):
             some = reached["some"]
             yield Progress(
                 most=limit.most, used=limit.used, status=status[0],
@@ -108,9 +112,7 @@ def progress_in(
             )  # fmt: skip
 
 
-def counted_states(
-    counts: Mapping[str, int], referring: Sequence[tuple[str, str]]
-) -> tuple[str, ...] | None:
+def counted_states(counts: Mapping[str, int], referring: Sequence[tuple[str, str]]) -> tuple[str, ...] | None:
     """The states of records that are counted, () for any; None where no set of them gives the numbers.
     `referring` are the state of each referring record and the id that it refers to."""
     if len(counts) < 3 or len({*counts.values()}) < 2 or sum(count > 0 for count in counts.values()) < 2:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from pipelines.core.english.words import is_plural, joined, singular, singulars, tokens
-from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.json_text import JsonObject
 from pipelines.core.ledger import World
 from pipelines.core.ledger_schema import EntityField, EntityType, LedgerSchema
 from pipelines.core.simulation.domain.fields import (

@@ -13,7 +13,6 @@ from pipelines.core.english.words import singular, tokens, word_set
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.roles import field_at
 from pipelines.core.simulation.domain.shapes import Field
-from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.limits import room_of
 from pipelines.core.simulation.reading.replies import find_path, properties_of
 from pipelines.core.simulation.reading.scope import Scope, Thing, alike, scope_of, stems
@@ -75,9 +74,6 @@ def read_amount(reading: Reading) -> Drafted | None:
     given = [one for one in scope.arguments if one.kind == "number" and one.is_required]
     if len(given) != 1 or given[0].words[0] in ("new", "to"):
         return None
-    moved = _pumped_over(reading, scope, given[0])
-    if moved is not None:
-        return moved
     found = [one for thing in scope.things if (one := running(reading, thing, given[0])) is not None]
     if len(found) != 1:
         return _of_service(reading, given[0]) if not scope.things else None
@@ -176,37 +172,6 @@ def _moved(amount: Argument, place: str, sign: str, most: str | None = None) -> 
     return [*steps, {"set": {place: f"default({place}, 0) {sign} {given}"}}]
 
 
-def _pumped_over(reading: Reading, scope: Scope, amount: Argument) -> Drafted | None:
-    """`transfer_fuel(from_tank_id, to_tank_id, litres)`: out of one, into the other."""
-    ends = {
-        word: one
-        for one in scope.things
-        if one.argument
-        for word in ("from", "to")
-        if word in one.argument.words
-    }
-    if len(ends) != 2 or ends["from"].collection != ends["to"].collection:
-        return None
-    fields = ends["from"].collection.fields
-    path = field_for(amount, ends["from"].collection) or _only_balance(fields)
-    field = field_at(fields, path) if path is not None else None
-    if path is None or field is None or "number" not in field.kinds:
-        return None
-    less, more, given = dot(ends["from"].text, *path), dot(ends["to"].text, *path), arg(amount.name)
-    same = refusal("same_record", "Both ends are the same", 400)
-    bound = Bound(
-        steps=(), noun=ends["from"].text, id=ends["from"].id, collection=ends["from"].collection, holder=""
-    )
-    steps: list[Step] = [
-        *scope.steps,
-        require(f"{ends['from'].id} != {ends['to'].id}", same),
-        *_moved(amount, less, "-"),
-        {"set": {more: f"default({more}, 0) + {given}"}},
-        {"return": change_reply(reading, bound)},
-    ]
-    return Drafted(steps=tuple(steps), notes=(f"`{path[-1]}` is what goes over",), confidence=0.8)
-
-
 def drawn_from(reading: Reading, scope: Scope, holder: Thing) -> list[Step]:
     """`use_part(work_order_id, part_id, qty)`, "from stock": what goes into a list is taken off a number that
     the description names, and not merely the argument."""
@@ -221,12 +186,6 @@ def drawn_from(reading: Reading, scope: Scope, holder: Thing) -> list[Step]:
         if thing is not holder and len(names) == 1:
             return _moved(given[0], dot(thing.text, names[0]), "-")
     return []
-
-
-def _only_balance(fields: Mapping[str, Field]) -> tuple[str, ...] | None:
-    """Of money, the one number that is called as balances are."""
-    names = [name for name in fields if {"balance", "credit", "funds", "cash"} & {*tokens(name)}]
-    return (names[0],) if len(names) == 1 else None
 
 
 def _of_service(reading: Reading, amount: Argument) -> Drafted | None:

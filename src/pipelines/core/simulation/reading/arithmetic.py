@@ -16,7 +16,11 @@ _STANDS_FOR = frozenset(("those", "these", "they", "them", "ones", "it"))
 def worked_out(description: str, scope: Scope) -> str | None:
     """The first formula of a description that can be worked out in this scope."""
     for part in parts_of(description):
-        if ARITHMETIC & {*part[1:]} and part[0] not in ARITHMETIC and sum(word in ARITHMETIC for word in part) <= _MOST_SIGNS:
+        if (
+            ARITHMETIC & {*part[1:]}
+            and part[0] not in ARITHMETIC
+            and sum(word in ARITHMETIC for word in part) <= _MOST_SIGNS
+        ):
             found = _Formula(scope).value(part)
             if found is not None:
                 return found

@@ -76,12 +76,14 @@ def read_plan(
     world: World,
     ledger_schema: LedgerSchema | None = None,
     known: Survey | None = None,
+    enforced: Sequence[str] = (),
 ) -> ReadPlan:
-    """What the tool most likely does. `known` saves surveying the world again for every tool."""
+    """What the tool most likely does. `known` saves surveying the world again for every tool; `enforced` are
+    sentences of its description that are woven into the plan afterwards."""
     around = known or survey_for(tools, world=world, ledger_schema=ledger_schema)
     reading = read_tool(tool, around)
     drafted = next((found for family in families(reading) if (found := family(reading)) is not None), None)
-    drafted = followed(reading, guarded(reading, drafted or refuse(reading)))
+    drafted = followed(reading, guarded(reading, drafted or refuse(reading), enforced))
     body = [*_credentials(reading), *drafted.steps]
     notes = (*drafted.notes, *_taken(reading, drafted))
     made_up = [f"`{name}` is not in the world: its value is invented" for name in invented_in([*body])]
@@ -160,7 +162,15 @@ def _undeclared(reading: Reading) -> Drafted | None:
 
 _WRITES: dict[str, tuple[Family, ...]] = {
     "create": (
-        *(read_handed, read_lines, read_membership, read_started, read_service_change, read_told_amount, read_made),
+        *(
+            read_handed,
+            read_lines,
+            read_membership,
+            read_started,
+            read_service_change,
+            read_told_amount,
+            read_made,
+        ),
         *(read_spoken_field, read_amount, read_known_effect, read_evident, read_create, _undeclared),
     ),
     "notify": (read_handed, read_made, _sent_to, read_told, read_create, _undeclared),
@@ -179,7 +189,15 @@ _WRITES: dict[str, tuple[Family, ...]] = {
     ),
     "delete": (read_lines, read_membership, read_delete, _undeclared),
     "transition": (
-        *(read_lines, read_membership, read_recorded, read_decided, read_amount, read_transition, read_evident),
+        *(
+            read_lines,
+            read_membership,
+            read_recorded,
+            read_decided,
+            read_amount,
+            read_transition,
+            read_evident,
+        ),
         *(read_service_change,),
     ),
     "transfer": (read_transfer, read_account, read_update),

@@ -129,23 +129,32 @@ def _with_states(
     reading: Reading, step: Step, bound: dict[str, Collection], notes: list[str]
 ) -> tuple[Step, list[Step]]:
     changed = step.get("set")
+    if not isinstance(changed, dict):
+        return step, []
     after: list[Step] = []
-    for noun, table in bound.items() if isinstance(changed, dict) else ():
-        for one in table.progress if isinstance(changed, dict) else ():
-            used, status = dot(noun, one.used), dot(noun, one.status)
-            is_told = bool(stems(tokens(one.when_all)) & stems(tokens(reading.tool.description or "")))
-            if not is_called_so(_thing(table, noun), one.most, one.used) or not (is_told or _is_named_so(one)):
-                continue
-            if used in changed and status not in changed:
-                after.append({"set": {status: _state(noun, one)}})
-            elif changed.get(status) == text(one.when_all) and used not in changed and _is_named_so(one):
-                changed = {**changed, used: dot(noun, one.most)}
-            else:
-                continue
-            notes.append(
-                f"a record is {one.when_all} exactly where `{one.used}` is all of `{one.most}`: so afterwards, too"
-            )
-    return ({**step, "set": changed} if isinstance(changed, dict) else step), after
+    places = dict(changed)
+    for noun, one in _progress(reading, bound):
+        used, status = dot(noun, one.used), dot(noun, one.status)
+        if used in places and status not in places:
+            after.append({"set": {status: _state(noun, one)}})
+        elif places.get(status) == text(one.when_all) and used not in places and _is_named_so(one):
+            places[used] = dot(noun, one.most)
+        else:
+            continue
+        notes.append(
+            f"a record is {one.when_all} exactly where `{one.used}` is all of `{one.most}`: so afterwards, too"
+        )
+    return {**step, "set": places}, after
+
+
+def _progress(reading: Reading, bound: dict[str, Collection]) -> Iterator[tuple[str, Progress]]:
+    """Of the pairs that are so in all records, those that are called so, or of which the description tells."""
+    told = stems(tokens(reading.tool.description or ""))
+    for noun, table in bound.items():
+        for one in table.progress:
+            is_named = _is_named_so(one) or bool(stems(tokens(one.when_all)) & told)
+            if is_named and is_called_so(_thing(table, noun), one.most, one.used):
+                yield noun, one
 
 
 def _is_named_so(one: Progress) -> bool:

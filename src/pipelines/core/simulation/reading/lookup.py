@@ -232,7 +232,13 @@ def _record_reply(reading: Reading, bound: Bound) -> Json:
     part = part_asked(reading, bound)
     inner = field_at(bound.collection.fields, part) if part is not None else None
     names = properties_of(reading.output)
-    if part is not None and inner is not None and inner.keeps is None and names and all(name in inner.parts for name in names):
+    if (
+        part is not None
+        and inner is not None
+        and inner.keeps is None
+        and names
+        and all(name in inner.parts for name in names)
+    ):
         # `emergency_contact(client_id)`: the name that is asked for is that of the contact
         return reply(Source(value=dot(bound.noun, *part), noun=part[-1], fields=inner.parts), reading.output)
     source = source_of(bound.collection, bound.noun, bound.noun, bound.id, tells_done=False)

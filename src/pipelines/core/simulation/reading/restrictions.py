@@ -144,7 +144,9 @@ def _long_state(words: Sequence[str], at: int, collection: Collection) -> tuple[
 
 def _is_possible(words: Sequence[str], at: int) -> bool:
     """ "units that can be lent out" are not lent."""
-    return words[at - 1 : at] == ("be",) and bool({*words[max(0, at - 3) : at - 1]} & {"can", "could", "may", "to"})
+    return words[at - 1 : at] == ("be",) and bool(
+        {*words[max(0, at - 3) : at - 1]} & {"can", "could", "may", "to"}
+    )
 
 
 def _is_of_scope(words: Sequence[str], at: int) -> bool:

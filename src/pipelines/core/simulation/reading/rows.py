@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from pipelines.core.english.words import tokens, word_set
+from pipelines.core.json_text import JsonObject
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.fields import find_field
 from pipelines.core.simulation.domain.shapes import Collection, Field
@@ -26,7 +27,6 @@ from pipelines.core.simulation.reading.steps import (
 )
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.writing import change_reply
-
 
 _INTO = word_set("to into onto in on")
 _OUT_OF = word_set("from off out")
@@ -123,7 +123,10 @@ def _part(argument: Argument, rows: Collection, scope: Scope) -> str | None:
 
 def _set(lines: _Lines) -> list[Step]:
     missing = not_found(name_for(lines.rows.path[0]))
-    return [require(f"any({lines.is_it('line')} for line in {lines.place})", missing), _changed(lines, lines.values)]
+    return [
+        require(f"any({lines.is_it('line')} for line in {lines.place})", missing),
+        _changed(lines, lines.values),
+    ]
 
 
 def _changed(lines: _Lines, values: Mapping[str, Argument], sign: str = "") -> Step:
@@ -150,7 +153,9 @@ def _put(lines: _Lines) -> list[Step]:
     rest = {name: "null" for name in lines.rows.fields if name not in given}
     shown = {part: arg(one.name) for part, one in given.items()} | rest
     row = "{" + ", ".join(f"{name!r}: {shown[name]}" for name in lines.rows.fields) + "}"
-    numbers = {part: one for part, one in lines.values.items() if one.kind == "number" and not _refers(lines, part)}
+    numbers = {
+        part: one for part, one in lines.values.items() if one.kind == "number" and not _refers(lines, part)
+    }
     blanks = {part: one for part, one in lines.values.items() if part not in numbers}
     steps: list[Step] = [
         require(f"{arg(one.name)} > 0", refusal("invalid_amount", f"{one.name} must be more than 0", 400))
@@ -173,6 +178,6 @@ def _refers(lines: _Lines, part: str) -> bool:
     return any(link.path == (part,) for link in lines.rows.links)
 
 
-def _already(lines: _Lines) -> dict[str, object]:
+def _already(lines: _Lines) -> JsonObject:
     noun = name_for(lines.rows.path[0])
-    return refusal(f"{noun}_taken", f"The {noun.replace('_', ' ')} is there already")  # type: ignore[return-value]
+    return refusal(f"{noun}_taken", f"The {noun.replace('_', ' ')} is there already")

@@ -265,7 +265,8 @@ def rows_of(reading: Reading, collection: Collection) -> list[Collection]:
     return [
         one
         for one in reading.known.collections
-        if (one.entity_type, one.form, len(one.path)) == (collection.entity_type, "list", 1) and one.of_records
+        if (one.entity_type, one.form, len(one.path)) == (collection.entity_type, "list", 1)
+        and one.of_records
         if collection.form == "table"
     ]
 

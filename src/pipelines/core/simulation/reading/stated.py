@@ -28,7 +28,9 @@ from pipelines.core.simulation.reading.steps import (
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.writing import change_notes, change_reply, coupled
 
-_LETS_GO = word_set("detach release unassign free vacate unlink discharge evict clear unclaim disconnect return")
+_LETS_GO = word_set(
+    "detach release unassign free vacate unlink discharge evict clear unclaim disconnect return"
+)
 _DECISIONS = word_set("decision outcome verdict result state status")
 
 
@@ -123,13 +125,15 @@ def read_handed(reading: Reading) -> Drafted | None:
     is_kept_apart = any(
         types <= {link.entity_type for link in table.links} for table in reading.known.tables.values()
     )
-    if len(found) != 1 or is_kept_apart or found[0][1].argument is None:
+    if len(found) != 1 or is_kept_apart:
         return None
     one, other, coupling = found[0]
     bound = Bound(steps=(), noun=one.text, id=one.id, collection=one.collection, holder=one.text)
     place = dot(one.text, coupling.link)
-    taken = refusal(f"already_{word(coupling.when_set)}", f"The {one.text.replace('_', ' ')} is {coupling.when_set}")
-    changes: dict[str, Json] = {place: arg(found[0][1].argument.name)}
+    taken = refusal(
+        f"already_{word(coupling.when_set)}", f"The {one.text.replace('_', ' ')} is {coupling.when_set}"
+    )
+    changes: dict[str, Json] = {place: arg(other.argument.name) if other.argument else other.id}
     for argument in scope.arguments:
         path = field_for(argument, one.collection)
         if path is not None:

@@ -108,7 +108,19 @@ def joined_truth(words: Sequence[str], scope: Scope) -> str | None:
 def truth_of(atom: Sequence[str], scope: Scope) -> str | None:
     """One thing that is so or not."""
     lower = [word.lower() for word in atom]
-    for read in (_same, _between, _full, _compared, _such_one, _none_such, _dated, _taken, _member, _stated, _had):
+    for read in (
+        _same,
+        _between,
+        _full,
+        _compared,
+        _such_one,
+        _none_such,
+        _dated,
+        _taken,
+        _member,
+        _stated,
+        _had,
+    ):
         found = read(lower, atom, scope)
         if found is not None:
             return found
@@ -199,7 +211,9 @@ def _such_one(lower: list[str], atom: Sequence[str], scope: Scope) -> str | None
         of = term.many.collection if term.many is not None else None
         if term.many is None or of is None or of.form != "table" or not stems(term.own) & spoken:
             continue
-        given = [one for one in scope.arguments if (path := field_for(one, of)) and not of.fields[path[0]].repeats]
+        given = [
+            one for one in scope.arguments if (path := field_for(one, of)) and not of.fields[path[0]].repeats
+        ]
         tests = [condition_of(one, term.many.each, of) for one in given]
         if len(tests) == 1 and tests[0] is not None:
             return f"len({term.many.narrowed(tests[0]).listed()}) {'==' if _denies(lower) else '>'} 0"

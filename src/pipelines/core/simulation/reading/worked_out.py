@@ -30,7 +30,15 @@ from pipelines.core.simulation.reading.scope import (
 )
 from pipelines.core.simulation.reading.steps import Drafted, Step, arg, dot
 from pipelines.core.simulation.reading.tool_reading import Reading
-from pipelines.core.simulation.reading.totals import COUNTS, GENERIC, MEANS, Asked, asked_how, count_of, sum_of
+from pipelines.core.simulation.reading.totals import (
+    COUNTS,
+    GENERIC,
+    MEANS,
+    Asked,
+    asked_how,
+    count_of,
+    sum_of,
+)
 from pipelines.core.simulation.reading.truths import named_truth, told_truth, truth_of
 
 _NUMBERS = ("integer", "number")
