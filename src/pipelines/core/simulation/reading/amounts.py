@@ -22,11 +22,8 @@ from pipelines.core.simulation.reading.steps import (
     Step,
     arg,
     dot,
-    find_one,
-    name_for,
     refusal,
     require,
-    text,
 )
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.writing import change_reply
@@ -76,7 +73,7 @@ def read_amount(reading: Reading) -> Drafted | None:
         return None
     found = [one for thing in scope.things if (one := running(reading, thing, given[0])) is not None]
     if len(found) != 1:
-        return _of_service(reading, given[0]) if not scope.things else None
+        return None
     one = found[0]
     bound = Bound(
         steps=(), noun=one.thing.text, id=one.thing.id, collection=one.thing.collection, holder=one.thing.text
@@ -186,20 +183,6 @@ def drawn_from(reading: Reading, scope: Scope, holder: Thing) -> list[Step]:
         if thing is not holder and len(names) == 1:
             return _moved(given[0], dot(thing.text, names[0]), "-")
     return []
-
-
-def _of_service(reading: Reading, amount: Argument) -> Drafted | None:
-    service, kind = reading.service, _kind_of_change(reading)
-    path = counted_field(reading, amount, service.fields) if service is not None else None
-    if service is None or path is None or kind is None:
-        return None
-    holder = name_for(service.entity_type)
-    place = dot(holder, *path)
-    into = find_one(holder, service.entity_type, text(service.id))
-    answer: Step = {"return": {path[-1]: place}}
-    steps = (into, *_moved(amount, place, _sign(kind, tokens(path[-1]))), answer)
-    note = f"`{place}` is the number that changes, by the words of name and description"
-    return Drafted(steps=steps, notes=(note,), confidence=0.7)
 
 
 def counted_field(reading: Reading, amount: Argument, fields: Mapping[str, Field]) -> tuple[str, ...] | None:

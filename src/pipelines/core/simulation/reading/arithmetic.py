@@ -39,8 +39,8 @@ def told_number(description: str, scope: Scope) -> str | None:
 
 
 def added_on(description: str, scope: Scope) -> str | None:
-    """What is added to a sum, or taken off it: "all lines (quantity times price) plus the shipping cost". None
-    where it is said, but not known."""
+    """What is added to a sum, or taken off it: "all lines (quantity times price) plus the shipping cost".
+    None where it is said, but not known."""
     numbers = [term for term in scope.of_kind("number") if not term.is_given]
     more = ""
     for part in parts_of(description):

@@ -29,7 +29,6 @@ from pipelines.core.simulation.reading.notify import read_handoff, read_told
 from pipelines.core.simulation.reading.nouns import with_spoken_nouns
 from pipelines.core.simulation.reading.records import noun_of
 from pipelines.core.simulation.reading.rows import read_lines
-from pipelines.core.simulation.reading.service import read_service_change
 from pipelines.core.simulation.reading.session import read_session
 from pipelines.core.simulation.reading.several import of_each
 from pipelines.core.simulation.reading.stated import read_decided, read_evident, read_handed, read_stated
@@ -167,7 +166,6 @@ _WRITES: dict[str, tuple[Family, ...]] = {
             read_lines,
             read_membership,
             read_started,
-            read_service_change,
             read_told_amount,
             read_made,
         ),
@@ -185,7 +183,6 @@ _WRITES: dict[str, tuple[Family, ...]] = {
         read_changed_fields,
         read_evident,
         read_update,
-        read_service_change,
     ),
     "delete": (read_lines, read_membership, read_delete, _undeclared),
     "transition": (
@@ -198,7 +195,6 @@ _WRITES: dict[str, tuple[Family, ...]] = {
             read_transition,
             read_evident,
         ),
-        *(read_service_change,),
     ),
     "transfer": (read_transfer, read_account, read_update),
     "fund": (read_account, read_amount),

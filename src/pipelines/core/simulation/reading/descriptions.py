@@ -33,13 +33,6 @@ _SAME = re.compile(r"\b(?:of|in|within|from|with) the same ([a-z]+)", re.IGNOREC
 _LISTS_IDS = re.compile(
     r"\b(?:list of|all)(?: the| all)?(?: \w+){0,2} (?:ids|identifiers|symbols|codes)\b", re.IGNORECASE
 )
-_LISTS_PAIRS = re.compile(
-    r"\b(?:lists?|gets?|returns?)\b(?: all)?(?: the)? (\w+) and (?:the )?([\w ]{1,40}?)"
-    r" (?:of|for) (?:all|each|every)\b",
-    re.IGNORECASE,
-)
-
-
 _BY = re.compile(r"\bby (?:up to |an? additional |another |a further )?$", re.IGNORECASE)
 _LONGEST_BY = 24  # characters
 LONGEST_SUMMARY = 500  # of which an amount is read: descriptions may be hostile
@@ -62,7 +55,6 @@ class Said:
     refund_balance: str | None  # "added to the user's gift card balance": gift card
     same: tuple[str, ...]  # "new items of the same product": product
     lists_ids: bool  # "a list of stock symbols", "all order ids"
-    pairs: tuple[str, str] | None  # "list the name and product id of all …": (name, product id)
     is_for_current_user: bool
     amount: str | None = None  # "by 14 days": what it changes by, in so many words
 
@@ -71,7 +63,6 @@ def read_description(description: str | None) -> Said:
     text = _flat(description or "")
     becomes = _BECOMES.search(text)
     balance = _TO_BALANCE.search(text)
-    pairs = _LISTS_PAIRS.search(text)
     summary = first_sentence(text)
     return Said(
         summary=summary,
@@ -82,7 +73,6 @@ def read_description(description: str | None) -> Said:
         refund_balance=balance.group(1).lower() if balance else None,
         same=tuple(dict.fromkeys(word.lower() for word in _SAME.findall(text))),
         lists_ids=_LISTS_IDS.search(summary) is not None,
-        pairs=(pairs.group(1).lower(), pairs.group(2).lower()) if pairs else None,
         is_for_current_user=re.search(r"\bcurrent(?:ly)? (?:\w+ )?user\b", text, re.IGNORECASE) is not None,
         amount=_changed_by(summary),
     )

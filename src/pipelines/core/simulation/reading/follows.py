@@ -1,5 +1,5 @@
-"""What else changes with a change, because it always goes together in the seeded records: a number that counts
-(seats_taken, of enrolments), a state that follows a number (paid, once nothing is left)."""
+"""What else changes with a change, because it always goes together in the seeded records: a number that
+counts (seats_taken, of enrolments), a state that follows a number (paid, once nothing is left)."""
 
 import re
 from collections.abc import Iterator
@@ -100,7 +100,7 @@ def _moved(reading: Reading, counter: Counter, id: str, sign: str, notes: list[s
     noun = _counting(reading, counter)
     place = dot(noun, counter.field)
     notes.append(
-        f"`{counter.field}` of {counter.entity_type} is, in every record, how many refer to it: it changes, too"
+        f"`{counter.field}` of {counter.entity_type} is in every record how many refer to it: it changes, too"
     )
     found: Step = {"find": {"as": noun, "in": counter.entity_type, "id": id, "optional": True}}
     return [found, {"if": f"{noun} != null", "then": [{"set": {place: f"{place} {sign} 1"}}]}]
@@ -142,13 +142,13 @@ def _with_states(
         else:
             continue
         notes.append(
-            f"a record is {one.when_all} exactly where `{one.used}` is all of `{one.most}`: so afterwards, too"
+            f"a record is {one.when_all} exactly where `{one.used}` is all of `{one.most}`: afterwards, too"
         )
     return {**step, "set": places}, after
 
 
 def _progress(reading: Reading, bound: dict[str, Collection]) -> Iterator[tuple[str, Progress]]:
-    """Of the pairs that are so in all records, those that are called so, or of which the description tells."""
+    """Of the pairs that are so in all records, those that are called so, or of which is told."""
     told = stems(tokens(reading.tool.description or ""))
     for noun, table in bound.items():
         for one in table.progress:

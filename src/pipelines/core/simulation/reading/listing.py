@@ -13,7 +13,7 @@ from pipelines.core.simulation.reading.filters import Narrowing, field_for, narr
 from pipelines.core.simulation.reading.joins import through_a_third
 from pipelines.core.simulation.reading.lookup import reply_name
 from pipelines.core.simulation.reading.records import noun_of, source_of
-from pipelines.core.simulation.reading.replies import Source, find_path, reply
+from pipelines.core.simulation.reading.replies import reply
 from pipelines.core.simulation.reading.restrictions import restrictions
 from pipelines.core.simulation.reading.scope import ids_of, stems
 from pipelines.core.simulation.reading.steps import (
@@ -37,7 +37,7 @@ def read_listing(reading: Reading) -> Drafted | None:
     if collection is None:
         return None
     if not collection.of_records:
-        return _plain_values(reading, collection)
+        return None
     related = _through_owner(reading, collection)
     return related or _from_collection(reading, collection)
 
@@ -108,18 +108,10 @@ def many_of(collection: Collection) -> str:
 def _session(reading: Reading, collection: Collection, each: str, steps: list[Step]) -> list[Step]:
     """The service must be at hand where a condition speaks of its current user."""
     user = current_user(reading)
-    if (
-        user is None
-        or not _of_current_user(reading, collection, each)
-        or any(user[0] == _bound_name(s) for s in steps)
-    ):
+    bound = [found.get("as") for step in steps if isinstance(found := step.get("find"), dict)]
+    if user is None or not _of_current_user(reading, collection, each) or user[0] in bound:
         return []
     return [find_one(user[0], user[1], text(user[2]))]
-
-
-def _bound_name(step: Step) -> Json:
-    found = step.get("find")
-    return found.get("as") if isinstance(found, dict) else None
 
 
 def _found(collection: Collection, each: str, conditions: list[str]) -> tuple[list[Step], str]:
@@ -201,38 +193,13 @@ def _list_reply(reading: Reading, collection: Collection, found: str) -> Json:
         return reply(source, reading.output, reading.arguments)
     if reading.name.op == "count":
         return {"count": f"len({found})"}
-    paired = _pairs(reading, collection, found)
-    if paired is not None:
-        return paired
     value = found
     if reading.said.lists_ids:
         value = f"[{id} for each in {found}]"
-    elif collection.form == "table" and (collection.id_field is None or _hides_id(collection)):
+    elif collection.form == "table" and not collection.shows_id:
         # A record in a list is of no use without its id.
         value = f"[{{{collection.id_field or 'id'!r}: each.id, **each}} for each in {found}]"
     return {reply_name(reading): value} if collection.in_singleton else value
-
-
-def _hides_id(collection: Collection) -> bool:
-    """The id that is declared is not among the attributes that were seeded."""
-    return not collection.shows_id and not collection.is_empty
-
-
-def _pairs(reading: Reading, collection: Collection, found: str) -> Json:
-    """ "List the name and product id of all …": a mapping from the one to the other."""
-    if reading.said.pairs is None or collection.form != "table":
-        return None
-    paths = [_pair_part(part, collection) for part in reading.said.pairs]
-    if None in paths or not isinstance(paths[0], str):
-        return None
-    return f"{{{paths[0]}: {paths[1]} for each in {found}}}"
-
-
-def _pair_part(words: str, collection: Collection) -> str | None:
-    path = find_path(collection.fields, words.replace(" ", "_"))
-    if path is not None:
-        return dot("each", *path)
-    return "each.id" if words.split()[-1] == "id" else None
 
 
 def _required_owners(reading: Reading, collection: Collection) -> list[Step]:
@@ -288,20 +255,6 @@ def _listed_by(
         {"let": {many: _comprehension(each, source, where)}},
     ]
     return _answered(reading, collection, steps, many, asked)
-
-
-def _plain_values(reading: Reading, collection: Collection) -> Drafted | None:
-    """A list or map of plain values that a service keeps, as a whole."""
-    if collection.owner is None or any(one.is_required for one in reading.arguments):
-        return None
-    holder = name_for(collection.entity_type)
-    kept = dot(holder, *collection.path)
-    into = find_one(holder, collection.entity_type, text(collection.owner))
-    source = Source(value=kept, noun=noun_of(collection), fields={}, is_list=collection.form == "list")
-    value: Json = (
-        reply(source, reading.output, reading.arguments) if reading.output else {reply_name(reading): kept}
-    )
-    return Drafted(steps=(into, {"return": value}), confidence=0.8)
 
 
 SIGNED_IN_AS = word_set("currentuser loggedinuser username user userid currentuserid")

@@ -56,8 +56,6 @@ def _by_id(reading: Reading) -> Drafted | None:
     if found is None or _only_narrows(reading, found.id_argument):
         return None
     if _is_only_spoken_of(found.collection):
-        if _nameless(reading):
-            return _by_whoever_has_it(reading, found)
         if reading.output:
             return None  # the world knows no such things at all: what they are like is invented
         if found.id_argument.id_noun == ():
@@ -87,27 +85,6 @@ def _is_only_spoken_of(collection: Collection) -> bool:
     """Nothing of the kind is seeded, and no tool makes or changes any."""
     is_known = collection.placeholder or collection.fields or not collection.is_empty
     return collection.form == "table" and not is_known
-
-
-def _nameless(reading: Reading) -> list[Collection]:
-    return [one for one in reading.known.tables.values() if not one.called and not one.is_empty]
-
-
-def _by_whoever_has_it(reading: Reading, asked: Subject) -> Drafted:
-    """Which of these types is meant is for the id to say, to the letter."""
-    id, noun, types = arg(asked.id_argument.name), noun_of(asked.collection), _nameless(reading)
-    held = ", ".join(f"entity({one.entity_type!r}, {id})" for one in types)
-    exact = f"first(one for one in [{held}] if one != null and id_of(one) == str({id}))"
-    fields = {name: field for one in types for name, field in one.fields.items()}
-    source = Source(value=noun, noun=noun, fields=fields, id=f"id_of({noun})")
-    missing = not_found(noun, id) | {"message": f"{noun} {{{id}}} not found"}
-    steps: tuple[Step, ...] = (
-        {"let": {noun: exact}},
-        require(f"{noun} != null", missing),
-        {"return": reply(source, reading.output, reading.arguments)},
-    )
-    note = f"no type is plainly {article(noun).lower()} {noun}: whichever has the id is taken for one"
-    return Drafted(steps=steps, notes=(note,), confidence=0.5)
 
 
 def _through_link(reading: Reading) -> Drafted | None:
@@ -376,31 +353,15 @@ def _by_only_argument(reading: Reading) -> Drafted | None:
     names = list(properties_of(reading.output))
     if names and not any(find_path(collection.fields, name) for name in names) and not reading.picks_own():
         return None  # `convert_grade(percentage)`: nothing of the kind is kept
-    if collection.of_records:
-        bound = bind(collection, arg(required[0].name), noun_of(collection))
-        steps = (*bound.steps, {"return": _record_reply(reading, bound)})
-        return Drafted(steps=steps, notes=(taken_for_id(required[0], bound.noun),), confidence=0.7)
-    if collection.form == "map" and collection.owner is not None:
-        return _in_value_map(reading, collection, required[0])
-    return None
+    if not collection.of_records:
+        return None
+    bound = bind(collection, arg(required[0].name), noun_of(collection))
+    steps = (*bound.steps, {"return": _record_reply(reading, bound)})
+    return Drafted(steps=steps, notes=(taken_for_id(required[0], bound.noun),), confidence=0.7)
 
 
 def taken_for_id(argument: Argument, noun: str) -> str:
     return f"`{argument.name}` is taken for the id of {article(noun).lower()} {noun}, though not called so"
-
-
-def _in_value_map(reading: Reading, collection: Collection, argument: Argument) -> Drafted:
-    """A map of plain values, as `{"Ann": "U1"}`: the value of one key."""
-    holder = name_for(collection.entity_type)
-    kept = dot(holder, *collection.path)
-    noun, key = noun_of(collection), arg(argument.name)
-    named = "_".join([noun, *[word for word in reading.name.nouns if word == "id"]])
-    steps: tuple[Step, ...] = (
-        find_one(holder, collection.entity_type, text(collection.owner)),
-        require(f"{key} in {kept}", not_found(noun, key)),
-        {"return": {named: f"{kept}[{key}]"}},
-    )
-    return Drafted(steps=steps, confidence=0.7)
 
 
 def read_service_value(reading: Reading) -> Drafted | None:

@@ -26,7 +26,6 @@ from pipelines.core.simulation.reading.steps import (
     arg,
     dot,
     find_one,
-    find_reference,
     name_for,
     not_found,
     refers,
@@ -232,10 +231,7 @@ def _plain_value(reading: Reading, direction: str) -> Drafted | None:
     if into is None:
         return None
     held = dot(holder, *kept.path)
-    known = _known(reading, value) if direction == "put" else []
-    return Drafted(
-        steps=(into, *known, *_value_changed(direction, held, value, reading, kept)), confidence=0.8
-    )
+    return Drafted(steps=(into, *_value_changed(direction, held, value, reading, kept)), confidence=0.8)
 
 
 def _plain_list(reading: Reading) -> Collection | None:
@@ -271,15 +267,6 @@ def _holder(reading: Reading, kept: Collection, value: Argument) -> tuple[Step |
         None,
     )
     return (find_one(holder, kept.entity_type, arg(picks.name)) if picks else None), holder
-
-
-def _known(reading: Reading, value: Argument) -> list[Step]:
-    """What is put in must exist, where the world has a table of such things."""
-    words = value.id_noun or value.words
-    table = best_collection(words, reading.known, reading.service) if words else None
-    if table is None or table.form != "table" or table.is_empty:
-        return []
-    return [find_reference(noun_of(table), table.entity_type, arg(value.name))]
 
 
 def _value_changed(

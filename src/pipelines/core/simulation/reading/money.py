@@ -42,7 +42,6 @@ def price_difference(reading: Reading, bound: Bound) -> Computed | None:
             f"len({many}) == len({arg(old.name)}) and all(one != null for one in {many})",
             not_found(f"new_{noun}"),
         ),
-        *_available(many, path, table, noun),
     )
     before = f"sum([find({held}, {key!r}, id).{price} for id in {arg(old.name)}])"
     shared = [part for part in field.parts if part in table.fields[path[0]].parts]
@@ -57,19 +56,6 @@ def price_difference(reading: Reading, bound: Bound) -> Computed | None:
     }
     value = f"round(sum([one.{price} for one in {many}]) - {before}, 2)"
     return Computed(steps=steps, value=value, replace=(replace,))
-
-
-def _available(many: str, path: tuple[str, ...], table: Collection, noun: str) -> tuple[Step, ...]:
-    parts = table.fields[path[0]].parts
-    field = next((name for name in ("available", "in_stock", "is_available") if name in parts), None)
-    if field is None:
-        return ()
-    failure: Step = {
-        "status": 409,
-        "error": f"{noun}_not_available",
-        "message": f"A new {noun} is not available",
-    }
-    return (require(f"all(one.{field} for one in {many})", failure),)
 
 
 def _home_of_parts(

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pipelines.core.english.verbs import DONE_TO_OTHERS
-from pipelines.core.english.words import singular, singulars, tokens
+from pipelines.core.english.words import singular
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.roles import field_at
 from pipelines.core.simulation.domain.shapes import Collection
@@ -79,7 +79,7 @@ def ownership(bound: Bound, others: Sequence[Argument], reading: Reading) -> lis
             owned = f"same_id({dot(bound.noun, *path)}, {arg(argument.name)})"
             steps.append(require(owned, not_found(bound.noun, bound.id)))
         else:
-            steps += _held_by(bound, argument, reading)
+            steps += _there(reading, argument, bound)
     return steps
 
 
@@ -91,28 +91,3 @@ def _there(reading: Reading, argument: Argument, bound: Bound) -> list[Step]:
         return []  # ship(order_id, tracking_code): no order has that id
     noun = name_for(noun_of(other.collection), avoid=(bound.noun,))
     return [find_reference(noun, other.collection.entity_type, arg(argument.name))]
-
-
-def _held_by(bound: Bound, argument: Argument, reading: Reading) -> list[Step]:
-    """The other record keeps a list of ids: the record must be in it."""
-    owner = subject_of(reading.name, [argument], reading.known, reading.service)
-    if owner is None or owner.collection.form != "table" or owner.collection == bound.collection:
-        return []
-    noun = noun_of(owner.collection)
-    steps = [find_reference(noun, owner.collection.entity_type, arg(argument.name))]
-    listed = listing_field(owner.collection, bound.noun)
-    if listed is not None:
-        steps.append(require(f"{bound.id} in {dot(noun, listed)}", not_found(bound.noun, bound.id)))
-    return steps
-
-
-def listing_field(owner: Collection, noun: str) -> str | None:
-    """The field in which a record lists the ids of its things: user.orders, customer.line_ids."""
-    return next(
-        (
-            name
-            for name, field in owner.fields.items()
-            if field.keeps == "list" and not field.of_records and noun in singulars(tokens(name))
-        ),
-        None,
-    )

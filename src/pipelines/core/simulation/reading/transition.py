@@ -16,9 +16,7 @@ from pipelines.core.simulation.reading.parts import known_parts
 from pipelines.core.simulation.reading.records import others_of, ownership, record_of
 from pipelines.core.simulation.reading.stated import kept_by, read_evident, stated
 from pipelines.core.simulation.reading.states import (
-    goes_on,
     knows_effect,
-    paused_fields,
     place_of_state,
     state_conditions,
     status_of,
@@ -256,13 +254,9 @@ def _times(reading: Reading, bound: Bound) -> dict[str, Json]:
     """cancelled_at, suspension_start_date: set where the world has such a field, cleared when it is over."""
     verb, fields = reading.name.verb, bound.collection.fields
     heads = [tokens(one) for one in (participle(verb), *action_nouns(verb))]
-    set_now: dict[str, Json] = {
+    return {
         dot(bound.noun, name): time_like(field.example)
         for name, field in fields.items()
         if any(tokens(name)[: len(head)] == head for head in heads)
         and tokens(name)[-1] in ("at", "date", "on", "time")
     }
-    over: dict[str, Json] = (
-        {dot(bound.noun, name): None for name in paused_fields(fields)} if goes_on(verb) else {}
-    )
-    return set_now | over

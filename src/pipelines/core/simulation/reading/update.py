@@ -26,7 +26,6 @@ from pipelines.core.simulation.reading.steps import (
     refusal,
     require,
 )
-from pipelines.core.simulation.reading.targets import best_collection
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.transition import allowed_values, read_transition, verb_fields
 from pipelines.core.simulation.reading.writing import (
@@ -191,31 +190,11 @@ def _place(argument: Argument, reading: Reading, bound: Bound) -> tuple[str, ...
     path = field_for(argument, bound.collection)
     if path is not None:
         return path
-    if argument.words[0] == "new" and len(argument.words) == 1:
-        return _spoken_of(reading, bound)
-    linked = _linked_field(argument, reading, bound)
-    if linked is not None:
-        return linked
     # Ids and lists of ids refer to other things; only plain values may become new fields.
     if argument.id_noun is not None or argument.kind == "list" or argument.words[-1] == "ids":
         return None
     words = argument.words[1:] if argument.words[0] in ("new", "updated") else argument.words
     return ("_".join(words),) if words else None
-
-
-def _linked_field(argument: Argument, reading: Reading, bound: Bound) -> tuple[str, ...] | None:
-    """`change_doctor(patient_id, doctor_id)`: the one field with ids of doctors, whatever it is called."""
-    if not argument.id_noun or not argument.is_scalar:
-        return None
-    other = best_collection(argument.id_noun, reading.known, reading.service)
-    kept = [link.path for link in bound.collection.links if other and link.entity_type == other.entity_type]
-    return kept[0] if len(kept) == 1 else None
-
-
-def _spoken_of(reading: Reading, bound: Bound) -> tuple[str, ...] | None:
-    own = set(bound.collection.words)
-    words = [word for word in reading.name.nouns if singular(word) not in own]
-    return find_path(bound.collection.fields, "_".join(words)) if words else None
 
 
 def _part_named(reading: Reading, bound: Bound) -> str | None:
