@@ -365,7 +365,6 @@ CASES = [
     ),
     case("a switch", TELECOM, "enable_roaming", LINE, sets={"roaming_enabled": True}),
     case("a switch that is off", TELECOM, "disable_roaming", LINE, fails=(409, "already_disabled")),
-    case("a switch of a service", DEVOPS, "enable_maintenance_mode", {}, sets={"maintenance_mode": True}),
     case(
         "with a reason",
         HOTEL,
@@ -729,7 +728,6 @@ SAID: list[tuple[str, str, Any]] = [
     ),
     ("the payment will be refunded.", "refunds", True),
     ("new items of the same product type.", "same", ("product",)),
-    ("List the name and product id of all product types.", "pairs", ("name", "product id")),
     ("Cancel an order.", "becomes", None),
     ("Get the status of all orders.", "becomes", None),
 ]

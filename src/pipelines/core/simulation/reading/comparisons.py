@@ -33,7 +33,7 @@ def comparison(
         if other is None:
             return None
         # "has that many seeds": the record has to. "must not exceed the limit": what is given must not.
-        is_bound = sign in ("<=", "<") or bool(_BOUNDS & {*bound.own})
+        is_bound = sign != ">=" or bool(_BOUNDS & {*bound.own})
         held, bound = (bound, other) if other.text in given and not is_bound else (other, bound)
     elif bound is None and held is not None:
         bound = _only_given(terms, given, held) or _bound_of(terms, held)

@@ -9,7 +9,7 @@ from pipelines.core.english.words import tokens
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.regularities import Counter, Progress
 from pipelines.core.simulation.domain.shapes import Collection
-from pipelines.core.simulation.reading.limits import is_called_so, limit_of_counter
+from pipelines.core.simulation.reading.limits import is_called_so, is_of_using_up, limit_of_counter
 from pipelines.core.simulation.reading.records import noun_of
 from pipelines.core.simulation.reading.scope import Thing, nouns_of, stems
 from pipelines.core.simulation.reading.steps import Drafted, Step, dot, refusal, require, text
@@ -61,6 +61,7 @@ def _with_counters(
                 before += _room(reading, counter, id)
                 after += _moved(reading, counter, id, "+", notes)
     if isinstance(removed, str) and removed in bound:
+        before += _unlisted(reading, removed, bound[removed], notes)
         for counter in bound[removed].counted_by:
             moved = _moved(reading, counter, dot(removed, *counter.path), "-", notes)
             before += _if_counted(removed, counter, moved)
@@ -71,6 +72,27 @@ def _with_counters(
         test = f"not ({is_in})" if _is_one_of(state, counter.states) else is_in
         before.append({"if": test, "then": [*moved]})
     return before, after
+
+
+def _unlisted(reading: Reading, noun: str, table: Collection, notes: list[str]) -> list[Step]:
+    """Whoever lists the id of what goes, and is referred to by it, no longer does."""
+    steps: list[Step] = []
+    for link in table.links:
+        owner = reading.known.tables[link.entity_type]
+        for listed in owner.list_links:
+            if listed.entity_type == table.entity_type and len(listed.path) == 1:
+                holder = f"its_{noun_of(owner)}"
+                place = dot(holder, *listed.path)
+                kept = f"[one for one in {place} if not same_id(one, {noun}.id)]"
+                found: Step = {
+                    "as": holder,
+                    "in": owner.entity_type,
+                    "id": dot(noun, *link.path),
+                    "optional": True,
+                }
+                steps += [{"find": found}, {"if": f"{holder} != null", "then": [{"set": {place: kept}}]}]
+                notes.append("whatever lists the id of the record no longer does")
+    return steps
 
 
 def _is_one_of(state: Json, states: tuple[str, ...]) -> bool:
@@ -159,7 +181,8 @@ def _progress(reading: Reading, bound: dict[str, Collection]) -> Iterator[tuple[
 
 def _is_named_so(one: Progress) -> bool:
     """`paid`, of `amount_paid`: a play that is closed was sold out by chance."""
-    return bool(stems(tokens(one.when_all)) & stems(tokens(one.used)))
+    state, used = tokens(one.when_all), tokens(one.used)
+    return bool(stems(state) & stems(used)) or (is_of_using_up(state) and is_of_using_up(used))
 
 
 def _state(noun: str, one: Progress) -> str:

@@ -14,12 +14,13 @@ from pipelines.core.simulation.reading.steps import dot
 _ROOM = word_set("capacity max maximum limit seat place slot quota size allowance spot")
 _WORTH = word_set("total worth value budget price amount cost fee")
 _USED = word_set("used taken sold enrolled booked stored reserved filled occupied")
+_OWED = word_set("owe owes owed balance debt pay payable")
 _SPENT = word_set("use used spend spent pay paid redeemed settled")
 
 #: Said of what is not used up.
 LEFT = word_set(
-    "left remaining remain remains free unsold available spare unused vacant rest outstanding owed more "
-    "still not due"
+    "left remaining remain remains free unsold available spare unused vacant rest outstanding owed owe "
+    "owes more still not due"
 )
 
 
@@ -43,7 +44,7 @@ def limit_meant(thing: Thing, said: Sequence[str], *, is_told: bool = False) -> 
 
 def _is_told(limit: Limit, thing: Thing, said: Sequence[str]) -> bool:
     own = (*tokens(limit.most), *tokens(limit.used))
-    kind = _ROOM if limit.counts or _ROOM & {*singulars(tokens(limit.most))} else _WORTH | _SPENT
+    kind = _ROOM if limit.counts or _ROOM & {*singulars(tokens(limit.most))} else _WORTH | _SPENT | _OWED
     words = [other for word in said for other in (word, without_denial(word)) if other]
     if any(alike(word, part) for word in words for part in own) or kind & {*singulars(words)}:
         return True
@@ -59,10 +60,20 @@ def _score(limit: Limit, thing: Thing, said: Sequence[str]) -> float:
     is_used = any(alike(word, part) for part in used for word in uses)
     # Records that a list refers to take up room, whatever it is called; so does the only number there is.
     score += 1.0 * (is_link or is_used or (score > 0 and not limit.counts and _is_only_one(limit, thing)))
+    # `prints_allowed` and `prints_made` are of one thing; what is paid is paid of the one number it is part of.
+    is_alone = is_used and [one.most for one in thing.collection.limits if one.used == limit.used] == [
+        limit.most
+    ]
+    score = max(score, 2.0 * (_are_of_one(most, used) or is_alone) * (not limit.counts))
     score += 0.6 * any(alike(word, part) for word in said for part in most)
     score += 0.4 * any(alike(word, part) for word in said for part in used)
     score += 1.0 * _is_unused(said, used)
     return score + 0.3 * is_link
+
+
+def _are_of_one(most: Sequence[str], used: Sequence[str]) -> bool:
+    """ "max_redemptions" and "redemptions" too; but not a due_date and an amount_due."""
+    return stems(most[:1]) == stems(used[:1]) or stems(used) < stems(most)
 
 
 def _is_unused(said: Sequence[str], used: Sequence[str]) -> bool:
@@ -84,6 +95,10 @@ def what_is_left(things: Sequence[Thing], said: Sequence[str]) -> str | None:
         else []
     )
     return f"{found[0].most} - {found[0].used}" if len(found) == 1 else None
+
+
+def is_of_using_up(words: Sequence[str]) -> bool:
+    return bool((_USED | _SPENT) & {*words})
 
 
 def is_called_so(thing: Thing, most: str, used: str) -> bool:

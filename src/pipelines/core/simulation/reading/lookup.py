@@ -56,6 +56,9 @@ def _by_id(reading: Reading) -> Drafted | None:
     if found is None or _only_narrows(reading, found.id_argument):
         return None
     if _is_only_spoken_of(found.collection):
+        nameless = [one for one in reading.known.tables.values() if not one.called and not one.is_empty]
+        if nameless:
+            return _by_whoever_has_it(reading, found, nameless)
         if reading.output:
             return None  # the world knows no such things at all: what they are like is invented
         if found.id_argument.id_noun == ():
@@ -85,6 +88,23 @@ def _is_only_spoken_of(collection: Collection) -> bool:
     """Nothing of the kind is seeded, and no tool makes or changes any."""
     is_known = collection.placeholder or collection.fields or not collection.is_empty
     return collection.form == "table" and not is_known
+
+
+def _by_whoever_has_it(reading: Reading, asked: Subject, types: Sequence[Collection]) -> Drafted:
+    """Which of these types is meant is for the id to say, to the letter."""
+    id, noun = arg(asked.id_argument.name), noun_of(asked.collection)
+    held = ", ".join(f"entity({one.entity_type!r}, {id})" for one in types)
+    exact = f"first(one for one in [{held}] if one != null and id_of(one) == str({id}))"
+    fields = {name: field for one in types for name, field in one.fields.items()}
+    source = Source(value=noun, noun=noun, fields=fields, id=f"id_of({noun})")
+    missing = not_found(noun, id) | {"message": f"{noun} {{{id}}} not found"}
+    steps: tuple[Step, ...] = (
+        {"let": {noun: exact}},
+        require(f"{noun} != null", missing),
+        {"return": reply(source, reading.output, reading.arguments)},
+    )
+    note = f"no type is plainly {article(noun).lower()} {noun}: whichever has the id is taken for one"
+    return Drafted(steps=steps, notes=(note,), confidence=0.5)
 
 
 def _through_link(reading: Reading) -> Drafted | None:

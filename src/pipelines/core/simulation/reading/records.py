@@ -18,6 +18,7 @@ from pipelines.core.simulation.reading.steps import (
     find_reference,
     name_for,
     not_found,
+    refers,
     require,
 )
 from pipelines.core.simulation.reading.targets import CONTAINER_WORDS, subject_of
@@ -90,4 +91,7 @@ def _there(reading: Reading, argument: Argument, bound: Bound) -> list[Step]:
     if other.collection == bound.collection:
         return []  # ship(order_id, tracking_code): no order has that id
     noun = name_for(noun_of(other.collection), avoid=(bound.noun,))
-    return [find_reference(noun, other.collection.entity_type, arg(argument.name))]
+    # A customer that lists its lines has no other: suspend_line(customer_id, line_id).
+    lists = [link for link in other.collection.list_links if link.entity_type == bound.collection.entity_type]
+    held = [require(refers(noun, one, bound.id), not_found(bound.noun, bound.id)) for one in lists[:1]]
+    return [find_reference(noun, other.collection.entity_type, arg(argument.name)), *held]

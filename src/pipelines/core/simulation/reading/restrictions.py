@@ -58,6 +58,8 @@ def restrictions(
     conditions = [*_written(found, collection, each, taken)]
     if not any(one.kind == "number" and {*one.words} & {*reading_words} for one in reading.arguments):
         conditions += compared(said, collection, each)  # else what is given is what they are held against
+    if {*said[0]} & LATE and not any("overdue" in tokens(value) for value in _stated_values(found)):
+        conditions += _past_due(collection, each)
     if not conditions and not found.any():
         conditions = [*_in_general(said, reading, collection, each, taken)]
     return conditions
@@ -199,8 +201,6 @@ def _in_general(
     links = [link.path for link in collection.links if _may_be_null(field_at(collection.fields, link.path))]
     if words & (UNTAKEN | NOBODY) and len(links) == 1 and links[0] not in taken:
         yield f"{dot(each, *links[0])} == null"
-    elif {*said[0]} & LATE:
-        yield from _overdue(collection, each)
     elif {*said[0]} & GOING_ON:
         yield from _not_over(collection, each, taken)
     elif words & CURRENT and not reading.wants_many():
@@ -232,8 +232,12 @@ def _not_over(collection: Collection, each: str, taken: set[Path] = frozenset())
         yield f"{dot(each, done[0])} == false"
 
 
-def _overdue(collection: Collection, each: str) -> Iterator[str]:
-    due = next((name for name in collection.fields if "due" in tokens(name)), None)
-    if due is not None:
-        yield f"{dot(each, due)} != null and is_before({dot(each, due)}, today)"
+def _stated_values(found: _Found) -> list[str]:
+    return [value for values in (*found.is_so.values(), *found.is_not.values()) for value in values]
+
+
+def _past_due(collection: Collection, each: str) -> Iterator[str]:
+    due = [name for name, one in collection.fields.items() if "due" in tokens(name) and _is_time(one)]
+    if len(due) == 1:
+        yield f"{dot(each, due[0])} != null and is_before({dot(each, due[0])}, today)"
         yield from _not_over(collection, each)

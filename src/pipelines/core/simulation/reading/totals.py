@@ -25,6 +25,7 @@ _OVER_ALL = {("in", "total"), ("over", "all"), ("in", "all"), ("added", "up")}
 MEANS = word_set("average mean")
 _OPENING = 6  # words of a description in which it says that something is counted or added up
 _COUNTED = word_set("size count total times")
+_REST = 8.0
 _UNSPOKEN, _ONLY_NUMBER = 0.9, 0.5  # of records that nobody speaks of; of a number that nobody names
 GENERIC = word_set("total sum count number amount value all over result answer")
 
@@ -94,7 +95,8 @@ class Asked:
 # -- sums
 
 
-def sum_of(asked: Asked, how: str) -> Found | None:
+def sum_of(asked: Asked, how: str, *, of_rests: bool = False) -> Found | None:
+    """`of_rests`: only of what is left of each, or of what is worked out of it."""
     total = "mean" if how == "mean" else "sum"
     more = added_on(asked.reading.tool.description or "", asked.scope)
     if more is None:
@@ -105,6 +107,8 @@ def sum_of(asked: Asked, how: str) -> Found | None:
             continue
         fit, value = _element(asked, replace(asked.scope, things=(each_of(many.collection),)))
         fit = fit if is_spoken else min(fit, _UNSPOKEN)
+        if of_rests and (fit < _REST or not is_spoken):
+            continue
         if value is not None and (best is None or fit > best[0]):
             best = fit, Found(steps, f"round({total}({many.listed(value)}){more}, 2)")
     return best[1] if best is not None else None
@@ -138,7 +142,7 @@ def _element(asked: Asked, scope: Scope) -> tuple[float, str | None]:
     said = (*asked.slot.words, *tokens(reading.tool.name), *tokens(reading.said.summary.lower()))
     left = what_is_left(scope.things, said)
     if left is not None:
-        return 8.0, left
+        return _REST, left
     base = f"{scope.things[0].text}."
     own = [term for term in scope.of_kind("number") if term.text.startswith(base)]
     spoken = stems(word for word in said if word not in GENERIC)

@@ -231,6 +231,9 @@ def _number(asked: Asked) -> Answer | None:
         if how in ("sum", "mean"):
             total = sum_of(asked, how)
             return Answer(values={slot.name: total.value}, steps=total.steps) if total is not None else None
+        rests = sum_of(asked, "sum", of_rests=True) if how is None and LEFT & {*said} else None
+        if rests is not None:  # "what a client still owes on open invoices"
+            return Answer(values={slot.name: rests.value}, steps=rests.steps)
         if how is None and (rate := _by_rate(scope)) is not None:
             note = f"`{slot.name}` is taken for a price: nothing says how it is made"
             return Answer(values={slot.name: rate}, notes=(note,), confidence=_GUESSED)
