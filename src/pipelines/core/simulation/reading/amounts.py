@@ -190,19 +190,6 @@ def counted_field(reading: Reading, amount: Argument, fields: Mapping[str, Field
     numbers = [name for name, one in fields.items() if "number" in one.kinds]
     if amount.name in numbers:
         return (amount.name,)
-    named = {*map(singular, reading.name.nouns), *map(singular, amount.words), reading.name.verb}
-    for said in (named, {*map(singular, tokens(reading.said.summary))}):
-        scored = [(_shared(tokens(name), said), name) for name in numbers]
-        best = max(scored, default=(0, ""))
-        if best[0] > 0:
-            return (best[1],) if [score for score, _ in scored].count(best[0]) == 1 else None
-    return None
-
-
-def _shared(words: Sequence[str], said: set[str]) -> int:
-    return sum(2 if singular(word) in said else any(_akin(word, one) for one in said) for word in words)
-
-
-def _akin(word: str, other: str) -> bool:
-    """refueling ~ refuel."""
-    return len(other) >= 4 and word.startswith(other)
+    spoken = stems((*tokens(reading.tool.name), *tokens(reading.said.summary), *amount.words))
+    fit = [name for name in numbers if stems(tokens(name)) & spoken]
+    return (fit[0],) if len(fit) == 1 else None

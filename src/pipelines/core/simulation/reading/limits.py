@@ -60,10 +60,9 @@ def _score(limit: Limit, thing: Thing, said: Sequence[str]) -> float:
     is_used = any(alike(word, part) for part in used for word in uses)
     # Records that a list refers to take up room, whatever it is called; so does the only number there is.
     score += 1.0 * (is_link or is_used or (score > 0 and not limit.counts and _is_only_one(limit, thing)))
-    # `prints_allowed` and `prints_made` are of one thing; what is paid is paid of the one number it is part of.
-    is_alone = is_used and [one.most for one in thing.collection.limits if one.used == limit.used] == [
-        limit.most
-    ]
+    # `prints_allowed` and `prints_made` are of one thing; what is paid is of the one number it is part of.
+    others = [one.most for one in thing.collection.limits if one.used == limit.used]
+    is_alone = is_used and others == [limit.most]
     score = max(score, 2.0 * (_are_of_one(most, used) or is_alone) * (not limit.counts))
     score += 0.6 * any(alike(word, part) for word in said for part in most)
     score += 0.4 * any(alike(word, part) for word in said for part in used)

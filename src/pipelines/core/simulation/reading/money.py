@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from pipelines.core.english.words import singular, singulars, tokens, word_set
+from pipelines.core.simulation.domain.arguments import Argument, is_list_of_ids, part_noun
 from pipelines.core.simulation.domain.shapes import Collection, Field
-from pipelines.core.simulation.reading.parts import parts_named
 from pipelines.core.simulation.reading.steps import Bound, Step, arg, dot, not_found, require
 from pipelines.core.simulation.reading.tool_reading import Reading
 
@@ -150,3 +150,16 @@ def _has_value(field: Field, words: list[str]) -> bool:
 
 def _same(value: object, words: list[str]) -> bool:
     return isinstance(value, str) and list(tokens(value)) == words
+
+
+def parts_named(argument: Argument, bound: Bound) -> tuple[str, Field, str] | None:
+    """The collection inside the record that a list of ids names: (field, its shape, the id's field)."""
+    if not is_list_of_ids(argument):
+        return None
+    noun = part_noun(argument)
+    for name, field in bound.collection.fields.items():
+        if field.keeps is not None and field.of_records and noun in singulars(tokens(name)):
+            key = f"{noun}_id" if f"{noun}_id" in field.parts else field.id_field
+            if key is not None or field.keeps == "map":
+                return name, field, key or "id"
+    return None

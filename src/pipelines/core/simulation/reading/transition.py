@@ -12,7 +12,6 @@ from pipelines.core.simulation.domain.shapes import Field, find_field
 from pipelines.core.simulation.reading.effects import evident_change
 from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.money import price_difference, refund_steps
-from pipelines.core.simulation.reading.parts import known_parts
 from pipelines.core.simulation.reading.records import others_of, ownership, record_of
 from pipelines.core.simulation.reading.stated import kept_by, read_evident, stated
 from pipelines.core.simulation.reading.states import (
@@ -77,7 +76,7 @@ def read_transition(reading: Reading) -> Drafted | None:
             changes[dot(bound.noun, *status)] = text(target)
     elif not _changes_fields(bound, others):
         return None  # the records have states, and this is none of them: which one is meant would be a guess
-    lets: list[Step] = [*known_parts(reading, bound)]
+    lets: list[Step] = []
     kept, more = kept_arguments(reading, bound, others)
     changes |= kept
     lets += more

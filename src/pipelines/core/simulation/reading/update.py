@@ -11,7 +11,6 @@ from pipelines.core.simulation.domain.shapes import find_field
 from pipelines.core.simulation.reading.amounts import counted_field
 from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.money import price_difference
-from pipelines.core.simulation.reading.parts import known_parts
 from pipelines.core.simulation.reading.records import noun_of, others_of, ownership, record_of
 from pipelines.core.simulation.reading.replies import find_path
 from pipelines.core.simulation.reading.states import named_states, state_conditions
@@ -88,7 +87,6 @@ def read_update(reading: Reading) -> Drafted | None:
         *ownership(bound, [one for one in others if not _is_changed(one, changes)], reading),
         *allowed_values(others),
         *_conditions(reading, bound),
-        *known_parts(reading, bound),
         *(step for step, _ in there),
         *occupied(reading, bound, changes),
     ]
