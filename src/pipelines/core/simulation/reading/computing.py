@@ -117,16 +117,6 @@ def _value(argument: Argument) -> str:
     return f"default({arg(argument.name)}, {argument.default!r})"
 
 
-_UNITS: tuple[dict[str, float], ...] = (
-    {"meter": 1, "kilometer": 1000, "centimeter": 0.01, "millimeter": 0.001, "mile": 1609.344, "yard": 0.9144}
-    | {"foot": 0.3048, "inch": 0.0254, "km": 1000, "cm": 0.01, "mm": 0.001, "feet": 0.3048, "inche": 0.0254},
-    {"liter": 1, "milliliter": 0.001, "gallon": 3.785411784, "quart": 0.946352946, "pint": 0.473176473}
-    | {"litre": 1, "ml": 0.001, "cup": 0.2365882365},
-    {"kilogram": 1, "gram": 0.001, "pound": 0.45359237, "ounce": 0.028349523125, "kg": 1, "lb": 0.45359237},
-    {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800},
-)
-
-
 def _time(reading: Reading) -> Drafted | None:
     """What time it is, what day: the run's own clock."""
     nouns = set(reading.name.nouns)

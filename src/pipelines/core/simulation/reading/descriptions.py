@@ -15,7 +15,6 @@ _BECOMES = re.compile(
     rf"{_QUOTE}([^'\"‘’“”`]+){_QUOTE}",
     re.IGNORECASE,
 )
-_ONLY_ONCE = re.compile(r"\b(?:only|just)\b[^.;]{0,30}\bonce\b|\bonce only\b|\bat most once\b", re.IGNORECASE)
 _CANNOT_IF = re.compile(
     r"\bif\b[^.;,]{0,40}?\b(?:is|are|has been|have been)\s+(?:already\s+)?([^.;,]{1,60}),"
     r"[^.;]{0,30}?\b(?:cannot|can not|can't|may not|must not)\b",
@@ -49,13 +48,11 @@ class Said:
 
     summary: str  # the first sentence
     becomes: str | None  # "status will be changed to 'cancelled'"
-    only_once: bool  # "can only be called once"
     forbidden_states: tuple[str, ...]  # "if the order is already processed or delivered, it cannot be …"
     refunds: bool  # "the payment will be refunded"
     refund_balance: str | None  # "added to the user's gift card balance": gift card
     same: tuple[str, ...]  # "new items of the same product": product
     lists_ids: bool  # "a list of stock symbols", "all order ids"
-    is_for_current_user: bool
     amount: str | None = None  # "by 14 days": what it changes by, in so many words
 
 
@@ -67,13 +64,11 @@ def read_description(description: str | None) -> Said:
     return Said(
         summary=summary,
         becomes=becomes.group(1) if becomes else None,
-        only_once=_ONLY_ONCE.search(text) is not None,
         forbidden_states=tuple(_forbidden(text)),
         refunds=_REFUND.search(text) is not None,
         refund_balance=balance.group(1).lower() if balance else None,
         same=tuple(dict.fromkeys(word.lower() for word in _SAME.findall(text))),
         lists_ids=_LISTS_IDS.search(summary) is not None,
-        is_for_current_user=re.search(r"\bcurrent(?:ly)? (?:\w+ )?user\b", text, re.IGNORECASE) is not None,
         amount=_changed_by(summary),
     )
 

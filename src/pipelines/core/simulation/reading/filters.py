@@ -47,7 +47,6 @@ class Narrowing:
     order: str | None = None  # the field by which the words say that they come: `-downloads`
     limit: str | None = None
     offset: str | None = None
-    picked: tuple[str, str] | None = None  # (field, key): the key picks one of the records in a map each has
     ignored: tuple[str, ...] = ()
     assumed: tuple[str, ...] = ()  # what narrows the search though no argument or no name says so
 
@@ -71,7 +70,6 @@ def narrowing(
     conditions: list[str] = []
     bounds = is_range(arguments)
     sort = limit = offset = descending = None
-    picked: tuple[str, str] | None = None
     ignored: list[str] = []
     assumed: list[str] = []
     for argument in arguments:
@@ -99,7 +97,6 @@ def narrowing(
             assumed.append(f"`{argument.name}` is taken for `{held}`, by the words around it")
         else:
             ignored.append(argument.name)
-        picked = picked or _picked(argument, collection)
     if sort is not None and descending is not None:
         sort = f"('-' + {sort} if contains(str({arg(descending)}), 'desc') else {sort})"
     return Narrowing(
@@ -107,7 +104,6 @@ def narrowing(
         sort=sort,
         limit=limit,
         offset=offset,
-        picked=picked,
         ignored=tuple(ignored),
         assumed=tuple(assumed),
     )
@@ -175,15 +171,6 @@ def _such(words: Sequence[str], each: str, collection: Collection) -> str | None
         if "number" in one.kinds and spoken and spoken <= {stem(part) for part in tokens(name)}
     ]
     return f"{dot(each, numbers[0])} > 0" if len(numbers) == 1 else None
-
-
-def _picked(argument: Argument, collection: Collection) -> tuple[str, str] | None:
-    """`date` where every flight has `dates`: what is asked for is the flight on that date."""
-    path = field_for(argument, collection)
-    shape = field_at(collection.fields, path) if path is not None else None
-    if path is None or len(path) != 1 or shape is None or not argument.is_required:
-        return None
-    return (path[0], arg(argument.name)) if shape.keeps == "map" and shape.of_records else None
 
 
 def condition_of(

@@ -55,10 +55,8 @@ def gathered(
     each = many_of(collection) if collection.form == "table" else noun_of(collection)
     asked = _asked(reading, collection, each, reading.arguments, in_any_state=in_any_state)
     known = _required_owners(reading, collection)
-    own = _of_current_user(reading, collection, each)
-    steps, found = _found(collection, each, [*asked.conditions, *own])
-    asked = replace(asked, assumed=(*asked.assumed, *only_those(own)))
-    return [*known, *_session(reading, collection, each, steps), *steps], found, asked
+    steps, found = _found(collection, each, [*asked.conditions])
+    return [*known, *steps], found, asked
 
 
 def _asked(
@@ -105,15 +103,6 @@ def many_of(collection: Collection) -> str:
     return many if many != one else f"{one}_list"
 
 
-def _session(reading: Reading, collection: Collection, each: str, steps: list[Step]) -> list[Step]:
-    """The service must be at hand where a condition speaks of its current user."""
-    user = current_user(reading)
-    bound = [found.get("as") for step in steps if isinstance(found := step.get("find"), dict)]
-    if user is None or not _of_current_user(reading, collection, each) or user[0] in bound:
-        return []
-    return [find_one(user[0], user[1], text(user[2]))]
-
-
 def _found(collection: Collection, each: str, conditions: list[str]) -> tuple[list[Step], str]:
     """Steps that gather the records, and the name under which they are then known."""
     many = many_of(collection)
@@ -150,14 +139,9 @@ def _comprehension(each: str, source: str, where: str) -> str:
     return f"[{each} for {each} in {source} if {where}]" if where else source
 
 
-def _arranged(many: str, asked: Narrowing, collection: Collection) -> list[Step]:
-    """One record per hit, then sorted, then cut."""
+def _arranged(many: str, asked: Narrowing) -> list[Step]:
+    """Sorted, then cut."""
     made: list[str] = []
-    if asked.picked is not None:
-        field, key = asked.picked
-        own = "{'id': each.id}, " if collection.form == "table" and collection.id_field is None else ""
-        chosen = f"each[{field!r}][{key}]"
-        made.append(f"[merge({own}without(each, {field!r}), {chosen}) for each in {many}]")
     if asked.order is not None:
         made.append(f"sort({many}, {asked.order!r})")
     if asked.sort is not None:
@@ -172,14 +156,8 @@ def _arranged(many: str, asked: Narrowing, collection: Collection) -> list[Step]
 def _answered(
     reading: Reading, collection: Collection, steps: list[Step], many: str, asked: Narrowing
 ) -> Drafted:
-    shaped = collection
-    if asked.picked is not None:
-        inner = collection.fields[asked.picked[0]].parts
-        shaped = replace(
-            collection, fields={**collection.fields, **inner}, id_field=collection.id_field or "id"
-        )
     return Drafted(
-        steps=(*steps, *_arranged(many, asked, collection), {"return": _list_reply(reading, shaped, many)}),
+        steps=(*steps, *_arranged(many, asked), {"return": _list_reply(reading, collection, many)}),
         notes=asked.notes(),
         confidence=0.9 if not asked.ignored else 0.6,
     )
@@ -288,11 +266,3 @@ _OWNER_FIELDS = (
 
 def owner_field(collection: Collection) -> str | None:
     return next((name for name in _OWNER_FIELDS if name in collection.fields), None)
-
-
-def _of_current_user(reading: Reading, collection: Collection, each: str) -> list[str]:
-    """ "Get all tickets created by the current user": only the user's own."""
-    user, own = current_user(reading), owner_field(collection)
-    if user is None or own is None or not reading.said.is_for_current_user:
-        return []
-    return [f"{dot(each, own)} == {user[3]}"]

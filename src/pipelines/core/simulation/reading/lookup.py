@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from pipelines.core.english.words import article, joined, singular, singulars, tokens, word_set
+from pipelines.core.english.words import article, joined, singular, tokens, word_set
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.references import noun_of_id
@@ -66,15 +66,12 @@ def _by_id(reading: Reading) -> Drafted | None:
     bound = bind(found.collection, arg(found.id_argument.name), noun_of(found.collection))
     others = [one for one in reading.arguments if one is not found.id_argument]
     steps = [*bound.steps, *ownership(bound, others, reading)]
-    inner = _inner_record(bound, others)
-    if inner is not None:
-        steps += inner.steps
-    part = part_asked(reading, inner or bound)
+    part = part_asked(reading, bound)
     if part is not None and not reading.output:
-        value = dot((inner or bound).noun, *part)
+        value = dot(bound.noun, *part)
         named: Json = {part[-1]: value} if reading.answers_in_objects else value
         return Drafted(steps=(*steps, {"return": named}), confidence=0.8)
-    return Drafted(steps=(*steps, {"return": _record_reply(reading, inner or bound)}), confidence=0.95)
+    return Drafted(steps=(*steps, {"return": _record_reply(reading, bound)}), confidence=0.95)
 
 
 def _only_narrows(reading: Reading, argument: Argument) -> bool:
@@ -193,36 +190,6 @@ def _covers_more(reading: Reading, one: Collection, other: Collection) -> bool:
     names = list(properties_of(reading.output))
     shared = [sum(find_path(each.fields, name) is not None for name in names) for each in (one, other)]
     return not names or shared[0] > shared[1]
-
-
-def _inner_record(bound: Bound, others: Sequence[Argument]) -> Bound | None:
-    """`get_flight_status(flight_number, date)`: the date picks one of the flight's dates."""
-    for argument in others:
-        for name, field in bound.collection.fields.items():
-            if (
-                field.keeps == "map"
-                and argument.is_required
-                and singulars(tokens(name)) == singulars(argument.words)
-            ):
-                noun = name_for(tokens(name), avoid=(bound.noun,))
-                key = arg(argument.name)
-                picked: Step = {
-                    "as": noun,
-                    "in": dot(bound.noun, name),
-                    "id": key,
-                    "else": not_found(noun, key),
-                }
-                kept = Collection(
-                    entity_type=bound.collection.entity_type,
-                    owner=None,
-                    path=(name,),
-                    form="map",
-                    of_records=field.of_records,
-                    fields=field.parts,
-                    id_field=field.id_field,
-                )
-                return Bound(steps=({"find": picked},), noun=noun, id=key, collection=kept, holder=bound.noun)
-    return None
 
 
 def _record_reply(reading: Reading, bound: Bound) -> Json:

@@ -9,7 +9,7 @@ from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.clauses import claim_of
 from pipelines.core.simulation.domain.roles import field_at, states_of, valued_fields
 from pipelines.core.simulation.domain.shapes import Field
-from pipelines.core.simulation.reading.effects import Change, agrees, evident_change
+from pipelines.core.simulation.reading.effects import Change, agrees, evident_change, marked_as
 from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.records import others_of, ownership, record_of
 from pipelines.core.simulation.reading.scope import Thing, scope_of
@@ -45,7 +45,8 @@ def read_evident(reading: Reading) -> Drafted | None:
         return None
     change = evident_change(reading, bound.collection)
     if change is None:
-        return _let_go(reading, bound)
+        marked = marked_as(reading, bound.collection)
+        return stated(reading, bound, marked) if marked is not None else _let_go(reading, bound)
     # Where it is not clear that anything is done at all, name and description have to say the same.
     said = claim_of(reading.tool.description)
     is_told = said.kind in ("reads", "names") and said.verb != "give"  # "Gives a captain VIP standing"

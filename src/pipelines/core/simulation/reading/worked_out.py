@@ -3,7 +3,7 @@ is in a list, whether something may be done. What each property of the reply is 
 the description say together, in terms of the records at hand (scope). What is not determined is left out."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from pipelines.core.english.formulas import content_words
 from pipelines.core.english.inflection import participle
@@ -21,14 +21,12 @@ from pipelines.core.simulation.reading.replies import Source, as_expression, fin
 from pipelines.core.simulation.reading.scope import (
     Scope,
     Slot,
-    Term,
     Thing,
-    likeness,
     named,
     scope_of,
     stems,
 )
-from pipelines.core.simulation.reading.steps import Drafted, Step, arg, dot
+from pipelines.core.simulation.reading.steps import Drafted, Step, dot
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.totals import (
     COUNTS,
@@ -43,9 +41,8 @@ from pipelines.core.simulation.reading.truths import named_truth, told_truth, tr
 
 _NUMBERS = ("integer", "number")
 _TELLS = word_set("can is has may are does should must allowed")
-_PRICES = word_set("price rate cost fee tariff fare")
 _APART = stems(("difference", "saving", "gap"))
-_TOLD, _LIKELY, _GUESSED = 0.85, 0.8, 0.6
+_TOLD, _LIKELY = 0.85, 0.8
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -234,30 +231,10 @@ def _number(asked: Asked) -> Answer | None:
         rests = sum_of(asked, "sum", of_rests=True) if how is None and LEFT & {*said} else None
         if rests is not None:  # "what a client still owes on open invoices"
             return Answer(values={slot.name: rests.value}, steps=rests.steps)
-        if how is None and (rate := _by_rate(scope)) is not None:
-            note = f"`{slot.name}` is taken for a price: nothing says how it is made"
-            return Answer(values={slot.name: rate}, notes=(note,), confidence=_GUESSED)
         if how is None and (related := _related(scope, slot)) is not None:
             return Answer(values={slot.name: related})
     counted = count_of(asked)
     return Answer(values={slot.name: counted.value}, steps=counted.steps) if counted is not None else None
-
-
-def _by_rate(scope: Scope) -> str | None:
-    """`quote(room_id, nights)` where rooms have a nightly_rate: so much for each."""
-    given = [one for one in scope.arguments if one.kind == "number"]
-    numbers = [term for term in scope.of_kind("number") if not term.is_given and term.many is None]
-    found = [
-        f"{term.text} * {arg(one.name)}" for term in numbers for one in given if _is_rate(term, one.words[-1])
-    ]
-    return found[0] if len(found) == 1 else None
-
-
-def _is_rate(term: Term, unit: str) -> bool:
-    """`price_per_player` for players, `hourlyRate` for hours."""
-    if not stems(_PRICES) & (stems(term.own) | term.about):
-        return False
-    return any(likeness([(unit, 1.0)], replace(term, own=(part,))) > 0.5 for part in term.own)
 
 
 def _related(scope: Scope, slot: Slot) -> str | None:
