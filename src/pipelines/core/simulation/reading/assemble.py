@@ -117,7 +117,14 @@ def families(reading: Reading) -> Sequence[Family]:
         return (read_handoff, read_computing, read_agreed, read_evident, _several, read_unclear)
     known: tuple[Family, ...] = (read_known_effect,) if reading.name.op in _MEANS_MUCH else ()
     first = (read_handoff, read_computing, read_mailbox)
-    return (*first, *known, *_WRITES[reading.name.op], _several, read_unclear)
+    own = _WRITES[reading.name.op]
+    # pay_bill(bill_id, amount): what is given may not be all.
+    plain = (*own, *known) if _has_amount(reading) else (*known, *own)
+    return (*first, *plain, _several, read_unclear)
+
+
+def _has_amount(reading: Reading) -> bool:
+    return any(one.kind == "number" and one.id_noun is None for one in reading.arguments)
 
 
 def _several(reading: Reading) -> Drafted | None:
@@ -145,8 +152,7 @@ def read_agreed(reading: Reading) -> Drafted | None:
 
 def _withdrawn(reading: Reading) -> Drafted | None:
     """withdraw_application: without an amount it is the record that is withdrawn."""
-    has_amount = any(one.kind == "number" and one.id_noun is None for one in reading.arguments)
-    return None if has_amount else read_transition(reading)
+    return None if _has_amount(reading) else read_transition(reading)
 
 
 def _sent_to(reading: Reading) -> Drafted | None:

@@ -21,7 +21,14 @@ COUNTS = word_set("count headcount tally")
 _HOW_MANY = {("number", "of"), ("how", "many"), ("how", "often")}
 _SUMS = word_set("sum total totals altogether overall combined")
 _IN_ALL = word_set("altogether overall combined together")
-_OVER_ALL = {("in", "total"), ("over", "all"), ("in", "all"), ("added", "up")}
+_OVER_ALL = {
+    ("in", "total"),
+    ("over", "all"),
+    ("over", "its"),
+    ("in", "all"),
+    ("added", "up"),
+    ("summed", "up"),
+}
 MEANS = word_set("average mean")
 _OPENING = 6  # words of a description in which it says that something is counted or added up
 _COUNTED = word_set("size count total times")
