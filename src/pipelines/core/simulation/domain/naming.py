@@ -291,7 +291,13 @@ def _left_over(
         for noun in (*open_nouns, *(one for one in things if one not in settled and one not in asked))
         if noun in weighed and (kind := weighed[noun].best(0.5, free)) is not None
     }
-    return {noun: kind for noun, kind in found.items() if list(found.values()).count(kind) == 1}
+    # `promo`, and what a tool asks of a promo: the shorter one is what it is called.
+    plain = {
+        noun: kind
+        for noun, kind in found.items()
+        if not any(noun[at:] in found for at in range(1, len(noun)))
+    }
+    return {noun: kind for noun, kind in plain.items() if list(plain.values()).count(kind) == 1}
 
 
 def _is_own_id(noun: Noun, table: Collection | None) -> bool:
