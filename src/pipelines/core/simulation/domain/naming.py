@@ -261,10 +261,7 @@ def _described(
 
 
 def _left_over(
-    weighed: Mapping[Noun, _Weighed],
-    known: Survey,
-    tools: Sequence[ToolFacts],
-    settled: Mapping[Noun, str],
+    weighed: Mapping[Noun, _Weighed], known: Survey, tools: Sequence[ToolFacts], settled: Mapping[Noun, str]
 ) -> dict[Noun, str]:
     """One type that no noun means and one noun, asked for by id, that means no type: they belong together."""
     spoken = {noun for tool in tools for noun in nouns_of(tool)}

@@ -13,14 +13,7 @@ from pipelines.core.english.words import is_plural, joined, singular, singulars,
 from pipelines.core.json_text import JsonObject
 from pipelines.core.ledger import World
 from pipelines.core.ledger_schema import EntityField, EntityType, LedgerSchema
-from pipelines.core.simulation.domain.fields import (
-    MAX_DEPTH,
-    SAMPLE,
-    Form,
-    fields_of,
-    key_field,
-    mentions_id,
-)
+from pipelines.core.simulation.domain.fields import MAX_DEPTH, SAMPLE, Form, fields_of, key_field, mentions_id
 from pipelines.core.simulation.domain.fields import Field as Field
 from pipelines.core.simulation.domain.fields import find_field as find_field
 from pipelines.core.simulation.domain.fields import kind_of as kind_of

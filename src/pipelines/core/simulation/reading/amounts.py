@@ -16,15 +16,7 @@ from pipelines.core.simulation.domain.shapes import Field
 from pipelines.core.simulation.reading.limits import room_of
 from pipelines.core.simulation.reading.replies import find_path, properties_of
 from pipelines.core.simulation.reading.scope import Scope, Thing, alike, scope_of, stems
-from pipelines.core.simulation.reading.steps import (
-    Bound,
-    Drafted,
-    Step,
-    arg,
-    dot,
-    refusal,
-    require,
-)
+from pipelines.core.simulation.reading.steps import Bound, Drafted, Step, arg, dot, refusal, require
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.writing import change_reply
 

@@ -104,13 +104,7 @@ def _taken(reading: Reading, drafted: Drafted) -> Iterator[str]:
 def families(reading: Reading) -> Sequence[Family]:
     """The families to ask, in order, for this verb."""
     if reading.name.reads():
-        first: tuple[Family, ...] = (
-            _thought,
-            read_session,
-            read_computing,
-            read_mailbox,
-            read_worked_out,
-        )
+        first: tuple[Family, ...] = (_thought, read_session, read_computing, read_mailbox, read_worked_out)
         last: tuple[Family, ...] = (read_lookup, read_listing)
         return (*first, *(reversed(last) if reading.wants_many() else last), read_outside)
     if reading.name.op is None:
@@ -167,14 +161,7 @@ def _undeclared(reading: Reading) -> Drafted | None:
 
 _WRITES: dict[str, tuple[Family, ...]] = {
     "create": (
-        *(
-            read_handed,
-            read_lines,
-            read_membership,
-            read_started,
-            read_told_amount,
-            read_made,
-        ),
+        *(read_handed, read_lines, read_membership, read_started, read_told_amount, read_made),
         *(read_spoken_field, read_amount, read_known_effect, read_evident, read_create, _undeclared),
     ),
     "notify": (read_handed, read_made, _sent_to, read_told, read_create, _undeclared),

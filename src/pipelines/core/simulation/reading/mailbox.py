@@ -67,10 +67,7 @@ def _sent(reading: Reading, service: Singleton, into: Step, place: str) -> Draft
     said = next((one for one in reading.arguments if one.is_required and one is not receiver), None)
     if receiver is None or said is None:
         return None
-    steps: list[Step] = [
-        into,
-        {"append": {place: {f"[{arg(receiver.name)}]": arg(said.name)}}},
-    ]
+    steps: list[Step] = [into, {"append": {place: {f"[{arg(receiver.name)}]": arg(said.name)}}}]
     counted = counter_for(singular(reading.thing[-1]), service)
     if counted is not None:
         count = dot(name_for(service.entity_type), counted[0])

@@ -23,16 +23,7 @@ from pipelines.core.simulation.reading.states import (
     target_state,
     told_state,
 )
-from pipelines.core.simulation.reading.steps import (
-    Bound,
-    Drafted,
-    Step,
-    arg,
-    dot,
-    refusal,
-    require,
-    text,
-)
+from pipelines.core.simulation.reading.steps import Bound, Drafted, Step, arg, dot, refusal, require, text
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.writing import (
     change_notes,

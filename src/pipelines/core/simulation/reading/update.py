@@ -13,15 +13,7 @@ from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.money import price_difference
 from pipelines.core.simulation.reading.records import noun_of, others_of, ownership, record_of
 from pipelines.core.simulation.reading.states import named_states, state_conditions
-from pipelines.core.simulation.reading.steps import (
-    Bound,
-    Drafted,
-    Step,
-    arg,
-    dot,
-    find_reference,
-    name_for,
-)
+from pipelines.core.simulation.reading.steps import Bound, Drafted, Step, arg, dot, find_reference, name_for
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.transition import allowed_values, read_transition, verb_fields
 from pipelines.core.simulation.reading.writing import (

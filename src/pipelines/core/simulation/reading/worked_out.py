@@ -18,14 +18,7 @@ from pipelines.core.simulation.reading.filters import condition_of, field_for
 from pipelines.core.simulation.reading.limits import LEFT, limit_meant, what_is_left
 from pipelines.core.simulation.reading.records import source_of
 from pipelines.core.simulation.reading.replies import Source, as_expression, find_path, properties_of, reply
-from pipelines.core.simulation.reading.scope import (
-    Scope,
-    Slot,
-    Thing,
-    named,
-    scope_of,
-    stems,
-)
+from pipelines.core.simulation.reading.scope import Scope, Slot, Thing, named, scope_of, stems
 from pipelines.core.simulation.reading.steps import Drafted, Step, dot
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.totals import (
