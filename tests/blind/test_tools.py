@@ -91,14 +91,14 @@ def test_nor_does_the_fifth():
 @pytest.mark.slow
 def test_nor_does_the_sixth():
     """Measured when it was new, by rules written before anybody saw it: 65.5 % of its calls were right by the
-    rules before, 72.7 by these."""
+    rules before, 72.7 by the next ones. What is more was written with it in view."""
     plain, other = scored(folder=SIXTH), scored(folder=SIXTH, renamed=1)
     found, renamed = figures(plain), figures(other)
     assert (len(found.reads_that_write), len(found.unclear_that_write)) == (0, 0)
     assert renamed.reads_that_write == ()
     assert found.right_side >= 0.98
     assert found.sure_right_side >= 0.99
-    assert found.right_calls >= 0.72
+    assert found.right_calls >= 0.95
     assert renamed.right_calls >= found.right_calls - 0.02
     assert unchanged_share(plain, other) >= 0.94
 

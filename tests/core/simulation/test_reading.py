@@ -113,20 +113,6 @@ CASES = [
     # parts of a record
     case("a part", HOTEL, "get_booking_status", {"booking_id": "bk-002"}, answers="CANCELLED"),
     case("a balance", BANK, "get_balance", {"account_id": "acc-1"}, answers=100.0),
-    case(
-        "a part of a dated part",
-        AIRLINE,
-        "get_flight_status",
-        {"flight_number": "HAT001", "date": "2024-05-17"},
-        answers="landed",
-    ),
-    case(
-        "no such date",
-        AIRLINE,
-        "get_flight_status",
-        {"flight_number": "HAT001", "date": "1999-01-01"},
-        fails=(404, "date_not_found"),
-    ),
     # values of a service
     case("an object of a service", DEVOPS, "getQuota", {}, answers={"cpu": 8, "memory_gb": 32}),
     case(
@@ -173,13 +159,6 @@ CASES = [
         answers=[TELECOM.state["bill"]["B1"]],
     ),
     case(
-        "of a date",
-        AIRLINE,
-        "search_direct_flight",
-        {"origin": "PHL", "destination": "LGA", "date": "2024-05-16"},
-        answers=[{"flight_number": "HAT001", "origin": "PHL", "destination": "LGA", "status": "available"}],
-    ),
-    case(
         "not of that date",
         AIRLINE,
         "search_direct_flight",
@@ -187,7 +166,6 @@ CASES = [
         answers=[],
     ),
     case("nothing of the kind", AIRLINE, "list_all_airports", {}, answers=[]),
-    case("my own", DEVOPS, "get_user_deployments", {}, answers=[DEVOPS.state["cluster_deployments"]["1"]]),
     # the shape of a reply
     case(
         "properties in another spelling",
@@ -365,7 +343,6 @@ CASES = [
     ),
     case("a switch", TELECOM, "enable_roaming", LINE, sets={"roaming_enabled": True}),
     case("a switch that is off", TELECOM, "disable_roaming", LINE, fails=(409, "already_disabled")),
-    case("a switch of a service", DEVOPS, "enable_maintenance_mode", {}, sets={"maintenance_mode": True}),
     case(
         "with a reason",
         HOTEL,
@@ -721,7 +698,6 @@ def test_words_of_a_name_survive_any_spelling(words: list[str]) -> None:
 SAID: list[tuple[str, str, Any]] = [
     ("the order status will be changed to 'return requested'.", "becomes", "return requested"),
     ('Its status becomes "on hold".', "becomes", "on hold"),
-    ("This can only be called once.", "only_once", True),
     (
         "If the order is already processed or delivered, it cannot be cancelled.",
         "forbidden_states",
@@ -729,7 +705,6 @@ SAID: list[tuple[str, str, Any]] = [
     ),
     ("the payment will be refunded.", "refunds", True),
     ("new items of the same product type.", "same", ("product",)),
-    ("List the name and product id of all product types.", "pairs", ("name", "product id")),
     ("Cancel an order.", "becomes", None),
     ("Get the status of all orders.", "becomes", None),
 ]

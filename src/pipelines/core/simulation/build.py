@@ -266,14 +266,26 @@ class PlannedSimulator:
     def _compiled(self, tool: Tool) -> ToolPlan:
         if tool.simulation is not None:
             return self._under_rules(tool, tool.simulation, "authored", (), 1.0)
+        described = self._described(tool)
+        plan = self._as_read(tool, described)
+        if any(rule in plan.unwoven for rule in described.rules):
+            # What found no place in the plan is left to the reader of tools.
+            woven = tuple(rule for rule in described.rules if rule not in plan.unwoven)
+            unwoven = tuple(rule.sentence for rule in described.rules if rule in plan.unwoven)
+            plan = self._as_read(tool, Described(woven, (*described.not_read, *unwoven)))
+        return plan
+
+    def _as_read(self, tool: Tool, described: Described) -> ToolPlan:
+        """None of the description is read twice: what the reader of behaviour text has read is its own."""
         found = read_plan(
             tool,
             tools=list(self.tools.values()),
             world=self._world,
             ledger_schema=self._ledger_schema,
             known=self._survey,
+            enforced=[rule.sentence for rule in described.rules],
         )
-        described = self._described(tool) if _has_change(list(found.body)) else Described()
+        described = described if _has_change(list(found.body)) else Described()
         notes = (*found.notes, *_unread_amounts(tool.description, found.body))
         untold = [said for said in described.not_read if not any(said in note for note in found.notes)]
         notes += tuple(f"“{said}” of its description is not enforced" for said in untold)
@@ -284,7 +296,8 @@ class PlannedSimulator:
         return replace(plan, notes=(*plan.notes, *says), assumed=notes, remarks=(*found.remarks, *says))
 
     def _described(self, tool: Tool) -> Described:
-        if not may_restrict(tool.description):
+        reads = self._survey.tools[tool.name].name.reads()
+        if reads or not may_restrict(tool.description):
             return Described()
         return read_described(tool, self._vocabulary, self._world, self._may_read)
 

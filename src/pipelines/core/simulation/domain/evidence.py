@@ -15,10 +15,7 @@ from pipelines.core.english.inflection import participle
 from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import related
 from pipelines.core.english.words import joined, singular, singulars, tokens
-from pipelines.core.json_text import Json
 from pipelines.core.ledger import World
-from pipelines.core.matching import matches
-from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.fields import Field, find_field
 from pipelines.core.simulation.domain.references import LOOKED_AT, Reference, noun_of_id
 from pipelines.core.simulation.domain.roles import valued_fields
@@ -29,7 +26,7 @@ from pipelines.core.simulation.domain.verbs import OP_OF_VERB
 # How much each kind of evidence weighs. An id that is there outweighs any number of shared fields.
 OWN_ID = 10.0  # the type's own id field is called so
 REFERENCE = 8.0  # fields elsewhere that hold its ids are called so
-EXAMPLE = 8.0  # an id of the type is given as an example, or fits the pattern declared
+EXAMPLE = 8.0  # an id of the type stands in the tool's name
 LABEL, LABEL_END, LABEL_PART = 6.0, 3.0, 1.0  # the author's label, its last word, some word of it
 FIELD = 2.0  # an argument or a property of the reply is a field of the type that the id is of
 SHARED = 1.0  # likewise, where no id says that the tool is about a thing of its own: one field is chance
@@ -37,14 +34,8 @@ NOT_SHARED = -0.5  # a property that the reply must have is not a field of the t
 WORD = 1.0  # a word of the tool's name is
 SPELLING = 2.5  # ids of the type, and of no other, begin like it
 STATE = 1.5  # the verb leads to a state, or sets a switch, that the type knows
-WRONG_KIND = -6.0  # ids of the type are no whole numbers, and whole numbers are asked for
-
 _SAID = 200  # characters of a description in which a thing is named
-_CAPITALS = re.compile(r"\b[A-Z]{2,6}\b")
 _LETTERS = re.compile(r"[A-Za-z]+(?=[^A-Za-z])")
-_WORDS = re.compile(r"[A-Za-z0-9#][A-Za-z0-9_#.-]*")
-
-
 Words = tuple[frozenset[str], frozenset[str]]  # of a type's fields, and of the values that they have
 
 
@@ -70,7 +61,6 @@ def all_evidence(
     words = {kind: _words_of(table) for kind, table in seeded.items()}
     yield from _from_spelling(words, world, tools)
     for tool in tools:
-        yield from _from_examples(tool, seeded, world)
         yield from _from_fields(tool, seeded, keys, asked)
         yield from _from_words(tool, words, world, keys)
         yield from _from_verb(tool, seeded)
@@ -110,7 +100,6 @@ def _from_spelling(
     for tool in tools:
         for noun in nouns_of(tool):
             phrases.setdefault(noun, {noun}).update(_phrases(tool, noun))
-        yield from _from_letters(tool, begins)
     asked = {noun for tool in tools for noun in tool.id_nouns}
     for noun, spoken in phrases.items():
         if noun not in asked and _is_said_of(noun, words.values()):
@@ -125,6 +114,9 @@ def _from_spelling(
                 for kind, letters in begins.items()
                 if letters and any(is_alike(letters, phrase) for phrase in spoken)
             ]
+            short = {kind for kind, one in begins.items() if one and _is_short_for(one, noun)} - {*fit}
+            if is_alike is _begins_so and len(fit) == 1 and short:
+                break  # `use_1` and `usr_1` are both like a user
             if len(fit) == 1:
                 reason = f"its ids begin with {begins[fit[0]]}"
                 yield Evidence(noun=noun, entity_type=fit[0], weight=weight, reason=reason)
@@ -139,16 +131,6 @@ def _phrases(tool: ToolFacts, noun: tuple[str, ...]) -> Iterator[tuple[str, ...]
     for one, other in pairwise(words):
         if noun[-1] in (one, other) and not SMALL_WORDS & {one, other} and one not in OP_OF_VERB:
             yield one, other
-
-
-def _from_letters(tool: ToolFacts, begins: Mapping[str, str | None]) -> Iterator[Evidence]:
-    """ "Report (PIR) by reference" where ids are like PIR-70; `refund_policy` where one is `refund`."""
-    written = {*_CAPITALS.findall((tool.tool.description or "")[:_SAID])}
-    for noun in tool.id_nouns if len(tool.id_nouns) == 1 else ():
-        fit = [kind for kind, letters in begins.items() if letters and letters.upper() in written]
-        if len(fit) == 1:
-            reason = f"its ids begin with {begins[fit[0]]}, which is named"
-            yield Evidence(noun=noun, entity_type=fit[0], weight=EXAMPLE / 2, reason=reason)
 
 
 def _beginning(ids: Iterable[str]) -> str | None:
@@ -176,59 +158,6 @@ def _is_short_for(letters: str, noun: tuple[str, ...]) -> bool:
 def _is_first(letters: str, noun: tuple[str, ...]) -> bool:
     """b for bill: hardly more than chance, but of two types that fit otherwise it tells one."""
     return len(noun) == 1 and letters == noun[0][0]
-
-
-_SPELLINGS = ((_begins_so, SPELLING), (_is_short_for, SPELLING / 2), (_is_first, SPELLING / 4))
-
-
-def _from_examples(tool: ToolFacts, tables: Mapping[str, Collection], world: World) -> Iterator[Evidence]:
-    """ "e.g. BK-2024-001", an enum or a pattern: such ids are of the type that has them, or ids like them."""
-    ids = tool.id_nouns
-    for noun, argument in ids.items():
-        texts = argument.description + (" " + (tool.tool.description or "") if len(ids) == 1 else "")
-        given = {*_examples(texts), *_stated(argument)}
-        for kind in tables:
-            if any(one in world.entities.get(kind, ()) for one in given):
-                reason = f"an id of it is an example of `{argument.name}`"
-                yield Evidence(noun=noun, entity_type=kind, weight=EXAMPLE, reason=reason)
-            elif _all_match(argument.schema.get("pattern"), world.entities.get(kind, {})):
-                reason = f"its ids fit the pattern of `{argument.name}`"
-                yield Evidence(noun=noun, entity_type=kind, weight=EXAMPLE / 2, reason=reason)
-            if _wants_whole_numbers(argument) and not _are_whole_numbers(world.entities.get(kind, {})):
-                reason = f"`{argument.name}` is a whole number, its ids are not"
-                yield Evidence(noun=noun, entity_type=kind, weight=WRONG_KIND, reason=reason)
-
-
-def _examples(text: str) -> Iterator[str]:
-    """`BK-2024-001`, `#4521`: words with a digit behind their first character."""
-    for word in _WORDS.findall(text):
-        if any(map(str.isdigit, word[1:])):
-            yield word.rstrip(".-")
-
-
-def _stated(argument: Argument) -> Iterator[str]:
-    examples = argument.schema.get("examples")
-    for value in (*argument.values, argument.schema.get("example"), argument.default):
-        if isinstance(value, (str, int)) and not isinstance(value, bool):
-            yield str(value)
-    yield from (str(value) for value in (examples if isinstance(examples, list) else ()))
-
-
-def _all_match(pattern: Json, ids: Mapping[str, object]) -> bool:
-    if not isinstance(pattern, str) or not ids or len(pattern) > 60:
-        return False
-    try:
-        return all(matches({"$regex": pattern}, id) for id, _ in zip(ids, range(5), strict=False))
-    except ValueError:  # no pattern of a linear engine
-        return False
-
-
-def _wants_whole_numbers(argument: Argument) -> bool:
-    return argument.schema.get("type") == "integer"
-
-
-def _are_whole_numbers(ids: Mapping[str, object]) -> bool:
-    return all(id.isdecimal() for id, _ in zip(ids, range(LOOKED_AT), strict=False))
 
 
 def _from_fields(

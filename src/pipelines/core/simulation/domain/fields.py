@@ -79,9 +79,13 @@ _SHORT = {
 }
 
 
+def in_full(word: str) -> str:
+    return _SHORT.get(word, word)
+
+
 @lru_cache(maxsize=8192)
 def _in_full(name: str) -> str:
-    return joined(_SHORT.get(word, word) for word in tokens(name))
+    return joined(map(in_full, tokens(name)))
 
 
 @lru_cache(maxsize=8192)

@@ -4,13 +4,15 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from pipelines.core.english.words import joined, singulars, tokens
+from pipelines.core.english.stems import stem
+from pipelines.core.english.words import joined, singular, singulars, tokens
 from pipelines.core.ledger import World
 from pipelines.core.simulation.domain.arguments import ToolLike
 from pipelines.core.simulation.domain.evidence import Evidence, all_evidence
-from pipelines.core.simulation.domain.fields import find_field
+from pipelines.core.simulation.domain.fields import SAMPLE, find_field
 from pipelines.core.simulation.domain.references import Reference, noun_of_id, references_in
-from pipelines.core.simulation.domain.roles import field_at
+from pipelines.core.simulation.domain.regularities import Counter, counted_states
+from pipelines.core.simulation.domain.roles import field_at, status_path
 from pipelines.core.simulation.domain.shapes import Collection, Link, Meaning, Survey
 from pipelines.core.simulation.domain.tool_facts import ToolFacts, facts_of, nouns_of
 
@@ -83,7 +85,11 @@ def with_names(known: Survey, world: World, tools: Sequence[ToolLike]) -> Survey
         )
         for kind, table in tables.items()
     }
-    others = [one for one in known.collections if one.form != "table" or one.path or one.owner is not None]
+    tables = {
+        kind: replace(table, counted_by=_counted_by(table, tables, world)) for kind, table in tables.items()
+    }
+    inside = [one for one in known.collections if one.form != "table" or one.path or one.owner is not None]
+    others = [replace(one, links=_links_of_rows(one, tables)) for one in inside]
     return replace(
         known,
         tables=tables,
@@ -106,6 +112,52 @@ def _links(
         names = tables[one.to].own_names | {joined(one.noun)}
         found.append(Link(path=one.path, entity_type=one.to, names=names, in_list=in_list))
     return tuple(found)
+
+
+def _links_of_rows(rows: Collection, tables: Mapping[str, Collection]) -> tuple[Link, ...]:
+    """What the lines of an order refer to."""
+    table = tables.get(rows.entity_type)
+    if table is None or len(rows.path) != 1:
+        return ()
+    found = (link for link in table.list_links if len(link.path) == 2 and link.path[:1] == rows.path)
+    return tuple(replace(link, path=link.path[1:], in_list=False) for link in found)
+
+
+def _counted_by(table: Collection, tables: Mapping[str, Collection], world: World) -> tuple[Counter, ...]:
+    """Numbers of other types that are, in each of their records, how many of these refer to it."""
+    status = status_path(table.fields)
+    state = status[0] if status is not None and len(status) == 1 else None
+    found = []
+    records = world.entities.get(table.entity_type, {})
+    for link in table.links if len(records) <= SAMPLE else ():
+        other = tables[link.entity_type]
+        kept = world.entities.get(link.entity_type, {})
+        for name in _may_count(table, other) if len(link.path) == 1 and len(kept) <= SAMPLE else ():
+            counts = {id: attrs.get(name) for id, attrs in kept.items()}
+            whole = {id: count for id, count in counts.items() if isinstance(count, int)}
+            referring = [(str(one.get(state or "")), str(one.get(link.path[0]))) for one in records.values()]
+            states = counted_states(whole, referring) if len(whole) == len(counts) else None
+            if states is not None:
+                found.append(
+                    Counter(
+                        entity_type=link.entity_type, field=name, path=link.path, states=states, status=state
+                    )
+                )
+    return tuple(found)
+
+
+def _may_count(table: Collection, other: Collection) -> list[str]:
+    """Numbers that are called like what refers, or like something that is done; others agree by chance."""
+    nouns = {stem(word) for noun in (table.words, *table.called) for word in noun}
+    return [
+        name
+        for name, one in other.fields.items()
+        if one.kinds == {"number"}
+        and any(
+            stem(singular(word)) in nouns or word in ("count", "taken") or word.endswith("ed")
+            for word in tokens(name)
+        )
+    ]
 
 
 def _is_reachable(table: Collection, path: Sequence[str]) -> bool:
@@ -209,10 +261,7 @@ def _described(
 
 
 def _left_over(
-    weighed: Mapping[Noun, _Weighed],
-    known: Survey,
-    tools: Sequence[ToolFacts],
-    settled: Mapping[Noun, str],
+    weighed: Mapping[Noun, _Weighed], known: Survey, tools: Sequence[ToolFacts], settled: Mapping[Noun, str]
 ) -> dict[Noun, str]:
     """One type that no noun means and one noun, asked for by id, that means no type: they belong together."""
     spoken = {noun for tool in tools for noun in nouns_of(tool)}
@@ -222,7 +271,15 @@ def _left_over(
     asked = dict.fromkeys(noun for tool in tools for noun in tool.id_nouns)
     things = dict.fromkeys(tool.thing for tool in tools if tool.thing and not tool.makes)
     kept = {joined(singulars(part.words)) for part in known.collections if part.path}
-    open_nouns = [noun for noun in asked if noun not in settled and joined(noun) not in kept]
+    named = {noun: one.name for tool in tools for noun, one in tool.id_nouns.items()}
+    open_nouns = [
+        noun
+        for noun in asked
+        if noun not in settled
+        and joined(noun) not in kept
+        # `person_by_badge(badge_no)`: people have that, and no badge is kept anywhere.
+        and not any(find_field(table.fields, named[noun]) for table in known.tables.values())
+    ]
     unmade = [noun for noun in open_nouns if noun not in made]
     if len(free) == 1 and len(unmade) == 1:
         return {unmade[0]: free[0]}
@@ -231,7 +288,13 @@ def _left_over(
         for noun in (*open_nouns, *(one for one in things if one not in settled and one not in asked))
         if noun in weighed and (kind := weighed[noun].best(0.5, free)) is not None
     }
-    return {noun: kind for noun, kind in found.items() if list(found.values()).count(kind) == 1}
+    # `promo`, and what a tool asks of a promo: the shorter one is what it is called.
+    plain = {
+        noun: kind
+        for noun, kind in found.items()
+        if not any(noun[at:] in found for at in range(1, len(noun)))
+    }
+    return {noun: kind for noun, kind in plain.items() if list(plain.values()).count(kind) == 1}
 
 
 def _is_own_id(noun: Noun, table: Collection | None) -> bool:

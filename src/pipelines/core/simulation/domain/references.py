@@ -12,6 +12,7 @@ from pipelines.core.simulation.domain.fields import MAX_DEPTH
 LOOKED_AT = 100  # records per type: references are alike all the way down
 #: What stands at the end of the name of an id.
 ID_WORDS = word_set("id ids uuid guid number no code key slug ref reference identifier")
+_PARTS = word_set("by to for from with")
 _MOSTLY = 0.8  # of a field's values have to be ids of the type: a world may have a dangling one
 
 
@@ -47,8 +48,9 @@ def noun_of_id(name: str) -> tuple[str, ...]:
 def _references(
     kind: str, path: tuple[str, ...], values: list[Json], world: World, asked: Collection[str]
 ) -> Iterator[Reference]:
-    # A plain number is a reference only where its field is named like an id: a quantity of 3 is not record 3.
-    is_named = tokens(path[-1])[-1] in ID_WORDS or joined(noun_of_id(path[-1])) in asked
+    # A plain number is a reference only where its field is named like an id, or like somebody's part in it
+    # (`borrowed_by`): a quantity of 3 is not record 3.
+    is_named = tokens(path[-1])[-1] in ID_WORDS | _PARTS or joined(noun_of_id(path[-1])) in asked
     if any(isinstance(value, int) for value in values) and not is_named:
         return
     known = [

@@ -10,22 +10,24 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from pipelines.core.english.words import is_plural, joined, singular, singulars, tokens
-from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.json_text import JsonObject
 from pipelines.core.ledger import World
 from pipelines.core.ledger_schema import EntityField, EntityType, LedgerSchema
-from pipelines.core.simulation.domain.fields import (
-    MAX_DEPTH,
-    SAMPLE,
-    Form,
-    fields_of,
-    key_field,
-    mentions_id,
-)
+from pipelines.core.simulation.domain.fields import MAX_DEPTH, SAMPLE, Form, fields_of, key_field, mentions_id
 from pipelines.core.simulation.domain.fields import Field as Field
 from pipelines.core.simulation.domain.fields import find_field as find_field
 from pipelines.core.simulation.domain.fields import kind_of as kind_of
 from pipelines.core.simulation.domain.references import Reference
-from pipelines.core.simulation.domain.roles import status_path
+from pipelines.core.simulation.domain.regularities import (
+    LOOKED_AT,
+    Counter,
+    Coupling,
+    Limit,
+    Progress,
+    couplings_in,
+    limits_in,
+    progress_in,
+)
 from pipelines.core.simulation.domain.tool_facts import ToolFacts
 
 
@@ -37,25 +39,6 @@ class Link:
     entity_type: str
     names: frozenset[str]
     in_list: bool = False  # one of many that a list keeps: `pupil_ids`, `items[].product_id`
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Limit:
-    """A number, and another (or a list) that in no record is more (or longer): seats, and who has one."""
-
-    most: str
-    used: str
-    counts: bool  # `used` is a list
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Coupling:
-    """A field that may be null, and the state that its records are in with and without it."""
-
-    link: str
-    status: str
-    when_null: str
-    when_set: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -83,6 +66,8 @@ class Collection:
     id_words: frozenset[str] = frozenset()  # what the tools' arguments call its ids: slug, of `episodeSlug`
     couplings: tuple[Coupling, ...] = ()
     limits: tuple[Limit, ...] = ()
+    progress: tuple[Progress, ...] = ()
+    counted_by: tuple[Counter, ...] = ()  # numbers elsewhere that count such records
 
     @property
     def name(self) -> str:
@@ -241,6 +226,8 @@ def _table(kind: str, entities: Mapping[str, JsonObject], declared: EntityType |
         extra, known = _declared_field(one), fields.get(name)
         fields[name] = extra if known is None else replace(known, values=extra.values or known.values)
     id_field = declared.id_field if declared else key_field(kind, sample, fields)
+    seen = [attrs for _, attrs in sample[:LOOKED_AT]]
+    limits = tuple(limits_in(seen, fields))
     own_ids = [attrs.get(id_field) for _, attrs in sample] if id_field is not None else []
     return Collection(
         entity_type=kind,
@@ -257,47 +244,10 @@ def _table(kind: str, entities: Mapping[str, JsonObject], declared: EntityType |
             one is not None and str(one) != id for one, (id, _) in zip(own_ids, sample, strict=False)
         ),
         whole_number_keys=bool(sample) and all(id.isdecimal() and str(int(id)) == id for id, _ in sample),
-        couplings=tuple(_couplings([attrs for _, attrs in sample], fields)),
-        limits=tuple(_limits([attrs for _, attrs in sample[:_LOOKED_AT]], fields)),
+        couplings=tuple(couplings_in([attrs for _, attrs in sample], fields)),
+        limits=limits,
+        progress=tuple(progress_in(seen, fields, limits)),
     )
-
-
-_LOOKED_AT = 50  # records: a pair that holds in so many is no chance
-
-
-def _limits(records: Sequence[JsonObject], fields: Mapping[str, Field]) -> Iterator[Limit]:
-    """Pairs that hold in every record that was seen; many do so by chance, and words have to choose."""
-    numbers = [name for name, one in fields.items() if one.kinds == {"number"}]
-    lists = [name for name, one in fields.items() if one.keeps == "list" and not one.of_pairs]
-    amounts = {name: [_amount(record.get(name)) for record in records] for name in (*numbers, *lists)}
-    for most in numbers if len(records) > 1 else ():
-        for used in (*lists, *numbers):
-            pairs = zip(amounts[most], amounts[used], strict=True)
-            if most != used and any(amounts[used]) and all(whole >= part for whole, part in pairs):
-                yield Limit(most=most, used=used, counts=used in lists)
-
-
-def _amount(value: Json) -> float:
-    """A number, or how many are in a list."""
-    if isinstance(value, list):
-        return len(value)
-    return value if isinstance(value, (int, float)) else 0
-
-
-def _couplings(records: Sequence[JsonObject], fields: Mapping[str, Field]) -> Iterator[Coupling]:
-    """A volume is `attached` exactly where it has an instance, in every record that was seen."""
-    status = status_path(fields)
-    if status is None or len(status) != 1:
-        return
-    for name, one in fields.items():
-        if "null" not in one.kinds or not one.kinds & {"text", "number"} or name == status[0]:
-            continue
-        without = {record.get(status[0]) for record in records if record.get(name) is None}
-        having = {record.get(status[0]) for record in records if record.get(name) is not None}
-        if len(without) == len(having) == 1 and without != having:
-            yield Coupling(
-                link=name, status=status[0], when_null=str(without.pop()), when_set=str(having.pop())
-            )
 
 
 def _kept_in(

@@ -13,21 +13,10 @@ from pipelines.core.english.words import singular, tokens, word_set
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.roles import field_at
 from pipelines.core.simulation.domain.shapes import Field
-from pipelines.core.simulation.reading.filters import field_for
+from pipelines.core.simulation.reading.limits import room_of
 from pipelines.core.simulation.reading.replies import find_path, properties_of
-from pipelines.core.simulation.reading.scope import Scope, Thing, alike, scope_of
-from pipelines.core.simulation.reading.steps import (
-    Bound,
-    Drafted,
-    Step,
-    arg,
-    dot,
-    find_one,
-    name_for,
-    refusal,
-    require,
-    text,
-)
+from pipelines.core.simulation.reading.scope import Scope, Thing, alike, scope_of, stems
+from pipelines.core.simulation.reading.steps import Bound, Drafted, Step, arg, dot, refusal, require
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.writing import change_reply
 
@@ -74,35 +63,40 @@ def read_amount(reading: Reading) -> Drafted | None:
     given = [one for one in scope.arguments if one.kind == "number" and one.is_required]
     if len(given) != 1 or given[0].words[0] in ("new", "to"):
         return None
-    moved = _pumped_over(reading, scope, given[0])
-    if moved is not None:
-        return moved
     found = [one for thing in scope.things if (one := running(reading, thing, given[0])) is not None]
     if len(found) != 1:
-        return _of_service(reading, given[0]) if not scope.things else None
+        return None
     one = found[0]
     bound = Bound(
         steps=(), noun=one.thing.text, id=one.thing.id, collection=one.thing.collection, holder=one.thing.text
     )
-    steps = [*scope.steps, *_moved(given[0], one.place, one.sign), {"return": change_reply(reading, bound)}]
+    room = room_of(one.thing, one.path[0]) if one.sign == "+" and len(one.path) == 1 else None
+    moved = _moved(given[0], one.place, one.sign, room)
+    steps = [*scope.steps, *moved, {"return": change_reply(reading, bound)}]
     note = f"`{one.place}` is the number that changes, by the words of name and description"
     return Drafted(steps=tuple(steps), notes=(note,), confidence=0.8)
 
 
 def running(reading: Reading, thing: Thing, amount: Argument) -> Running | None:
     fields = thing.collection.fields
-    numbers = [name for name, one in fields.items() if "number" in one.kinds and not one.keeps]
+    inside = [(name, part) for name, one in fields.items() if not one.keeps for part in one.parts]
+    paths = [path for path in [*((name,) for name in fields), *inside] if _is_number(fields, path)]
     # reserve_plants adds to what is `reserved`.
-    kind = "adds" if participle(reading.name.verb) in numbers else _kind_of_change(reading)
+    kind = "adds" if (participle(reading.name.verb),) in paths else _kind_of_change(reading)
     if kind is None:
         return None
-    scored = [(_fit(name, kind, reading, amount, fields), name) for name in numbers]
+    scored = [(_fit(path, kind, reading, amount, fields), path) for path in paths]
     best = max((score for score, _ in scored), default=0.0)
-    fit = [name for score, name in scored if score == best]
+    fit = [path for score, path in scored if score == best]
     # Two that fit alike: which one is meant is a guess, and a guess changes nothing.
     if best < 1 or len(fit) != 1:
         return None
-    return Running(thing, (fit[0],), _sign(kind, tokens(fit[0])))
+    return Running(thing, fit[0], _sign(kind, tokens(fit[0][-1])))
+
+
+def _is_number(fields: Mapping[str, Field], path: tuple[str, ...]) -> bool:
+    found = field_at(fields, path)
+    return found is not None and "number" in found.kinds and not found.keeps
 
 
 def _kind_of_change(reading: Reading) -> str | None:
@@ -120,14 +114,18 @@ def _is_known(word: str) -> bool:
     return word in _PAYS or word in _USES or word in _ADDS
 
 
-def _fit(name: str, kind: str, reading: Reading, amount: Argument, fields: Mapping[str, Field]) -> float:
-    parts = tokens(name)
+def _fit(
+    path: tuple[str, ...], kind: str, reading: Reading, amount: Argument, fields: Mapping[str, Field]
+) -> float:
+    parts = tokens(path[-1])
     answered = {find_path(fields, one) for one in properties_of(reading.output)}
-    score = 3.0 * ((name,) in answered and name != amount.name)
-    score += 2.0 * (name == amount.name)
+    score = 3.0 * (path in answered and path[-1] != amount.name)
+    score += 2.0 * (path[-1] == amount.name)
     spoken = {
         stem(singular(word)) for word in (*tokens(reading.tool.name), *tokens(reading.said.summary.lower()))
     }
+    if len(path) > 1 and path not in answered and not stems(tokens(path[0])) & spoken:
+        return 0.0  # inside an object of which nobody speaks
     spoken |= {stem(singular(word)) for word in amount.words}
     score += sum(stem(singular(part)) in spoken for part in parts)
     if kind == "pays":
@@ -150,65 +148,33 @@ def _sign(kind: str, parts: Sequence[str]) -> str:
     return "-"
 
 
-def _moved(amount: Argument, place: str, sign: str) -> list[Step]:
+def _moved(amount: Argument, place: str, sign: str, most: str | None = None) -> list[Step]:
     given = arg(amount.name)
     positive = refusal("invalid_amount", f"{amount.name} must be more than 0", 400)
     steps: list[Step] = [require(f"{given} > 0", positive)]
     if sign == "-":
         short = refusal("not_enough", f"Only {{{place}}} is left")
         steps.append(require(f"default({place}, 0) >= {given}", short))
+    if most is not None:
+        full = refusal("not_enough", f"Only {{{most}}} in all, {{{place}}} are taken")
+        steps.append(require(f"default({place}, 0) + {given} <= {most}", full))
     return [*steps, {"set": {place: f"default({place}, 0) {sign} {given}"}}]
 
 
-def _pumped_over(reading: Reading, scope: Scope, amount: Argument) -> Drafted | None:
-    """`transfer_fuel(from_tank_id, to_tank_id, litres)`: out of one, into the other."""
-    ends = {
-        word: one
-        for one in scope.things
-        if one.argument
-        for word in ("from", "to")
-        if word in one.argument.words
-    }
-    if len(ends) != 2 or ends["from"].collection != ends["to"].collection:
-        return None
-    fields = ends["from"].collection.fields
-    path = field_for(amount, ends["from"].collection) or _only_balance(fields)
-    field = field_at(fields, path) if path is not None else None
-    if path is None or field is None or "number" not in field.kinds:
-        return None
-    less, more, given = dot(ends["from"].text, *path), dot(ends["to"].text, *path), arg(amount.name)
-    same = refusal("same_record", "Both ends are the same", 400)
-    bound = Bound(
-        steps=(), noun=ends["from"].text, id=ends["from"].id, collection=ends["from"].collection, holder=""
-    )
-    steps: list[Step] = [
-        *scope.steps,
-        require(f"{ends['from'].id} != {ends['to'].id}", same),
-        *_moved(amount, less, "-"),
-        {"set": {more: f"default({more}, 0) + {given}"}},
-        {"return": change_reply(reading, bound)},
-    ]
-    return Drafted(steps=tuple(steps), notes=(f"`{path[-1]}` is what goes over",), confidence=0.8)
-
-
-def _only_balance(fields: Mapping[str, Field]) -> tuple[str, ...] | None:
-    """Of money, the one number that is called as balances are."""
-    names = [name for name in fields if {"balance", "credit", "funds", "cash"} & {*tokens(name)}]
-    return (names[0],) if len(names) == 1 else None
-
-
-def _of_service(reading: Reading, amount: Argument) -> Drafted | None:
-    service, kind = reading.service, _kind_of_change(reading)
-    path = counted_field(reading, amount, service.fields) if service is not None else None
-    if service is None or path is None or kind is None:
-        return None
-    holder = name_for(service.entity_type)
-    place = dot(holder, *path)
-    into = find_one(holder, service.entity_type, text(service.id))
-    answer: Step = {"return": {path[-1]: place}}
-    steps = (into, *_moved(amount, place, _sign(kind, tokens(path[-1]))), answer)
-    note = f"`{place}` is the number that changes, by the words of name and description"
-    return Drafted(steps=steps, notes=(note,), confidence=0.7)
+def drawn_from(reading: Reading, scope: Scope, holder: Thing) -> list[Step]:
+    """`use_part(work_order_id, part_id, qty)`, "from stock": what goes into a list is taken off a number that
+    the description names, and not merely the argument."""
+    given = [one for one in scope.arguments if one.kind == "number" and one.is_required]
+    spoken = stems(tokens(reading.said.summary.lower()))
+    for thing in scope.things if len(given) == 1 else ():
+        names = [
+            name
+            for name, one in thing.collection.fields.items()
+            if "number" in one.kinds and stems(tokens(name)) & spoken
+        ]
+        if thing is not holder and len(names) == 1:
+            return _moved(given[0], dot(thing.text, names[0]), "-")
+    return []
 
 
 def counted_field(reading: Reading, amount: Argument, fields: Mapping[str, Field]) -> tuple[str, ...] | None:
@@ -216,19 +182,6 @@ def counted_field(reading: Reading, amount: Argument, fields: Mapping[str, Field
     numbers = [name for name, one in fields.items() if "number" in one.kinds]
     if amount.name in numbers:
         return (amount.name,)
-    named = {*map(singular, reading.name.nouns), *map(singular, amount.words), reading.name.verb}
-    for said in (named, {*map(singular, tokens(reading.said.summary))}):
-        scored = [(_shared(tokens(name), said), name) for name in numbers]
-        best = max(scored, default=(0, ""))
-        if best[0] > 0:
-            return (best[1],) if [score for score, _ in scored].count(best[0]) == 1 else None
-    return None
-
-
-def _shared(words: Sequence[str], said: set[str]) -> int:
-    return sum(2 if singular(word) in said else any(_akin(word, one) for one in said) for word in words)
-
-
-def _akin(word: str, other: str) -> bool:
-    """refueling ~ refuel."""
-    return len(other) >= 4 and word.startswith(other)
+    spoken = stems((*tokens(reading.tool.name), *tokens(reading.said.summary), *amount.words))
+    fit = [name for name in numbers if stems(tokens(name)) & spoken]
+    return (fit[0],) if len(fit) == 1 else None

@@ -16,7 +16,11 @@ _STANDS_FOR = frozenset(("those", "these", "they", "them", "ones", "it"))
 def worked_out(description: str, scope: Scope) -> str | None:
     """The first formula of a description that can be worked out in this scope."""
     for part in parts_of(description):
-        if ARITHMETIC & {*part} and sum(word in ARITHMETIC for word in part) <= _MOST_SIGNS:
+        if (
+            ARITHMETIC & {*part[1:]}
+            and part[0] not in ARITHMETIC
+            and sum(word in ARITHMETIC for word in part) <= _MOST_SIGNS
+        ):
             found = _Formula(scope).value(part)
             if found is not None:
                 return found
@@ -26,11 +30,26 @@ def worked_out(description: str, scope: Scope) -> str | None:
 def told_number(description: str, scope: Scope) -> str | None:
     """What a bracket or a colon puts beside the words for it: "What would be paid back (the full price)"."""
     numbers = [term for term in scope.of_kind("number") if not term.is_given]
-    for part in [*parts_of(description)][1:]:
+    parts = [*parts_of(description)]
+    for part in parts[1:] if not any(ARITHMETIC & {*part} for part in parts) else ():
         found = named(part, numbers)
         if found is not None and explains(found, part):
             return found.text
     return None
+
+
+def added_on(description: str, scope: Scope) -> str | None:
+    """What is added to a sum, or taken off it: "all lines (quantity times price) plus the shipping cost".
+    None where it is said, but not known."""
+    numbers = [term for term in scope.of_kind("number") if not term.is_given]
+    more = ""
+    for part in parts_of(description):
+        if part[0] in ("+", "-"):
+            found = named(part[1:], numbers)
+            if found is None:
+                return None
+            more += f" {part[0]} {found.text}"
+    return more
 
 
 class _Formula:

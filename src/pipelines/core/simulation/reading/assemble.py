@@ -17,6 +17,7 @@ from pipelines.core.simulation.reading.amounts import read_amount, read_told_amo
 from pipelines.core.simulation.reading.computing import read_computing
 from pipelines.core.simulation.reading.create import read_create, read_made, read_recorded
 from pipelines.core.simulation.reading.delete import read_delete
+from pipelines.core.simulation.reading.follows import followed
 from pipelines.core.simulation.reading.guards import guarded
 from pipelines.core.simulation.reading.invented import invented_in
 from pipelines.core.simulation.reading.left_out import GUESSED, left_out
@@ -27,10 +28,10 @@ from pipelines.core.simulation.reading.membership import read_listed, read_membe
 from pipelines.core.simulation.reading.notify import read_handoff, read_told
 from pipelines.core.simulation.reading.nouns import with_spoken_nouns
 from pipelines.core.simulation.reading.records import noun_of
-from pipelines.core.simulation.reading.service import read_service_change
+from pipelines.core.simulation.reading.rows import read_lines
 from pipelines.core.simulation.reading.session import read_session
 from pipelines.core.simulation.reading.several import of_each
-from pipelines.core.simulation.reading.stated import read_decided, read_evident, read_stated
+from pipelines.core.simulation.reading.stated import read_decided, read_evident, read_handed, read_stated
 from pipelines.core.simulation.reading.steps import (
     Drafted,
     arg,
@@ -74,12 +75,14 @@ def read_plan(
     world: World,
     ledger_schema: LedgerSchema | None = None,
     known: Survey | None = None,
+    enforced: Sequence[str] = (),
 ) -> ReadPlan:
-    """What the tool most likely does. `known` saves surveying the world again for every tool."""
+    """What the tool most likely does. `known` saves surveying the world again for every tool; `enforced` are
+    sentences of its description that are woven into the plan afterwards."""
     around = known or survey_for(tools, world=world, ledger_schema=ledger_schema)
     reading = read_tool(tool, around)
     drafted = next((found for family in families(reading) if (found := family(reading)) is not None), None)
-    drafted = guarded(reading, drafted or refuse(reading))
+    drafted = followed(reading, guarded(reading, drafted or refuse(reading), enforced))
     body = [*_credentials(reading), *drafted.steps]
     notes = (*drafted.notes, *_taken(reading, drafted))
     made_up = [f"`{name}` is not in the world: its value is invented" for name in invented_in([*body])]
@@ -101,20 +104,21 @@ def _taken(reading: Reading, drafted: Drafted) -> Iterator[str]:
 def families(reading: Reading) -> Sequence[Family]:
     """The families to ask, in order, for this verb."""
     if reading.name.reads():
-        first: tuple[Family, ...] = (
-            _thought,
-            read_session,
-            read_computing,
-            read_mailbox,
-            read_worked_out,
-        )
+        first: tuple[Family, ...] = (_thought, read_session, read_computing, read_mailbox, read_worked_out)
         last: tuple[Family, ...] = (read_lookup, read_listing)
         return (*first, *(reversed(last) if reading.wants_many() else last), read_outside)
     if reading.name.op is None:
         return (read_handoff, read_computing, read_agreed, read_evident, _several, read_unclear)
     known: tuple[Family, ...] = (read_known_effect,) if reading.name.op in _MEANS_MUCH else ()
     first = (read_handoff, read_computing, read_mailbox)
-    return (*first, *known, *_WRITES[reading.name.op], _several, read_unclear)
+    own = _WRITES[reading.name.op]
+    # pay_bill(bill_id, amount): what is given may not be all.
+    plain = (*own, *known) if _has_amount(reading) else (*known, *own)
+    return (*first, *plain, _several, read_unclear)
+
+
+def _has_amount(reading: Reading) -> bool:
+    return any(one.kind == "number" and one.id_noun is None for one in reading.arguments)
 
 
 def _several(reading: Reading) -> Drafted | None:
@@ -142,8 +146,7 @@ def read_agreed(reading: Reading) -> Drafted | None:
 
 def _withdrawn(reading: Reading) -> Drafted | None:
     """withdraw_application: without an amount it is the record that is withdrawn."""
-    has_amount = any(one.kind == "number" and one.id_noun is None for one in reading.arguments)
-    return None if has_amount else read_transition(reading)
+    return None if _has_amount(reading) else read_transition(reading)
 
 
 def _sent_to(reading: Reading) -> Drafted | None:
@@ -158,11 +161,12 @@ def _undeclared(reading: Reading) -> Drafted | None:
 
 _WRITES: dict[str, tuple[Family, ...]] = {
     "create": (
-        *(read_membership, read_started, read_service_change, read_told_amount, read_made),
+        *(read_handed, read_lines, read_membership, read_started, read_told_amount, read_made),
         *(read_spoken_field, read_amount, read_known_effect, read_evident, read_create, _undeclared),
     ),
-    "notify": (read_made, _sent_to, read_told, read_create, _undeclared),
+    "notify": (read_handed, read_made, _sent_to, read_told, read_create, _undeclared),
     "update": (
+        read_lines,
         read_listed,
         read_amount,
         read_account,
@@ -172,12 +176,18 @@ _WRITES: dict[str, tuple[Family, ...]] = {
         read_changed_fields,
         read_evident,
         read_update,
-        read_service_change,
     ),
-    "delete": (read_membership, read_delete, _undeclared),
+    "delete": (read_lines, read_membership, read_delete, _undeclared),
     "transition": (
-        *(read_membership, read_recorded, read_decided, read_amount, read_transition, read_evident),
-        *(read_service_change,),
+        *(
+            read_lines,
+            read_membership,
+            read_recorded,
+            read_decided,
+            read_amount,
+            read_transition,
+            read_evident,
+        ),
     ),
     "transfer": (read_transfer, read_account, read_update),
     "fund": (read_account, read_amount),

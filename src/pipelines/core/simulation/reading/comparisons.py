@@ -32,9 +32,11 @@ def comparison(
         other = named(counted, others, without=[bound.text]) or _only_given(others, given, bound)
         if other is None:
             return None
-        held, bound = (bound, other) if other.text in given else (other, bound)
+        # "has that many seeds": the record has to. "must not exceed the limit": what is given must not.
+        is_bound = sign != ">=" or bool(_BOUNDS & {*bound.own})
+        held, bound = (bound, other) if other.text in given and not is_bound else (other, bound)
     elif bound is None and held is not None:
-        bound = _only_given(terms, given, held)
+        bound = _only_given(terms, given, held) or _bound_of(terms, held)
     if bound is None or held is None:
         return None
     if held.text in given and bound.text not in given and sign == ">=" and not left:
@@ -50,6 +52,12 @@ def _only_given(terms: Sequence[Term], given: set[str], other: Term) -> Term | N
     return fit[0] if len(fit) == 1 else None
 
 
+def _bound_of(terms: Sequence[Term], held: Term) -> Term | None:
+    """`min_level`, of a level that is high enough."""
+    fit = [term for term in terms if {*held.own} < {*term.own} and _BOUNDS & {*term.own} - {*held.own}]
+    return fit[0] if len(fit) == 1 else None
+
+
 def held_against(
     argument: Argument, collection: Collection, each: str, said: Sequence[Sequence[str]]
 ) -> str | None:
@@ -62,7 +70,7 @@ def held_against(
         text=arg(argument.name), kind=own[0].kind if own else "number", own=argument.words, prior=0.3
     )
     for spoken in said[::-1]:
-        words = [*signed([*spoken])]
+        words = [*signed(_joined_than(spoken))]
         for at, sign in enumerate(words):
             if sign in SIGNS:
                 held = comparison(words[:at], sign, words[at + 1 :], [given, *own], {given.text})
@@ -85,7 +93,9 @@ def compared(said: Sequence[Sequence[str]], collection: Collection, each: str) -
             bound = named(words[at + 1 :], own) or (bounds[0] if is_open else None)
             rest = [term for term in own if bound is not None and term.text != bound.text]
             plain = [term for term in rest if not _PRICES & {*term.own}]
-            held = named(words[:at], rest) or (plain[0] if len(plain) == 1 else None)
+            # "parts whose stock has fallen below …": the longest stretch that names one.
+            near = (found for begin in range(at) if (found := named(words[begin:at], rest)) is not None)
+            held = next(near, plain[0] if len(plain) == 1 else None)
             if bound is not None and held is not None:
                 yield f"{held.text} {sign} {bound.text}"
                 return
@@ -98,7 +108,7 @@ def compared(said: Sequence[Sequence[str]], collection: Collection, each: str) -
 def _joined_than(words: Sequence[str]) -> list[str]:
     """ "less on hand than their reorder point" as "on hand less than their reorder point"."""
     for at, word in enumerate(words):
-        if word in ("less", "fewer", "more") and "than" in words[at + 2 : at + 5]:
+        if word in ("less", "fewer", "more") and "than" in words[at + 2 : at + 6]:
             end = words.index("than", at)
             return [*words[:at], *words[at + 1 : end], word, *words[end:]]
     return [*words]

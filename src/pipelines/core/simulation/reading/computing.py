@@ -1,8 +1,9 @@
 """Arithmetic and the time: tools whose answer is in their arguments, not in the world."""
 
 import re
+from collections.abc import Mapping
 
-from pipelines.core.english.words import singular, tokens
+from pipelines.core.english.words import tokens
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.reading.replies import Source, reply
@@ -18,38 +19,26 @@ _OF_TWO: tuple[tuple[frozenset[str], str], ...] = (
     (frozenset(("power", "exponent", "pow")), "{0} ** {1}"),
     (frozenset(("percentage", "percent")), "{0} / {1} * 100"),
 )
-_OF_MANY: tuple[tuple[tuple[str, ...], str], ...] = (
-    (("standard", "deviation"), "pstdev({0})"),
-    (("stdev",), "pstdev({0})"),
-    (("mean",), "mean({0})"),
-    (("average",), "mean({0})"),
-    (("median",), "median({0})"),
-    (("sum",), "sum({0})"),
-    (("total",), "sum({0})"),
-    (("max",), "max({0})"),
-    (("maximum",), "max({0})"),
-    (("min",), "min({0})"),
-    (("minimum",), "min({0})"),
-)
-_OF_ONE: tuple[tuple[tuple[str, ...], str], ...] = (
-    (("absolute",), "abs({0})"),
-    (("abs",), "abs({0})"),
-    (("square", "root"), "sqrt({0})"),
-    (("sqrt",), "sqrt({0})"),
-    (("round",), "round({0}, {1})"),
-    (("logarithm",), "log({0}, {1})"),
-    (("log",), "log({0}, {1})"),
-)
+_OF_MANY = {
+    "standard deviation|stdev": "pstdev({0})",
+    "mean|average": "mean({0})",
+    "median": "median({0})",
+    "sum|total": "sum({0})",
+    "max|maximum": "max({0})",
+    "min|minimum": "min({0})",
+}
+_OF_ONE = {
+    "absolute|abs": "abs({0})",
+    "square root|sqrt": "sqrt({0})",
+    "round": "round({0}, {1})",
+    "logarithm|log": "log({0}, {1})",
+}
 
 
 def read_computing(reading: Reading) -> Drafted | None:
     """An answer computed from the arguments alone; None when the tool is about the world."""
     return next(
-        (
-            found
-            for family in (_expression, _of_numbers, _conversion, _time)
-            if (found := family(reading)) is not None
-        ),
+        (found for family in (_expression, _of_numbers, _time) if (found := family(reading)) is not None),
         None,
     )
 
@@ -98,12 +87,10 @@ def _has_precision(argument: Argument) -> bool:
 
 
 def _formula(
-    reading: Reading,
-    given: list[Argument],
-    words: tuple[str, ...],
-    table: tuple[tuple[tuple[str, ...], str], ...],
+    reading: Reading, given: list[Argument], words: tuple[str, ...], table: Mapping[str, str]
 ) -> Drafted | None:
-    template = next((formula for names, formula in table if set(names) <= set(words)), None)
+    said = [(set(name.split()), formula) for names, formula in table.items() for name in names.split("|")]
+    template = next((formula for name, formula in said if name <= set(words)), None)
     if template is None or (reading.collection is not None and not reading.arguments):
         return None
     return _computed(reading, template, given)
@@ -128,35 +115,6 @@ def _value(argument: Argument) -> str:
     if argument.is_required or argument.default is None:
         return arg(argument.name)
     return f"default({arg(argument.name)}, {argument.default!r})"
-
-
-# How many of the first unit of its line each unit is.
-_UNITS: tuple[dict[str, float], ...] = (
-    {"meter": 1, "kilometer": 1000, "centimeter": 0.01, "millimeter": 0.001, "mile": 1609.344, "yard": 0.9144}
-    | {"foot": 0.3048, "inch": 0.0254, "km": 1000, "cm": 0.01, "mm": 0.001, "feet": 0.3048, "inche": 0.0254},
-    {"liter": 1, "milliliter": 0.001, "gallon": 3.785411784, "quart": 0.946352946, "pint": 0.473176473}
-    | {"litre": 1, "ml": 0.001, "cup": 0.2365882365},
-    {"kilogram": 1, "gram": 0.001, "pound": 0.45359237, "ounce": 0.028349523125, "kg": 1, "lb": 0.45359237},
-    {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800},
-)
-
-
-def _conversion(reading: Reading) -> Drafted | None:
-    """`gallon_to_liter(gallon)`: the units are in the name."""
-    words = [singular(word) for word in tokens(reading.tool.name)]
-    given = [one for one in reading.arguments if one.kind == "number"]
-    if "to" not in words[1:-1] or len(given) != 1 or len(reading.arguments) != 1:
-        return None
-    middle = words.index("to")
-    before, after = words[middle - 1], words[middle + 1]
-    line = next((units for units in _UNITS if before in units and after in units), None)
-    if line is None:
-        return None
-    value = f"{arg(given[0].name)} * {line[before] / line[after]!r}"
-    answer: Json = (
-        {after: value} if reading.answers_in_objects and not reading.output else _named(reading, value)
-    )
-    return Drafted(steps=({"return": answer},), confidence=0.85)
 
 
 def _time(reading: Reading) -> Drafted | None:

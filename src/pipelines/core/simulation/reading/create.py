@@ -231,7 +231,7 @@ def _keeper(reading: Reading, collection: Collection) -> Singleton | None:
 def _service_found(reading: Reading, home: _Home) -> list[Step]:
     user = current_user(reading)
     needed = home.counter or home.counts or home.collection.placeholder or home.collection.in_singleton
-    if home.service is None or not (needed or (user and _owned(home))):
+    if home.service is None or not (needed or user):
         return []
     return [find_one(name_for(home.service.entity_type), home.service.entity_type, text(home.service.id))]
 
@@ -242,10 +242,6 @@ def _signed_in(reading: Reading, attrs: dict[str, Json]) -> list[Step]:
     if user is None or user[3] not in attrs.values():
         return []
     return [require(f"{user[3]} != null", refusal("not_logged_in", "Nobody is logged in", 401))]
-
-
-def _owned(home: _Home) -> bool:
-    return owner_field(home.collection) is not None or home.collection.is_empty
 
 
 def _references(

@@ -15,7 +15,6 @@ _BECOMES = re.compile(
     rf"{_QUOTE}([^'\"‘’“”`]+){_QUOTE}",
     re.IGNORECASE,
 )
-_ONLY_ONCE = re.compile(r"\b(?:only|just)\b[^.;]{0,30}\bonce\b|\bonce only\b|\bat most once\b", re.IGNORECASE)
 _CANNOT_IF = re.compile(
     r"\bif\b[^.;,]{0,40}?\b(?:is|are|has been|have been)\s+(?:already\s+)?([^.;,]{1,60}),"
     r"[^.;]{0,30}?\b(?:cannot|can not|can't|may not|must not)\b",
@@ -33,13 +32,6 @@ _SAME = re.compile(r"\b(?:of|in|within|from|with) the same ([a-z]+)", re.IGNOREC
 _LISTS_IDS = re.compile(
     r"\b(?:list of|all)(?: the| all)?(?: \w+){0,2} (?:ids|identifiers|symbols|codes)\b", re.IGNORECASE
 )
-_LISTS_PAIRS = re.compile(
-    r"\b(?:lists?|gets?|returns?)\b(?: all)?(?: the)? (\w+) and (?:the )?([\w ]{1,40}?)"
-    r" (?:of|for) (?:all|each|every)\b",
-    re.IGNORECASE,
-)
-
-
 _BY = re.compile(r"\bby (?:up to |an? additional |another |a further )?$", re.IGNORECASE)
 _LONGEST_BY = 24  # characters
 LONGEST_SUMMARY = 500  # of which an amount is read: descriptions may be hostile
@@ -56,14 +48,11 @@ class Said:
 
     summary: str  # the first sentence
     becomes: str | None  # "status will be changed to 'cancelled'"
-    only_once: bool  # "can only be called once"
     forbidden_states: tuple[str, ...]  # "if the order is already processed or delivered, it cannot be …"
     refunds: bool  # "the payment will be refunded"
     refund_balance: str | None  # "added to the user's gift card balance": gift card
     same: tuple[str, ...]  # "new items of the same product": product
     lists_ids: bool  # "a list of stock symbols", "all order ids"
-    pairs: tuple[str, str] | None  # "list the name and product id of all …": (name, product id)
-    is_for_current_user: bool
     amount: str | None = None  # "by 14 days": what it changes by, in so many words
 
 
@@ -71,19 +60,15 @@ def read_description(description: str | None) -> Said:
     text = _flat(description or "")
     becomes = _BECOMES.search(text)
     balance = _TO_BALANCE.search(text)
-    pairs = _LISTS_PAIRS.search(text)
     summary = first_sentence(text)
     return Said(
         summary=summary,
         becomes=becomes.group(1) if becomes else None,
-        only_once=_ONLY_ONCE.search(text) is not None,
         forbidden_states=tuple(_forbidden(text)),
         refunds=_REFUND.search(text) is not None,
         refund_balance=balance.group(1).lower() if balance else None,
         same=tuple(dict.fromkeys(word.lower() for word in _SAME.findall(text))),
         lists_ids=_LISTS_IDS.search(summary) is not None,
-        pairs=(pairs.group(1).lower(), pairs.group(2).lower()) if pairs else None,
-        is_for_current_user=re.search(r"\bcurrent(?:ly)? (?:\w+ )?user\b", text, re.IGNORECASE) is not None,
         amount=_changed_by(summary),
     )
 

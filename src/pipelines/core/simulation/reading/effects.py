@@ -7,6 +7,7 @@ The verb need not be known. Nothing is found where no record could be so.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import dropwhile, takewhile
 from typing import NamedTuple
 
 from pipelines.core.english.polarity import without_denial
@@ -28,6 +29,7 @@ _LEADS = re.compile(
     r"\b(?:as|to|into|becomes?|it|is then|is|are)\s+(?:an?\s+|the\s+|being\s+)?((?:not\s+|no longer\s+)?"
     r"[a-z][\w-]*(?:\s[a-z][\w-]*){0,2})"
 )
+_CONDITIONS = word_set("once when if unless until while before after as")
 LONGEST_READ = 600  # characters of a description: what a tool does is said at its beginning
 
 
@@ -123,11 +125,14 @@ def _switch_named(words: Sequence[str], collection: Collection) -> tuple[Path, J
 def _phrases(reading: Reading) -> Iterator[str]:
     description = " ".join((reading.tool.description or "")[:LONGEST_READ].lower().split())
     for found in _LEADS.finditer(description):
-        yield found[1]
+        said = [*takewhile(lambda word: word not in _CONDITIONS, found[1].split())]
+        behind = description[found.end() :].split()[:1]
+        if len(said) == len(found[1].split()) and not _CONDITIONS & {*behind}:
+            yield found[1]  # "it is settled once nothing is left" is so later, or not at all
 
 
 def _told(phrase: str, status: Path | None, collection: Collection) -> tuple[Path, Json] | None:
-    words = tuple(phrase.split())
+    words = tuple(dropwhile(lambda word: word in _ASIDE, phrase.split()))
     for size in range(len(words), 0, -1):
         said = [word for word in words[:size] if word not in ("not", "no", "longer")]
         wanted = joined(tokens(" ".join(said))) if said else ""

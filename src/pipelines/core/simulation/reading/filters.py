@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pipelines.core.english.stems import stem
-from pipelines.core.english.words import joined, singular, singulars, tokens, word_set
+from pipelines.core.english.words import ARTICLES, joined, singular, singulars, tokens, word_set
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.references import noun_of_id
 from pipelines.core.simulation.domain.roles import field_at, states_of, status_path
@@ -47,7 +47,6 @@ class Narrowing:
     order: str | None = None  # the field by which the words say that they come: `-downloads`
     limit: str | None = None
     offset: str | None = None
-    picked: tuple[str, str] | None = None  # (field, key): the key picks one of the records in a map each has
     ignored: tuple[str, ...] = ()
     assumed: tuple[str, ...] = ()  # what narrows the search though no argument or no name says so
 
@@ -71,14 +70,14 @@ def narrowing(
     conditions: list[str] = []
     bounds = is_range(arguments)
     sort = limit = offset = descending = None
-    picked: tuple[str, str] | None = None
     ignored: list[str] = []
     assumed: list[str] = []
     for argument in arguments:
         word = joined(argument.words)
         dated = date_condition(argument, collection, each, said) if bounds else None
         told = held_against(argument, collection, each, said) if argument.kind == "number" else None
-        condition = dated or told or _searched(argument, each, collection, said)
+        edge = _edge(argument, collection, each) if field_for(argument, collection) is None else None
+        condition = dated or edge or told or _searched(argument, each, collection, said)
         if word in _LIMITS and argument.kind == "number" and field_for(argument, collection) is None:
             limit = arg(argument.name)
             limit = f"default({limit}, {argument.default!r})" if argument.default is not None else limit
@@ -89,7 +88,7 @@ def narrowing(
         elif condition is not None:
             is_plain = argument.is_required or "true or " in condition
             conditions.append(condition if is_plain else _if_given(argument, condition))
-            if dated or told or condition_of(argument, each, collection) is None:
+            if dated or (told and not edge) or condition_of(argument, each, collection) is None:
                 assumed.append(f"`{argument.name}` is taken for `{condition}`, by the words around it")
         elif word in _DIRECTIONS:
             descending = argument.name
@@ -98,7 +97,6 @@ def narrowing(
             assumed.append(f"`{argument.name}` is taken for `{held}`, by the words around it")
         else:
             ignored.append(argument.name)
-        picked = picked or _picked(argument, collection)
     if sort is not None and descending is not None:
         sort = f"('-' + {sort} if contains(str({arg(descending)}), 'desc') else {sort})"
     return Narrowing(
@@ -106,7 +104,6 @@ def narrowing(
         sort=sort,
         limit=limit,
         offset=offset,
-        picked=picked,
         ignored=tuple(ignored),
         assumed=tuple(assumed),
     )
@@ -119,10 +116,26 @@ def _searched(
         return _only_such(argument, each, collection)
     found = condition_of(argument, each, collection, said)
     path = field_for(argument, collection)
+    if found is not None and _is_left_out(argument, said):
+        return f"not ({found})"
     is_partial = bool(_PARTLY & {word for words in said for word in words})
     if path is not None and argument.kind == "text" and argument.words[-1] in _FRAGMENTS and is_partial:
         return f"contains(lower(str({dot(each, *path)})), lower({arg(argument.name)}))"
     return found or date_condition(argument, collection, each, said)
+
+
+_WITHOUT = word_set("without lacking excluding except avoiding")
+_ANY_ONE = ARTICLES | word_set("given this that certain any one specific")
+
+
+def _is_left_out(argument: Argument, said: Sequence[Sequence[str]]) -> bool:
+    """ "without an allergen", "that do not contain the given allergen": those that are not so."""
+    for words in said:
+        for at in (at for at, word in enumerate(words) if singular(word) == singular(argument.words[-1])):
+            before = [word for word in words[:at] if word not in _ANY_ONE]
+            if before[-1:] and (before[-1] in _WITHOUT or before[-3:-1] in (["do", "not"], ["does", "not"])):
+                return True
+    return False
 
 
 def _only_such(argument: Argument, each: str, collection: Collection) -> str | None:
@@ -130,26 +143,34 @@ def _only_such(argument: Argument, each: str, collection: Collection) -> str | N
     path = field_for(argument, collection)
     if path is not None:
         return f"{dot(each, *path)} == {arg(argument.name)}"
-    words = [word for word in argument.words if word not in _SWITCHING]
-    status = status_path(collection.fields)
-    states = states_of(collection.fields, status)
-    for word in words if status is not None else ():
-        such = next((one for one in states if joined(tokens(one)) == joined((word,))), None)
-        if such is not None and status is not None:
-            test = f"{dot(each, *status)} == {such!r}"
-            included = bool({*argument.words} & _INCLUDING)
-            given = arg(argument.name)
-            return f"({given} == true or not {test})" if included else f"({given} != true or {test})"
-    return None
-
-
-def _picked(argument: Argument, collection: Collection) -> tuple[str, str] | None:
-    """`date` where every flight has `dates`: what is asked for is the flight on that date."""
-    path = field_for(argument, collection)
-    shape = field_at(collection.fields, path) if path is not None else None
-    if path is None or len(path) != 1 or shape is None or not argument.is_required:
+    words = [word for word in argument.words if word not in _SWITCHING | {"in", "is", "has"}]
+    test = _such(words, each, collection)
+    if test is None:
         return None
-    return (path[0], arg(argument.name)) if shape.keeps == "map" and shape.of_records else None
+    given = arg(argument.name)
+    if {*argument.words} & _INCLUDING:
+        return f"({given} == true or not {test})"
+    only = {*argument.words} & _SWITCHING
+    return f"({given} != true or {test})" if only else f"({test}) == {given}"
+
+
+def _such(words: Sequence[str], each: str, collection: Collection) -> str | None:
+    """A state, a switch, or that there is some of it (`in_stock`)."""
+    status = status_path(collection.fields)
+    states = states_of(collection.fields, status) if status is not None else ()
+    such = next((one for one in states if joined(tokens(one)) in map(joined, zip(words, strict=True))), None)
+    if such is not None and status is not None:
+        return f"{dot(each, *status)} == {such!r}"
+    switch = find_field(collection.fields, "_".join(words)) if words else None
+    if switch is not None and "boolean" in collection.fields[switch].kinds:
+        return f"{dot(each, switch)} == true"
+    spoken = {stem(word) for word in words}
+    numbers = [
+        name
+        for name, one in collection.fields.items()
+        if "number" in one.kinds and spoken and spoken <= {stem(part) for part in tokens(name)}
+    ]
+    return f"{dot(each, numbers[0])} > 0" if len(numbers) == 1 else None
 
 
 def condition_of(
@@ -203,7 +224,13 @@ def field_for(argument: Argument, collection: Collection) -> tuple[str, ...] | N
         if len(ending) == 1:
             return (ending[0],)  # new_salary is for base_salary
     linked = (collection.link_to(noun_of_id("_".join(words))) for words in spellings)
-    return next((path for path in linked if path is not None), None)
+    kept = [
+        name
+        for name, one in collection.fields.items()
+        if one.keeps == "list" and not one.of_records and singular(tokens(name)[-1]) == argument.words[-1]
+    ]
+    listed = (kept[0],) if len(kept) == 1 and argument.id_noun is None else None  # brand, of `fits_brands`
+    return next((path for path in linked if path is not None), listed)
 
 
 def _behind_new(argument: Argument) -> tuple[str, ...]:

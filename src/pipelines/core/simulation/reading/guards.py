@@ -1,5 +1,6 @@
 """When a change is refused, as its description says: "Waive an unpaid fine", "fails if the room is taken",
-"The grave must have room". Only conditions that are found whole in the world count, each named in a note."""
+"The grave must have room". Only conditions that are found whole in the world count, each named in a note.
+Sentences that the reader of behaviour text has read (behavior/described) are its own: none is read twice."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -25,13 +26,17 @@ _NO_STATES = word_set("new existing given open") | ARTICLES
 _NEAR = 7  # words from the verb to its object
 
 
-def guarded(reading: Reading, drafted: Drafted) -> Drafted:
+def guarded(reading: Reading, drafted: Drafted, enforced: Sequence[str] = ()) -> Drafted:
     """The plan with what its description demands before anything changes."""
     if reading.name.reads() or not any(_CHANGES & step.keys() for step in drafted.steps):
         return drafted
     scope = scope_of(reading)
     known = str(drafted.steps)
-    conditions = {one: said for one, said in _conditions(reading, scope, drafted) if one not in known}
+    conditions = {
+        one: said
+        for one, said in _conditions(reading, scope, drafted)
+        if one not in known and not any(said in told or told in said for told in enforced)
+    }
     if not conditions:
         return drafted
     needed = [*_found(scope, [*conditions])]

@@ -3,11 +3,14 @@ a borrower has (of which lendings tell)."""
 
 from collections.abc import Iterator
 
-from pipelines.core.english.words import tokens, word_set
+from pipelines.core.english.states import FINAL
+from pipelines.core.english.words import joined, tokens, word_set
 from pipelines.core.simulation.domain.arguments import Argument
+from pipelines.core.simulation.domain.roles import states_of, status_path
 from pipelines.core.simulation.domain.shapes import Collection
+from pipelines.core.simulation.reading.restrictions import stated_in
 from pipelines.core.simulation.reading.scope import kind_of_field
-from pipelines.core.simulation.reading.steps import arg, dot, refers
+from pipelines.core.simulation.reading.steps import arg, dot, refers, text
 from pipelines.core.simulation.reading.targets import subject_of
 from pipelines.core.simulation.reading.tool_reading import Reading
 
@@ -45,6 +48,12 @@ def _still(reading: Reading, third: Collection) -> list[str]:
     """Only what goes on, where a record has one time that is blank until it is over."""
     if _EVER & {*tokens(reading.said.summary.lower()), *tokens(reading.tool.name)}:
         return []
+    status = status_path(third.fields)
+    said = [] if status is None else stated_in(tokens(reading.said.summary.lower()), third, "third")
+    said = [one for one in said if status is not None and one.startswith(f"{dot('third', *status)} ")]
+    over = [one for one in states_of(third.fields, status) if joined(tokens(one)) in FINAL]
+    if said or (status is not None and over):
+        return said or [f"{dot('third', *(status or ()))} not in {text([*over])}"]
     blanks = [
         name for name, one in third.fields.items() if "null" in one.kinds and kind_of_field(one) == "time"
     ]

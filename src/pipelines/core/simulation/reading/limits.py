@@ -4,21 +4,23 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from pipelines.core.english.formulas import SMALL_WORDS
 from pipelines.core.english.polarity import without_denial
-from pipelines.core.english.words import tokens, word_set
-from pipelines.core.simulation.domain.shapes import Limit
-from pipelines.core.simulation.reading.scope import Thing, alike
+from pipelines.core.english.words import singulars, tokens, word_set
+from pipelines.core.simulation.domain.regularities import Limit
+from pipelines.core.simulation.reading.scope import Thing, alike, stems
 from pipelines.core.simulation.reading.steps import dot
 
 _ROOM = word_set("capacity max maximum limit seat place slot quota size allowance spot")
 _WORTH = word_set("total worth value budget price amount cost fee")
 _USED = word_set("used taken sold enrolled booked stored reserved filled occupied")
+_OWED = word_set("owe owes owed balance debt pay payable")
 _SPENT = word_set("use used spend spent pay paid redeemed settled")
 
 #: Said of what is not used up.
 LEFT = word_set(
-    "left remaining remain remains free unsold available spare unused vacant rest outstanding owed more "
-    "still not due"
+    "left remaining remain remains free unsold available spare unused vacant rest outstanding owed owe "
+    "owes more still not due"
 )
 
 
@@ -27,9 +29,11 @@ class LimitMeant(NamedTuple):
     used: str
 
 
-def limit_meant(thing: Thing, said: Sequence[str]) -> LimitMeant | None:
-    """The pair whose words are said, or else the one that is called as such pairs are."""
-    scored = [(_score(one, thing, said), one) for one in thing.collection.limits]
+def limit_meant(thing: Thing, said: Sequence[str], *, is_told: bool = False) -> LimitMeant | None:
+    """The pair whose words are said, or else the one that is called as such pairs are, unless it has to be
+    told: then it counts only where the words speak of room, or of money, as it does."""
+    limits = [one for one in thing.collection.limits if not is_told or _is_told(one, thing, said)]
+    scored = [(_score(one, thing, said), one) for one in limits]
     best = max((score for score, _ in scored), default=0.0)
     fit = [one for score, one in scored if score == best]
     if best < 2 or len(fit) != 1:
@@ -38,18 +42,37 @@ def limit_meant(thing: Thing, said: Sequence[str]) -> LimitMeant | None:
     return LimitMeant(dot(thing.text, fit[0].most), f"len({used})" if fit[0].counts else used)
 
 
+def _is_told(limit: Limit, thing: Thing, said: Sequence[str]) -> bool:
+    own = (*tokens(limit.most), *tokens(limit.used))
+    kind = _ROOM if limit.counts or _ROOM & {*singulars(tokens(limit.most))} else _WORTH | _SPENT | _OWED
+    words = [other for word in said for other in (word, without_denial(word)) if other]
+    if any(alike(word, part) for word in words for part in own) or kind & {*singulars(words)}:
+        return True
+    # "what is left on a gift card" speaks of nothing else.
+    return all(word in LEFT | SMALL_WORDS or stems((word,)) & thing.called for word in said)
+
+
 def _score(limit: Limit, thing: Thing, said: Sequence[str]) -> float:
     most, used = tokens(limit.most), tokens(limit.used)
-    rooms, uses = (_ROOM, _USED) if limit.counts or _ROOM & {*most} else (_WORTH, _SPENT)
+    rooms, uses = (_ROOM, _USED) if limit.counts or _ROOM & {*singulars(most)} else (_WORTH, _SPENT)
     score = 1.0 * any(alike(word, part) for part in most for word in rooms)
     is_link = any(link.path[0] == limit.used for link in thing.collection.list_links)
     is_used = any(alike(word, part) for part in used for word in uses)
     # Records that a list refers to take up room, whatever it is called; so does the only number there is.
     score += 1.0 * (is_link or is_used or (score > 0 and not limit.counts and _is_only_one(limit, thing)))
+    # `prints_allowed` and `prints_made` are of one thing; what is paid is of the one number it is part of.
+    others = [one.most for one in thing.collection.limits if one.used == limit.used]
+    is_alone = is_used and others == [limit.most]
+    score = max(score, 2.0 * (_are_of_one(most, used) or is_alone) * (not limit.counts))
     score += 0.6 * any(alike(word, part) for word in said for part in most)
     score += 0.4 * any(alike(word, part) for word in said for part in used)
     score += 1.0 * _is_unused(said, used)
     return score + 0.3 * is_link
+
+
+def _are_of_one(most: Sequence[str], used: Sequence[str]) -> bool:
+    """ "max_redemptions" and "redemptions" too; but not a due_date and an amount_due."""
+    return stems(most[:1]) == stems(used[:1]) or stems(used) < stems(most)
 
 
 def _is_unused(said: Sequence[str], used: Sequence[str]) -> bool:
@@ -60,15 +83,43 @@ def _is_unused(said: Sequence[str], used: Sequence[str]) -> bool:
 
 def _is_only_one(limit: Limit, thing: Thing) -> bool:
     others = [one for one in thing.collection.limits if one.most == limit.most and not one.counts]
-    return others == [limit] and bool(_ROOM & {*tokens(limit.most)})
+    return others == [limit] and bool(_ROOM & {*singulars(tokens(limit.most))})
 
 
 def what_is_left(things: Sequence[Thing], said: Sequence[str]) -> str | None:
     """ "places left", "slots that are not used yet": of what there is, less what is taken."""
     found = (
-        [limit for one in things if (limit := limit_meant(one, said)) is not None] if LEFT & {*said} else []
+        [limit for one in things if (limit := limit_meant(one, said, is_told=True)) is not None]
+        if LEFT & {*said}
+        else []
     )
     return f"{found[0].most} - {found[0].used}" if len(found) == 1 else None
+
+
+def is_of_using_up(words: Sequence[str]) -> bool:
+    return bool((_USED | _SPENT) & {*words})
+
+
+def is_called_so(thing: Thing, most: str, used: str) -> bool:
+    """Whether two numbers are called as room and what is taken of it are."""
+    return any(
+        _score(one, thing, ()) >= 2
+        for one in thing.collection.limits
+        if (one.most, one.used, one.counts) == (most, used, False)
+    )
+
+
+def limit_of_counter(thing: Thing, used: str) -> str | None:
+    """What a number that is kept up to date never exceeds."""
+    found = [one.most for one in thing.collection.limits if one.used == used and not one.counts]
+    fit = [most for most in found if is_called_so(thing, most, used)]
+    return dot(thing.text, fit[0]) if len(fit) == 1 else None
+
+
+def room_of(thing: Thing, used: str) -> str | None:
+    """The room that what is taken is of; money that is paid is not."""
+    found = limit_of_counter(thing, used)
+    return found if found is not None and _ROOM & {*singulars(tokens(found))} else None
 
 
 def limit_of_list(thing: Thing, used: str) -> str | None:

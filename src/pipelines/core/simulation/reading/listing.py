@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pipelines.core.english.words import joined, plural, singulars, tokens, word_set
+from pipelines.core.english.words import joined, plural, tokens, word_set
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.shapes import Collection
@@ -13,8 +13,9 @@ from pipelines.core.simulation.reading.filters import Narrowing, field_for, narr
 from pipelines.core.simulation.reading.joins import through_a_third
 from pipelines.core.simulation.reading.lookup import reply_name
 from pipelines.core.simulation.reading.records import noun_of, source_of
-from pipelines.core.simulation.reading.replies import Source, find_path, reply
+from pipelines.core.simulation.reading.replies import reply
 from pipelines.core.simulation.reading.restrictions import restrictions
+from pipelines.core.simulation.reading.scope import ids_of, stems
 from pipelines.core.simulation.reading.steps import (
     Drafted,
     Step,
@@ -36,7 +37,7 @@ def read_listing(reading: Reading) -> Drafted | None:
     if collection is None:
         return None
     if not collection.of_records:
-        return _plain_values(reading, collection)
+        return None
     related = _through_owner(reading, collection)
     return related or _from_collection(reading, collection)
 
@@ -54,10 +55,8 @@ def gathered(
     each = many_of(collection) if collection.form == "table" else noun_of(collection)
     asked = _asked(reading, collection, each, reading.arguments, in_any_state=in_any_state)
     known = _required_owners(reading, collection)
-    own = _of_current_user(reading, collection, each)
-    steps, found = _found(collection, each, [*asked.conditions, *own])
-    asked = replace(asked, assumed=(*asked.assumed, *only_those(own)))
-    return [*known, *_session(reading, collection, each, steps), *steps], found, asked
+    steps, found = _found(collection, each, [*asked.conditions])
+    return [*known, *steps], found, asked
 
 
 def _asked(
@@ -104,23 +103,6 @@ def many_of(collection: Collection) -> str:
     return many if many != one else f"{one}_list"
 
 
-def _session(reading: Reading, collection: Collection, each: str, steps: list[Step]) -> list[Step]:
-    """The service must be at hand where a condition speaks of its current user."""
-    user = current_user(reading)
-    if (
-        user is None
-        or not _of_current_user(reading, collection, each)
-        or any(user[0] == _bound_name(s) for s in steps)
-    ):
-        return []
-    return [find_one(user[0], user[1], text(user[2]))]
-
-
-def _bound_name(step: Step) -> Json:
-    found = step.get("find")
-    return found.get("as") if isinstance(found, dict) else None
-
-
 def _found(collection: Collection, each: str, conditions: list[str]) -> tuple[list[Step], str]:
     """Steps that gather the records, and the name under which they are then known."""
     many = many_of(collection)
@@ -157,14 +139,9 @@ def _comprehension(each: str, source: str, where: str) -> str:
     return f"[{each} for {each} in {source} if {where}]" if where else source
 
 
-def _arranged(many: str, asked: Narrowing, collection: Collection) -> list[Step]:
-    """One record per hit, then sorted, then cut."""
+def _arranged(many: str, asked: Narrowing) -> list[Step]:
+    """Sorted, then cut."""
     made: list[str] = []
-    if asked.picked is not None:
-        field, key = asked.picked
-        own = "{'id': each.id}, " if collection.form == "table" and collection.id_field is None else ""
-        chosen = f"each[{field!r}][{key}]"
-        made.append(f"[merge({own}without(each, {field!r}), {chosen}) for each in {many}]")
     if asked.order is not None:
         made.append(f"sort({many}, {asked.order!r})")
     if asked.sort is not None:
@@ -179,14 +156,8 @@ def _arranged(many: str, asked: Narrowing, collection: Collection) -> list[Step]
 def _answered(
     reading: Reading, collection: Collection, steps: list[Step], many: str, asked: Narrowing
 ) -> Drafted:
-    shaped = collection
-    if asked.picked is not None:
-        inner = collection.fields[asked.picked[0]].parts
-        shaped = replace(
-            collection, fields={**collection.fields, **inner}, id_field=collection.id_field or "id"
-        )
     return Drafted(
-        steps=(*steps, *_arranged(many, asked, collection), {"return": _list_reply(reading, shaped, many)}),
+        steps=(*steps, *_arranged(many, asked), {"return": _list_reply(reading, collection, many)}),
         notes=asked.notes(),
         confidence=0.9 if not asked.ignored else 0.6,
     )
@@ -200,38 +171,13 @@ def _list_reply(reading: Reading, collection: Collection, found: str) -> Json:
         return reply(source, reading.output, reading.arguments)
     if reading.name.op == "count":
         return {"count": f"len({found})"}
-    paired = _pairs(reading, collection, found)
-    if paired is not None:
-        return paired
     value = found
     if reading.said.lists_ids:
         value = f"[{id} for each in {found}]"
-    elif collection.form == "table" and (collection.id_field is None or _hides_id(collection)):
+    elif collection.form == "table" and not collection.shows_id:
         # A record in a list is of no use without its id.
         value = f"[{{{collection.id_field or 'id'!r}: each.id, **each}} for each in {found}]"
     return {reply_name(reading): value} if collection.in_singleton else value
-
-
-def _hides_id(collection: Collection) -> bool:
-    """The id that is declared is not among the attributes that were seeded."""
-    return not collection.shows_id and not collection.is_empty
-
-
-def _pairs(reading: Reading, collection: Collection, found: str) -> Json:
-    """ "List the name and product id of all …": a mapping from the one to the other."""
-    if reading.said.pairs is None or collection.form != "table":
-        return None
-    paths = [_pair_part(part, collection) for part in reading.said.pairs]
-    if None in paths or not isinstance(paths[0], str):
-        return None
-    return f"{{{paths[0]}: {paths[1]} for each in {found}}}"
-
-
-def _pair_part(words: str, collection: Collection) -> str | None:
-    path = find_path(collection.fields, words.replace(" ", "_"))
-    if path is not None:
-        return dot("each", *path)
-    return "each.id" if words.split()[-1] == "id" else None
 
 
 def _required_owners(reading: Reading, collection: Collection) -> list[Step]:
@@ -268,19 +214,15 @@ def _listed_by(
     holder, each = noun_of(owner), noun_of(collection)
     many = many_of(collection) if many_of(collection) != holder else f"{each}_list"
     inside = collection.entity_type == owner.entity_type and bool(collection.path)
-    listed = next(
-        (
-            name
-            for name, one in owner.fields.items()
-            if one.keeps == "list" and each in singulars(tokens(name))
-        ),
-        None,
-    )
+    links = [link for link in owner.list_links if link.entity_type == collection.entity_type]
+    if len(links) > 1:
+        spoken = stems((*tokens(reading.tool.name), *tokens(reading.said.summary)))
+        links = [link for link in links if stems(tokens(link.path[0])) & spoken]
     if inside:
         kept = dot(holder, *collection.path)
         source = _records(kept, collection)
-    elif listed is not None and collection.form == "table":
-        source = f"[entity({collection.entity_type!r}, id) for id in {dot(holder, listed)}]"
+    elif len(links) == 1 and collection.form == "table":
+        source = ids_of(holder, links[0])
     else:
         return None
     rest = [one for one in reading.arguments if one is not argument]
@@ -291,20 +233,6 @@ def _listed_by(
         {"let": {many: _comprehension(each, source, where)}},
     ]
     return _answered(reading, collection, steps, many, asked)
-
-
-def _plain_values(reading: Reading, collection: Collection) -> Drafted | None:
-    """A list or map of plain values that a service keeps, as a whole."""
-    if collection.owner is None or any(one.is_required for one in reading.arguments):
-        return None
-    holder = name_for(collection.entity_type)
-    kept = dot(holder, *collection.path)
-    into = find_one(holder, collection.entity_type, text(collection.owner))
-    source = Source(value=kept, noun=noun_of(collection), fields={}, is_list=collection.form == "list")
-    value: Json = (
-        reply(source, reading.output, reading.arguments) if reading.output else {reply_name(reading): kept}
-    )
-    return Drafted(steps=(into, {"return": value}), confidence=0.8)
 
 
 SIGNED_IN_AS = word_set("currentuser loggedinuser username user userid currentuserid")
@@ -338,11 +266,3 @@ _OWNER_FIELDS = (
 
 def owner_field(collection: Collection) -> str | None:
     return next((name for name in _OWNER_FIELDS if name in collection.fields), None)
-
-
-def _of_current_user(reading: Reading, collection: Collection, each: str) -> list[str]:
-    """ "Get all tickets created by the current user": only the user's own."""
-    user, own = current_user(reading), owner_field(collection)
-    if user is None or own is None or not reading.said.is_for_current_user:
-        return []
-    return [f"{dot(each, own)} == {user[3]}"]

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from pipelines.core.english.words import article, joined, singular, singulars, tokens, word_set
+from pipelines.core.english.words import article, joined, singular, tokens, word_set
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.references import noun_of_id
@@ -56,8 +56,9 @@ def _by_id(reading: Reading) -> Drafted | None:
     if found is None or _only_narrows(reading, found.id_argument):
         return None
     if _is_only_spoken_of(found.collection):
-        if _nameless(reading):
-            return _by_whoever_has_it(reading, found)
+        nameless = [one for one in reading.known.tables.values() if not one.called and not one.is_empty]
+        if nameless:
+            return _by_whoever_has_it(reading, found, nameless)
         if reading.output:
             return None  # the world knows no such things at all: what they are like is invented
         if found.id_argument.id_noun == ():
@@ -65,15 +66,12 @@ def _by_id(reading: Reading) -> Drafted | None:
     bound = bind(found.collection, arg(found.id_argument.name), noun_of(found.collection))
     others = [one for one in reading.arguments if one is not found.id_argument]
     steps = [*bound.steps, *ownership(bound, others, reading)]
-    inner = _inner_record(bound, others)
-    if inner is not None:
-        steps += inner.steps
-    part = part_asked(reading, inner or bound)
+    part = part_asked(reading, bound)
     if part is not None and not reading.output:
-        value = dot((inner or bound).noun, *part)
+        value = dot(bound.noun, *part)
         named: Json = {part[-1]: value} if reading.answers_in_objects else value
         return Drafted(steps=(*steps, {"return": named}), confidence=0.8)
-    return Drafted(steps=(*steps, {"return": _record_reply(reading, inner or bound)}), confidence=0.95)
+    return Drafted(steps=(*steps, {"return": _record_reply(reading, bound)}), confidence=0.95)
 
 
 def _only_narrows(reading: Reading, argument: Argument) -> bool:
@@ -89,13 +87,9 @@ def _is_only_spoken_of(collection: Collection) -> bool:
     return collection.form == "table" and not is_known
 
 
-def _nameless(reading: Reading) -> list[Collection]:
-    return [one for one in reading.known.tables.values() if not one.called and not one.is_empty]
-
-
-def _by_whoever_has_it(reading: Reading, asked: Subject) -> Drafted:
+def _by_whoever_has_it(reading: Reading, asked: Subject, types: Sequence[Collection]) -> Drafted:
     """Which of these types is meant is for the id to say, to the letter."""
-    id, noun, types = arg(asked.id_argument.name), noun_of(asked.collection), _nameless(reading)
+    id, noun = arg(asked.id_argument.name), noun_of(asked.collection)
     held = ", ".join(f"entity({one.entity_type!r}, {id})" for one in types)
     exact = f"first(one for one in [{held}] if one != null and id_of(one) == str({id}))"
     fields = {name: field for one in types for name, field in one.fields.items()}
@@ -157,7 +151,9 @@ def _of_what_is_picked(reading: Reading) -> Drafted | None:
         return None
     noun = name_for(noun_of(wanted), avoid=(picked.noun,))
     such = restrictions(reading, wanted, noun, [links[0].path])
-    where = " and ".join((refers(noun, links[0], arg(found.id_argument.name)), *such))
+    others = [one for one in reading.arguments if one is not found.id_argument and one.is_required]
+    asked = [said for one in others if (said := condition_of(one, noun, wanted)) is not None]
+    where = " and ".join((refers(noun, links[0], arg(found.id_argument.name)), *asked, *such))
     order = order_of(reading, wanted)
     searched: Step = {"as": noun, "in": wanted.entity_type, "where": where, "else": not_found(noun)}
     other: Step = {"find": searched | ({"sort": order} if order is not None else {})}
@@ -196,37 +192,19 @@ def _covers_more(reading: Reading, one: Collection, other: Collection) -> bool:
     return not names or shared[0] > shared[1]
 
 
-def _inner_record(bound: Bound, others: Sequence[Argument]) -> Bound | None:
-    """`get_flight_status(flight_number, date)`: the date picks one of the flight's dates."""
-    for argument in others:
-        for name, field in bound.collection.fields.items():
-            if (
-                field.keeps == "map"
-                and argument.is_required
-                and singulars(tokens(name)) == singulars(argument.words)
-            ):
-                noun = name_for(tokens(name), avoid=(bound.noun,))
-                key = arg(argument.name)
-                picked: Step = {
-                    "as": noun,
-                    "in": dot(bound.noun, name),
-                    "id": key,
-                    "else": not_found(noun, key),
-                }
-                kept = Collection(
-                    entity_type=bound.collection.entity_type,
-                    owner=None,
-                    path=(name,),
-                    form="map",
-                    of_records=field.of_records,
-                    fields=field.parts,
-                    id_field=field.id_field,
-                )
-                return Bound(steps=({"find": picked},), noun=noun, id=key, collection=kept, holder=bound.noun)
-    return None
-
-
 def _record_reply(reading: Reading, bound: Bound) -> Json:
+    part = part_asked(reading, bound)
+    inner = field_at(bound.collection.fields, part) if part is not None else None
+    names = properties_of(reading.output)
+    if (
+        part is not None
+        and inner is not None
+        and inner.keeps is None
+        and names
+        and all(name in inner.parts for name in names)
+    ):
+        # `emergency_contact(client_id)`: the name that is asked for is that of the contact
+        return reply(Source(value=dot(bound.noun, *part), noun=part[-1], fields=inner.parts), reading.output)
     source = source_of(bound.collection, bound.noun, bound.noun, bound.id, tells_done=False)
     return reply(source, reading.output, reading.arguments)
 
@@ -362,31 +340,15 @@ def _by_only_argument(reading: Reading) -> Drafted | None:
     names = list(properties_of(reading.output))
     if names and not any(find_path(collection.fields, name) for name in names) and not reading.picks_own():
         return None  # `convert_grade(percentage)`: nothing of the kind is kept
-    if collection.of_records:
-        bound = bind(collection, arg(required[0].name), noun_of(collection))
-        steps = (*bound.steps, {"return": _record_reply(reading, bound)})
-        return Drafted(steps=steps, notes=(taken_for_id(required[0], bound.noun),), confidence=0.7)
-    if collection.form == "map" and collection.owner is not None:
-        return _in_value_map(reading, collection, required[0])
-    return None
+    if not collection.of_records:
+        return None
+    bound = bind(collection, arg(required[0].name), noun_of(collection))
+    steps = (*bound.steps, {"return": _record_reply(reading, bound)})
+    return Drafted(steps=steps, notes=(taken_for_id(required[0], bound.noun),), confidence=0.7)
 
 
 def taken_for_id(argument: Argument, noun: str) -> str:
     return f"`{argument.name}` is taken for the id of {article(noun).lower()} {noun}, though not called so"
-
-
-def _in_value_map(reading: Reading, collection: Collection, argument: Argument) -> Drafted:
-    """A map of plain values, as `{"Ann": "U1"}`: the value of one key."""
-    holder = name_for(collection.entity_type)
-    kept = dot(holder, *collection.path)
-    noun, key = noun_of(collection), arg(argument.name)
-    named = "_".join([noun, *[word for word in reading.name.nouns if word == "id"]])
-    steps: tuple[Step, ...] = (
-        find_one(holder, collection.entity_type, text(collection.owner)),
-        require(f"{key} in {kept}", not_found(noun, key)),
-        {"return": {named: f"{kept}[{key}]"}},
-    )
-    return Drafted(steps=steps, confidence=0.7)
 
 
 def read_service_value(reading: Reading) -> Drafted | None:

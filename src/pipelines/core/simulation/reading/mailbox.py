@@ -67,11 +67,7 @@ def _sent(reading: Reading, service: Singleton, into: Step, place: str) -> Draft
     said = next((one for one in reading.arguments if one.is_required and one is not receiver), None)
     if receiver is None or said is None:
         return None
-    steps: list[Step] = [
-        into,
-        *_known_receiver(service, receiver),
-        {"append": {place: {f"[{arg(receiver.name)}]": arg(said.name)}}},
-    ]
+    steps: list[Step] = [into, {"append": {place: {f"[{arg(receiver.name)}]": arg(said.name)}}}]
     counted = counter_for(singular(reading.thing[-1]), service)
     if counted is not None:
         count = dot(name_for(service.entity_type), counted[0])
@@ -83,19 +79,6 @@ def _sent(reading: Reading, service: Singleton, into: Step, place: str) -> Draft
         source = Source(value="null", noun="message", fields={}, extra=extra)
         answer = reply(source, reading.output, reading.arguments)
     return Drafted(steps=(*steps, {"return": answer}), confidence=0.6)
-
-
-def _known_receiver(service: Singleton, receiver: Argument) -> list[Step]:
-    """Where the service keeps who there is, a message goes to nobody else."""
-    people = next(
-        (name for name in service.fields if tokens(name) in (("user", "map"), ("users",), ("contacts",))),
-        None,
-    )
-    field = service.fields.get(people or "")
-    if people is None or field is None or field.of_records or field.keeps != "map":
-        return []
-    known = f"values({dot(name_for(service.entity_type), people)})"
-    return [require(f"{arg(receiver.name)} in {known}", not_found("receiver", arg(receiver.name)))]
 
 
 def _deleted(reading: Reading, into: Step, place: str) -> Drafted | None:

@@ -26,7 +26,6 @@ from pipelines.core.simulation.reading.steps import (
     arg,
     dot,
     find_one,
-    find_reference,
     name_for,
     not_found,
     refers,
@@ -44,7 +43,7 @@ _PUT = word_set(
 )
 _TAKE = word_set(
     "remove delete drop unfollow unlike unsubscribe leave discard exclude untag unpin take withdraw strike "
-    "expel detach release cancel"
+    "expel detach release cancel stop"
 )
 _APPOINTS = word_set("assign set make change give appoint name put replace")  # one alone, where there is one
 _OUT_OF = word_set("off out from away")
@@ -53,18 +52,18 @@ _REMOVES = word_set("remove delete drop discard cancel withdraw strike")
 
 def read_membership(reading: Reading) -> Drafted | None:
     """`book_pupil(lesson_id, pupil_id)`, `add_to_wishlist(item)`, `remove_tag(post_id, tag)`."""
-    direction = _direction(reading)
+    direction = direction_of(reading)
     found = read_listed(reading)
     return found or (_plain_value(reading, direction) if direction is not None else None)
 
 
 def read_listed(reading: Reading) -> Drafted | None:
     """Only where a record keeps ids of others in a list."""
-    direction = _direction(reading)
+    direction = direction_of(reading)
     return _moved_over(reading) or (_referred(reading, direction) if direction is not None else None)
 
 
-def _direction(reading: Reading) -> str | None:
+def direction_of(reading: Reading) -> str | None:
     """put or take: by the name, by the description; None where neither says so, or one denies the other."""
     name = tokens(reading.tool.name)
     service = reading.name.service
@@ -232,10 +231,7 @@ def _plain_value(reading: Reading, direction: str) -> Drafted | None:
     if into is None:
         return None
     held = dot(holder, *kept.path)
-    known = _known(reading, value) if direction == "put" else []
-    return Drafted(
-        steps=(into, *known, *_value_changed(direction, held, value, reading, kept)), confidence=0.8
-    )
+    return Drafted(steps=(into, *_value_changed(direction, held, value, reading, kept)), confidence=0.8)
 
 
 def _plain_list(reading: Reading) -> Collection | None:
@@ -271,15 +267,6 @@ def _holder(reading: Reading, kept: Collection, value: Argument) -> tuple[Step |
         None,
     )
     return (find_one(holder, kept.entity_type, arg(picks.name)) if picks else None), holder
-
-
-def _known(reading: Reading, value: Argument) -> list[Step]:
-    """What is put in must exist, where the world has a table of such things."""
-    words = value.id_noun or value.words
-    table = best_collection(words, reading.known, reading.service) if words else None
-    if table is None or table.form != "table" or table.is_empty:
-        return []
-    return [find_reference(noun_of(table), table.entity_type, arg(value.name))]
 
 
 def _value_changed(

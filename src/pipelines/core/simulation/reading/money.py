@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from pipelines.core.english.words import singular, singulars, tokens, word_set
+from pipelines.core.simulation.domain.arguments import Argument, is_list_of_ids, part_noun
 from pipelines.core.simulation.domain.shapes import Collection, Field
-from pipelines.core.simulation.reading.parts import parts_named
 from pipelines.core.simulation.reading.steps import Bound, Step, arg, dot, not_found, require
 from pipelines.core.simulation.reading.tool_reading import Reading
 
@@ -42,7 +42,6 @@ def price_difference(reading: Reading, bound: Bound) -> Computed | None:
             f"len({many}) == len({arg(old.name)}) and all(one != null for one in {many})",
             not_found(f"new_{noun}"),
         ),
-        *_available(many, path, table, noun),
     )
     before = f"sum([find({held}, {key!r}, id).{price} for id in {arg(old.name)}])"
     shared = [part for part in field.parts if part in table.fields[path[0]].parts]
@@ -57,19 +56,6 @@ def price_difference(reading: Reading, bound: Bound) -> Computed | None:
     }
     value = f"round(sum([one.{price} for one in {many}]) - {before}, 2)"
     return Computed(steps=steps, value=value, replace=(replace,))
-
-
-def _available(many: str, path: tuple[str, ...], table: Collection, noun: str) -> tuple[Step, ...]:
-    parts = table.fields[path[0]].parts
-    field = next((name for name in ("available", "in_stock", "is_available") if name in parts), None)
-    if field is None:
-        return ()
-    failure: Step = {
-        "status": 409,
-        "error": f"{noun}_not_available",
-        "message": f"A new {noun} is not available",
-    }
-    return (require(f"all(one.{field} for one in {many})", failure),)
 
 
 def _home_of_parts(
@@ -164,3 +150,16 @@ def _has_value(field: Field, words: list[str]) -> bool:
 
 def _same(value: object, words: list[str]) -> bool:
     return isinstance(value, str) and list(tokens(value)) == words
+
+
+def parts_named(argument: Argument, bound: Bound) -> tuple[str, Field, str] | None:
+    """The collection inside the record that a list of ids names: (field, its shape, the id's field)."""
+    if not is_list_of_ids(argument):
+        return None
+    noun = part_noun(argument)
+    for name, field in bound.collection.fields.items():
+        if field.keeps is not None and field.of_records and noun in singulars(tokens(name)):
+            key = f"{noun}_id" if f"{noun}_id" in field.parts else field.id_field
+            if key is not None or field.keeps == "map":
+                return name, field, key or "id"
+    return None

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from pipelines.core.english.verbs import DONE_TO_OTHERS
-from pipelines.core.english.words import singular, singulars, tokens
+from pipelines.core.english.words import singular
 from pipelines.core.simulation.domain.arguments import Argument
+from pipelines.core.simulation.domain.roles import field_at
 from pipelines.core.simulation.domain.shapes import Collection
 from pipelines.core.simulation.reading.replies import Source, find_path
 from pipelines.core.simulation.reading.steps import (
@@ -17,6 +18,7 @@ from pipelines.core.simulation.reading.steps import (
     find_reference,
     name_for,
     not_found,
+    refers,
     require,
 )
 from pipelines.core.simulation.reading.targets import CONTAINER_WORDS, subject_of
@@ -64,7 +66,8 @@ def ownership(bound: Bound, others: Sequence[Argument], reading: Reading) -> lis
         if not (argument.id_noun and argument.is_scalar and argument.is_required):
             continue
         path = find_path(bound.collection.fields, argument.name)
-        if path is not None and not reading.name.reads() and "null" in bound.collection.fields[path[0]].kinds:
+        kept = field_at(bound.collection.fields, path) if path is not None else None
+        if kept is not None and not reading.name.reads() and "null" in kept.kinds:
             # What may be there or not is what is being set: dispatch_crew(request_id, crew_id).
             steps += _there(reading, argument, bound)
             continue
@@ -77,7 +80,7 @@ def ownership(bound: Bound, others: Sequence[Argument], reading: Reading) -> lis
             owned = f"same_id({dot(bound.noun, *path)}, {arg(argument.name)})"
             steps.append(require(owned, not_found(bound.noun, bound.id)))
         else:
-            steps += _held_by(bound, argument, reading)
+            steps += _there(reading, argument, bound)
     return steps
 
 
@@ -85,30 +88,10 @@ def _there(reading: Reading, argument: Argument, bound: Bound) -> list[Step]:
     other = subject_of(reading.name, [argument], reading.known, reading.service)
     if other is None or other.collection.form != "table" or other.collection.is_empty:
         return []
+    if other.collection == bound.collection:
+        return []  # ship(order_id, tracking_code): no order has that id
     noun = name_for(noun_of(other.collection), avoid=(bound.noun,))
-    return [find_reference(noun, other.collection.entity_type, arg(argument.name))]
-
-
-def _held_by(bound: Bound, argument: Argument, reading: Reading) -> list[Step]:
-    """The other record keeps a list of ids: the record must be in it."""
-    owner = subject_of(reading.name, [argument], reading.known, reading.service)
-    if owner is None or owner.collection.form != "table" or owner.collection == bound.collection:
-        return []
-    noun = noun_of(owner.collection)
-    steps = [find_reference(noun, owner.collection.entity_type, arg(argument.name))]
-    listed = listing_field(owner.collection, bound.noun)
-    if listed is not None:
-        steps.append(require(f"{bound.id} in {dot(noun, listed)}", not_found(bound.noun, bound.id)))
-    return steps
-
-
-def listing_field(owner: Collection, noun: str) -> str | None:
-    """The field in which a record lists the ids of its things: user.orders, customer.line_ids."""
-    return next(
-        (
-            name
-            for name, field in owner.fields.items()
-            if field.keeps == "list" and not field.of_records and noun in singulars(tokens(name))
-        ),
-        None,
-    )
+    # A customer that lists its lines has no other: suspend_line(customer_id, line_id).
+    lists = [link for link in other.collection.list_links if link.entity_type == bound.collection.entity_type]
+    held = [require(refers(noun, one, bound.id), not_found(bound.noun, bound.id)) for one in lists[:1]]
+    return [find_reference(noun, other.collection.entity_type, arg(argument.name)), *held]

@@ -272,4 +272,4 @@ def wants_list(schema: Mapping[str, Json] | None) -> bool | None:
     return (
         any(is_plural(tokens(name)[-1]) or tokens(name)[-1] == "result" for name in lists)
         and len(properties) <= 4
-    )
+    ) or len(lists) == len(properties) == 1  # `equipment`, which has no plural

@@ -58,6 +58,8 @@ def restrictions(
     conditions = [*_written(found, collection, each, taken)]
     if not any(one.kind == "number" and {*one.words} & {*reading_words} for one in reading.arguments):
         conditions += compared(said, collection, each)  # else what is given is what they are held against
+    if {*said[0]} & LATE and not any("overdue" in tokens(value) for value in _stated_values(found)):
+        conditions += _past_due(collection, each)
     if not conditions and not found.any():
         conditions = [*_in_general(said, reading, collection, each, taken)]
     return conditions
@@ -92,7 +94,7 @@ def _read_word(
     denied = is_denied(words, at)
     base = without_denial(word)
     place = _long_state(words, at, collection) or _state(word, collection, is_name=is_name)
-    if place is not None and not _is_of_scope(words, at):
+    if place is not None and not _is_of_scope(words, at) and not _is_possible(words, at):
         path, value = place
         group = found.is_not if denied else found.is_so
         if value not in group.setdefault(path, []):
@@ -140,6 +142,13 @@ def _long_state(words: Sequence[str], at: int, collection: Collection) -> tuple[
         if len(parts) > 1 and tuple(words[at : at + len(parts)]) == parts:
             return (status, state) if status is not None else None
     return None
+
+
+def _is_possible(words: Sequence[str], at: int) -> bool:
+    """ "units that can be lent out" are not lent."""
+    return words[at - 1 : at] == ("be",) and bool(
+        {*words[max(0, at - 3) : at - 1]} & {"can", "could", "may", "to"}
+    )
 
 
 def _is_of_scope(words: Sequence[str], at: int) -> bool:
@@ -192,8 +201,6 @@ def _in_general(
     links = [link.path for link in collection.links if _may_be_null(field_at(collection.fields, link.path))]
     if words & (UNTAKEN | NOBODY) and len(links) == 1 and links[0] not in taken:
         yield f"{dot(each, *links[0])} == null"
-    elif {*said[0]} & LATE:
-        yield from _overdue(collection, each)
     elif {*said[0]} & GOING_ON:
         yield from _not_over(collection, each, taken)
     elif words & CURRENT and not reading.wants_many():
@@ -225,8 +232,12 @@ def _not_over(collection: Collection, each: str, taken: set[Path] = frozenset())
         yield f"{dot(each, done[0])} == false"
 
 
-def _overdue(collection: Collection, each: str) -> Iterator[str]:
-    due = next((name for name in collection.fields if "due" in tokens(name)), None)
-    if due is not None:
-        yield f"{dot(each, due)} != null and is_before({dot(each, due)}, today)"
+def _stated_values(found: _Found) -> list[str]:
+    return [value for values in (*found.is_so.values(), *found.is_not.values()) for value in values]
+
+
+def _past_due(collection: Collection, each: str) -> Iterator[str]:
+    due = [name for name, one in collection.fields.items() if "due" in tokens(name) and _is_time(one)]
+    if len(due) == 1:
+        yield f"{dot(each, due[0])} != null and is_before({dot(each, due[0])}, today)"
         yield from _not_over(collection, each)

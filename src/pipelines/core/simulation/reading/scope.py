@@ -14,6 +14,8 @@ from pipelines.core.english.synonyms import related
 from pipelines.core.english.words import singular, tokens, word_set
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import Argument
+from pipelines.core.simulation.domain.fields import in_full
+from pipelines.core.simulation.domain.references import ID_WORDS
 from pipelines.core.simulation.domain.shapes import Collection, Field, Link
 from pipelines.core.simulation.reading.records import noun_of
 from pipelines.core.simulation.reading.steps import Step, arg, bind, dot, name_for, refers
@@ -113,9 +115,6 @@ class Scope:
     def of_kind(self, *kinds: Kind) -> list[Term]:
         return [term for term in self.terms if term.kind in kinds]
 
-    def with_thing(self, thing: Thing) -> "Scope":
-        return replace(self, things=(thing, *self.things))
-
 
 def scope_of(reading: Reading) -> Scope:
     """Every argument that is an id picks its record; no two go by one name."""
@@ -125,7 +124,9 @@ def scope_of(reading: Reading) -> Scope:
     for argument in reading.arguments:
         found = subject_of(reading.name, [argument], reading.known, reading.service)
         found = found if argument.is_required else None  # what may be left out narrows
-        if found is None or found.collection.form != "table" or found.collection.is_empty or found.is_taken:
+        if found is not None and found.is_taken and not _is_plainly_id(reading, argument):
+            found = None
+        if found is None or found.collection.form != "table" or found.collection.is_empty:
             rest.append(argument)
             continue
         noun = noun_of(found.collection)
@@ -146,6 +147,13 @@ def scope_of(reading: Reading) -> Scope:
         things.append(replace(pair, id=bound.id))
         rest = [one for one in rest if one is not pair.argument]
     return Scope(reading=reading, steps=tuple(steps), things=tuple(things), arguments=tuple(rest))
+
+
+def _is_plainly_id(reading: Reading, argument: Argument) -> bool:
+    """`can_redeem(code)`: of a read, the one argument that is called as ids are, or the only one there is."""
+    needed = [one for one in reading.arguments if one.is_required]
+    coded = [one for one in needed if one.words[-1] in ID_WORDS]
+    return reading.name.op == "check" and argument in (coded or needed) and len(coded or needed) == 1
 
 
 _ONE_OF_TWO = word_set("a b first second one two left right other this that from to 1 2")
@@ -211,9 +219,10 @@ def _of_fields(
         here, place = (*path, name), dot(base, name)
         if here in refers:
             continue
-        if one.keeps == "list" and not path and (name,) not in refers:
+        if one.keeps == "list" and not path:
             many = Many(collection=None, source=place)
-            yield Term(text=place, kind="many", own=tokens(name), about=about, many=many)
+            if not one.of_records:
+                yield Term(text=place, kind="many", own=tokens(name), about=about, many=many)
             yield Term(text=f"len({place})", kind="number", own=tokens(name), about=about, prior=-0.2)
         elif one.parts and one.keeps is None and len(here) < _DEPTH:
             yield from _of_fields(place, one.parts, about | stems(tokens(name)), refers, here)
@@ -232,13 +241,17 @@ def kind_of_field(one: Field) -> Kind | None:
 
 
 def _of_lists(reading: Reading, thing: Thing) -> Iterator[Term]:
-    """The records whose ids a list has: by the name of the list, and by their own."""
+    """The lines of a list, and the records whose ids it has: by the name of the list, and by their own."""
+    for rows in rows_of(reading, thing.collection):
+        lines = Many(collection=rows, source=dot(thing.text, *rows.path))
+        own = tokens(rows.path[0])
+        yield Term(text=lines.source, kind="many", own=own, about=thing.called, prior=-0.1, many=lines)
     for link in thing.collection.list_links:
         other = reading.known.tables.get(link.entity_type)
         if other is None:
             continue
         place = dot(thing.text, link.path[0])
-        many = Many(collection=other, source=ids_of(thing, link))
+        many = Many(collection=other, source=ids_of(thing.text, link))
         for own, prior in ((tokens(link.path[0]), 0.0), *((noun, -0.1) for noun in other.called)):
             about = thing.called | nouns_of(other)
             yield Term(text=many.listed(), kind="many", own=own, about=about, prior=prior, many=many)
@@ -247,10 +260,21 @@ def _of_lists(reading: Reading, thing: Thing) -> Iterator[Term]:
             )
 
 
-def ids_of(thing: Thing, link: Link) -> str:
+def rows_of(reading: Reading, collection: Collection) -> list[Collection]:
+    """Lists of records that each record of a table has."""
+    return [
+        one
+        for one in reading.known.collections
+        if (one.entity_type, one.form, len(one.path)) == (collection.entity_type, "list", 1)
+        and one.of_records
+        if collection.form == "table"
+    ]
+
+
+def ids_of(holder: str, link: Link) -> str:
     """The records that a list of ids is of."""
     one = dot("one", *link.path[1:])
-    return f"[entity({link.entity_type!r}, {one}) for one in {dot(thing.text, link.path[0])}]"
+    return f"[entity({link.entity_type!r}, {one}) for one in {dot(holder, link.path[0])}]"
 
 
 def _linked(reading: Reading, thing: Thing) -> Iterator[Thing]:
@@ -333,7 +357,7 @@ def likeness(words: Sequence[tuple[str, float]], term: Term) -> float:
 @lru_cache(maxsize=16_384)
 def alike(word: str, part: str) -> float:
     """1 for one word in another form; less for what can stand for it, or a part of it (max, maximum)."""
-    one, other = stem(singular(word)), stem(singular(part))
+    one, other = stem(singular(in_full(word))), stem(singular(in_full(part)))
     if one == other:
         return 1.0
     if other in related(one):

@@ -2,7 +2,6 @@
 
 from pipelines.core.english.words import joined, tokens, word_set
 from pipelines.core.json_text import Json
-from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.shapes import Singleton
 from pipelines.core.simulation.reading.replies import Source, reply
 from pipelines.core.simulation.reading.steps import (
@@ -22,7 +21,6 @@ _SIGNED_IN = word_set(
     "authenticated loggedin isloggedin isauthenticated login signedin issignedin sessionactive loginstatus"
 )
 _WHO = word_set("currentuser username user userid currentuserid loggedinuser activeuser currentusername")
-_SECRETS = word_set("password secret pin passcode")
 
 
 def read_session(reading: Reading) -> Drafted | None:
@@ -41,33 +39,17 @@ def read_session(reading: Reading) -> Drafted | None:
         return Drafted(steps=(into, {"return": _answered(reading, {"status": state})}), confidence=0.6)
     if reading.name.op == "logout":
         return Drafted(steps=(into, *_out(reading, holder, signed, who)), confidence=0.8)
-    return Drafted(steps=(into, *_in(reading, holder, service, signed, who)), confidence=0.8)
+    return Drafted(steps=(into, *_in(reading, holder, signed, who)), confidence=0.8)
 
 
-def _in(reading: Reading, holder: str, service: Singleton, signed: str | None, who: str | None) -> list[Step]:
-    steps: list[Step] = []
+def _in(reading: Reading, holder: str, signed: str | None, who: str | None) -> list[Step]:
     changes: dict[str, Json] = {}
-    name = next((one for one in reading.arguments if one.words[-1] not in _SECRETS and one.is_scalar), None)
-    for argument in reading.arguments:
-        steps += _checked(argument, holder, service)
+    name = next((one for one in reading.arguments if not one.is_credential and one.is_scalar), None)
     if signed is not None:
         changes[dot(holder, signed)] = True
     if who is not None and name is not None:
         changes[dot(holder, who)] = arg(name.name)
-    return [*steps, {"set": changes}, {"return": _answered(reading, {"success": True})}]
-
-
-def _checked(argument: Argument, holder: str, service: Singleton) -> list[Step]:
-    """A secret the service keeps must be the one given."""
-    kept = next((one for one in service.fields if joined(tokens(one)) == joined(argument.words)), None)
-    if kept is None or argument.words[-1] not in _SECRETS:
-        return []
-    return [
-        require(
-            f"{dot(holder, kept)} == {arg(argument.name)}",
-            refusal("wrong_credentials", "Wrong credentials", 401),
-        )
-    ]
+    return [{"set": changes}, {"return": _answered(reading, {"success": True})}]
 
 
 def _out(reading: Reading, holder: str, signed: str | None, who: str | None) -> list[Step]:

@@ -1,16 +1,18 @@
 """Changes that the records show: to a state or a switch that the tool's words name, to a state that is given
 as an argument, and of a record that is let go of what it refers to (`detach_volume`, `release_locker`)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pipelines.core.english.words import joined, tokens, word_set
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.clauses import claim_of
 from pipelines.core.simulation.domain.roles import field_at, states_of, valued_fields
+from pipelines.core.simulation.domain.shapes import Field
 from pipelines.core.simulation.reading.effects import Change, agrees, evident_change, marked_as
 from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.records import others_of, ownership, record_of
+from pipelines.core.simulation.reading.scope import Thing, scope_of
 from pipelines.core.simulation.reading.states import status_of
 from pipelines.core.simulation.reading.steps import (
     Bound,
@@ -26,7 +28,9 @@ from pipelines.core.simulation.reading.steps import (
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.writing import change_notes, change_reply, coupled
 
-_LETS_GO = word_set("detach release unassign free vacate unlink discharge evict clear unclaim disconnect")
+_LETS_GO = word_set(
+    "detach release unassign free vacate unlink discharge evict clear unclaim disconnect return"
+)
 _DECISIONS = word_set("decision outcome verdict result state status")
 
 
@@ -105,26 +109,76 @@ def read_decided(reading: Reading) -> Drafted | None:
     return None
 
 
+def read_handed(reading: Reading) -> Drafted | None:
+    """`lend_costume(costume_id, student_id)`: of two records, the one that may have the other and has a state
+    of its own for that gets it; what somebody has already is refused. Nothing else keeps such pairs."""
+    scope = scope_of(reading)
+    if len(scope.things) != 2 or reading.said.becomes is not None:
+        return None
+    found = [
+        (one, other, coupling)
+        for one, other in (scope.things, scope.things[::-1])
+        for coupling in one.collection.couplings
+        if coupling.link in _links_between(one, other)
+    ]
+    types = {one.collection.entity_type for one in scope.things}
+    is_kept_apart = any(
+        types <= {link.entity_type for link in table.links} for table in reading.known.tables.values()
+    )
+    if len(found) != 1 or is_kept_apart:
+        return None
+    one, other, coupling = found[0]
+    bound = Bound(steps=(), noun=one.text, id=one.id, collection=one.collection, holder=one.text)
+    place = dot(one.text, coupling.link)
+    taken = refusal(
+        f"already_{word(coupling.when_set)}", f"The {one.text.replace('_', ' ')} is {coupling.when_set}"
+    )
+    changes: dict[str, Json] = {place: arg(other.argument.name) if other.argument else other.id}
+    for argument in scope.arguments:
+        path = field_for(argument, one.collection)
+        if path is not None:
+            changes[dot(one.text, *path)] = arg(argument.name)
+    steps: tuple[Step, ...] = (
+        *scope.steps,
+        require(f"{place} == null", taken),
+        {"set": coupled(bound, changes)},
+        {"return": change_reply(reading, bound)},
+    )
+    note = f"`{place}` says who has it: nothing else of the two records refers to the other"
+    return Drafted(steps=steps, notes=(note, *change_notes(reading, bound, changes)), confidence=0.8)
+
+
+def _links_between(one: Thing, other: Thing) -> list[str]:
+    return [
+        link.path[0]
+        for link in one.collection.links
+        if link.entity_type == other.collection.entity_type and len(link.path) == 1
+    ]
+
+
 def _let_go(reading: Reading, bound: Bound) -> Drafted | None:
     """The one thing that a record may refer to, or not, it no longer does."""
-    if reading.name.verb not in _LETS_GO or any(one.is_required for one in others_of(reading)):
+    gives_back = reading.name.verb in _LETS_GO or "back" in tokens(reading.said.summary.lower())
+    if not gives_back or any(one.is_required for one in others_of(reading)):
         return None
     fields = bound.collection.fields
-    links = [link.path for link in bound.collection.links if _may_be_null(fields, link.path)]
+    links = {link.path for link in bound.collection.links if _may_be_null(fields, link.path)}
+    links |= {(one.link,) for one in bound.collection.couplings}
     if len(links) != 1:
         return None
-    place = dot(bound.noun, *links[0])
+    link = links.pop()
+    place = dot(bound.noun, *link)
     steps: tuple[Step, ...] = (
         *bound.steps,
         {"set": coupled(bound, {place: None})},
-        {"return": change_reply(reading, bound, changed=links[0])},
+        {"return": change_reply(reading, bound, changed=link)},
     )
     note = f"`{place}` is what `{reading.name.verb}` lets go: nothing else of such records may be blank"
     return Drafted(steps=steps, notes=(note, *change_notes(reading, bound, {place: None})), confidence=0.8)
 
 
-def _may_be_null(fields: object, path: tuple[str, ...]) -> bool:
-    found = field_at(fields, path)  # type: ignore[arg-type]
+def _may_be_null(fields: Mapping[str, Field], path: tuple[str, ...]) -> bool:
+    found = field_at(fields, path)
     return found is not None and "null" in found.kinds
 
 

@@ -1,9 +1,9 @@
 """States of a record: the field that holds them, where a verb leads, and when a verb is refused."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from pipelines.core.english.inflection import action_nouns, participle
+from pipelines.core.english.inflection import participle
 from pipelines.core.english.states import (
     BACK_TO_WORK,
     FINAL,
@@ -18,7 +18,7 @@ from pipelines.core.english.states import (
 from pipelines.core.english.words import article, joined, singular, tokens, word_set
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.roles import states_of, status_path, valued_fields
-from pipelines.core.simulation.domain.shapes import Collection, Field
+from pipelines.core.simulation.domain.shapes import Collection
 from pipelines.core.simulation.reading.descriptions import read_description
 from pipelines.core.simulation.reading.steps import Step, dot, refusal, require, text, word
 from pipelines.core.simulation.reading.tool_reading import Reading
@@ -201,14 +201,3 @@ def _switched_to(verb: str) -> Iterator[tuple[frozenset[str], bool]]:
     if verb in BACK_TO_WORK:
         yield word_set("active enabled"), True
         yield frozenset(participle(each) for each in PAUSES), False
-
-
-def paused_fields(fields: Mapping[str, Field]) -> list[str]:
-    """suspension_start_date, blocked_at: what a record keeps of a pause, to be cleared when it is over."""
-    heads = {word for verb in PAUSES for word in (participle(verb), *action_nouns(verb))}
-    ends = ("at", "date", "on", "time", "reason", "by")
-    return [name for name in fields if tokens(name)[0] in heads and tokens(name)[-1] in ends]
-
-
-def goes_on(verb: str) -> bool:
-    return verb in BACK_TO_WORK

@@ -24,13 +24,9 @@ _WHOLES = {
     "inventory": ("item", "product", "sku", "article"),
     "stock": ("item", "product", "sku", "article"),
     "catalog": ("product", "item", "article", "book", "course"),
-    "catalogue": ("product", "item", "article", "book", "course"),
     "menu": ("dish", "item", "meal"),
     "directory": ("contact", "employee", "person", "user"),
     "roster": ("employee", "member", "player", "person"),
-    "calendar": ("event", "appointment", "meeting"),
-    "schedule": ("event", "appointment", "shift", "meeting"),
-    "inbox": ("message", "email", "mail"),
     "fleet": ("vehicle", "car", "truck"),
 }
 # Than one record that is there.
@@ -166,17 +162,13 @@ def best_collection(
 
 
 def _best_collection(words: Sequence[str], known: Survey, service: Singleton | None) -> Collection | None:
-    for naming in (words, *_contents(words)):
+    contents = [(word,) for word in _WHOLES.get(words[-1], ())] if words else []
+    for naming in (words, *contents):
         scored = [(likeness(naming, one) + _of_service(one, service), one) for one in known.collections]
         score, best = max(scored, key=lambda pair: pair[0], default=(0.0, None))
         if score >= _ENOUGH:
             return best
     return None
-
-
-def _contents(words: Sequence[str]) -> list[tuple[str]]:
-    """`search_inventory` over a world of items: a word for the whole stands for the things in it."""
-    return [(word,) for word in _WHOLES.get(words[-1], ())] if words else []
 
 
 def named_thing(name: ToolName) -> tuple[str, ...]:

@@ -1,14 +1,14 @@
 """Numbers over several records: how many there are, in all or in a state, and what one of their numbers, or
 something worked out of each, adds up to."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import NamedTuple
 
 from pipelines.core.english.words import is_plural, tokens, word_set
 from pipelines.core.simulation.domain.shapes import Collection
-from pipelines.core.simulation.reading.arithmetic import worked_out
+from pipelines.core.simulation.reading.arithmetic import added_on, worked_out
 from pipelines.core.simulation.reading.asked import asked_collection
 from pipelines.core.simulation.reading.limits import what_is_left
 from pipelines.core.simulation.reading.listing import gathered
@@ -17,14 +17,23 @@ from pipelines.core.simulation.reading.scope import Many, Scope, Slot, Term, eac
 from pipelines.core.simulation.reading.steps import Step, dot
 from pipelines.core.simulation.reading.tool_reading import Reading
 
-_COUNTS = word_set("count headcount tally")
+COUNTS = word_set("count headcount tally")
 _HOW_MANY = {("number", "of"), ("how", "many"), ("how", "often")}
 _SUMS = word_set("sum total totals altogether overall combined")
 _IN_ALL = word_set("altogether overall combined together")
-_OVER_ALL = {("in", "total"), ("over", "all"), ("in", "all"), ("added", "up")}
-_MEANS = word_set("average mean")
+_OVER_ALL = {
+    ("in", "total"),
+    ("over", "all"),
+    ("over", "its"),
+    ("in", "all"),
+    ("added", "up"),
+    ("summed", "up"),
+}
+MEANS = word_set("average mean")
 _OPENING = 6  # words of a description in which it says that something is counted or added up
 _COUNTED = word_set("size count total times")
+_REST = 8.0
+_UNSPOKEN, _ONLY_NUMBER = 0.9, 0.5  # of records that nobody speaks of; of a number that nobody names
 GENERIC = word_set("total sum count number amount value all over result answer")
 
 
@@ -35,6 +44,15 @@ class Found(NamedTuple):
     value: str
 
 
+_OF = {("number", "of")}
+
+
+def _is_of_many(words: Sequence[str]) -> bool:
+    """ "number of visits", but not "phone number of the carer"."""
+    behind = words[words.index("number") + 2 :] if "number" in words else ()
+    return any(is_plural(word) for word in takewhile(lambda one: one not in ("of", "in", "for"), behind))
+
+
 def asked_how(reading: Reading) -> str | None:
     """A count, a sum or a mean: by the name, then by how the description begins."""
     if reading.name.op == "count":
@@ -42,9 +60,9 @@ def asked_how(reading: Reading) -> str | None:
     summary = tokens(reading.said.summary.lower())
     for words in (tokens(reading.tool.name), summary[:_OPENING]):
         spoken = {*words}
-        if spoken & _MEANS:
+        if spoken & MEANS:
             return "mean"
-        if spoken & _COUNTS or _HOW_MANY & {*pairwise(words)}:
+        if spoken & COUNTS or _HOW_MANY & {*pairwise(words)} - (set() if _is_of_many(summary) else _OF):
             return "count"
         if spoken & _SUMS or ({"up"} < spoken & {"add", "adds", "up"}):
             return "sum"
@@ -84,26 +102,41 @@ class Asked:
 # -- sums
 
 
-def sum_of(asked: Asked, how: str) -> Found | None:
+def sum_of(asked: Asked, how: str, *, of_rests: bool = False) -> Found | None:
+    """`of_rests`: only of what is left of each, or of what is worked out of it."""
     total = "mean" if how == "mean" else "sum"
+    more = added_on(asked.reading.tool.description or "", asked.scope)
+    if more is None:
+        return None
     best: tuple[float, Found] | None = None
-    for steps, many in _sets(asked):
-        if many.collection is None:
+    for steps, many, is_spoken in _sets(asked):
+        if many.collection is None or (best is not None and best[0] >= _UNSPOKEN and not is_spoken):
             continue
         fit, value = _element(asked, replace(asked.scope, things=(each_of(many.collection),)))
+        fit = fit if is_spoken else min(fit, _UNSPOKEN)
+        if of_rests and (fit < _REST or not is_spoken):
+            continue
         if value is not None and (best is None or fit > best[0]):
-            best = fit, Found(steps, f"round({total}({many.listed(value)}), 2)")
+            best = fit, Found(steps, f"round({total}({many.listed(value)}){more}, 2)")
     return best[1] if best is not None else None
 
 
-def _sets(asked: Asked) -> Iterator[tuple[tuple[Step, ...], Many]]:
+def _sets(asked: Asked) -> Iterator[tuple[tuple[Step, ...], Many, bool]]:
     """Those that are spoken of first."""
-    for term in sorted(asked.records(), key=lambda one: not stems(one.own) & asked.spoken):
-        if term.many is not None and term.many.collection is not None:
-            yield (), term.many.narrowed(*restrictions(asked.reading, term.many.collection, "each"))
+    for is_spoken in (True, False):
+        for term in asked.records():
+            heads = _heads(term.many.collection) if term.many and term.many.collection else frozenset()
+            if bool(heads & asked.spoken) == is_spoken and term.many and term.many.collection:
+                such = restrictions(asked.reading, term.many.collection, "each")
+                yield (), term.many.narrowed(*such), is_spoken
     apart = asked.apart()
-    if apart is not None:
-        yield apart
+    if apart is not None and apart[1].collection is not None:
+        yield *apart, bool(_heads(apart[1].collection) & asked.spoken)
+
+
+def _heads(collection: Collection) -> frozenset[str]:
+    """What one of them is, without what is said of it: a key, of `api_key`."""
+    return stems(noun[-1] for noun in (collection.words, *collection.called))
 
 
 def _element(asked: Asked, scope: Scope) -> tuple[float, str | None]:
@@ -116,7 +149,7 @@ def _element(asked: Asked, scope: Scope) -> tuple[float, str | None]:
     said = (*asked.slot.words, *tokens(reading.tool.name), *tokens(reading.said.summary.lower()))
     left = what_is_left(scope.things, said)
     if left is not None:
-        return 8.0, left
+        return _REST, left
     base = f"{scope.things[0].text}."
     own = [term for term in scope.of_kind("number") if term.text.startswith(base)]
     spoken = stems(word for word in said if word not in GENERIC)
@@ -124,7 +157,7 @@ def _element(asked: Asked, scope: Scope) -> tuple[float, str | None]:
     best = max((score for score, _ in met), default=0.0)
     fit = [term for score, term in met if score == best]
     is_plain = best > 0 or (len(own) == 1 and bool(scope.things[0].called & spoken))
-    return best, fit[0].text if len(fit) == 1 and is_plain else None
+    return max(best, _ONLY_NUMBER), fit[0].text if len(fit) == 1 and is_plain else None
 
 
 # -- counts

@@ -12,13 +12,10 @@ from pipelines.core.simulation.domain.shapes import Field, find_field
 from pipelines.core.simulation.reading.effects import evident_change
 from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.money import price_difference, refund_steps
-from pipelines.core.simulation.reading.parts import known_parts
 from pipelines.core.simulation.reading.records import others_of, ownership, record_of
 from pipelines.core.simulation.reading.stated import kept_by, read_evident, stated
 from pipelines.core.simulation.reading.states import (
-    goes_on,
     knows_effect,
-    paused_fields,
     place_of_state,
     state_conditions,
     status_of,
@@ -26,16 +23,7 @@ from pipelines.core.simulation.reading.states import (
     target_state,
     told_state,
 )
-from pipelines.core.simulation.reading.steps import (
-    Bound,
-    Drafted,
-    Step,
-    arg,
-    dot,
-    refusal,
-    require,
-    text,
-)
+from pipelines.core.simulation.reading.steps import Bound, Drafted, Step, arg, dot, refusal, require, text
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.writing import (
     change_notes,
@@ -79,11 +67,11 @@ def read_transition(reading: Reading) -> Drafted | None:
             changes[dot(bound.noun, *status)] = text(target)
     elif not _changes_fields(bound, others):
         return None  # the records have states, and this is none of them: which one is meant would be a guess
-    lets: list[Step] = [*known_parts(reading, bound)]
+    lets: list[Step] = []
     kept, more = kept_arguments(reading, bound, others)
     changes |= kept
     lets += more
-    changes |= _times(reading, bound)
+    changes = _times(reading, bound) | changes  # a day that is given is the day
     place = dot(bound.noun, *status)
     if not changes:
         return None
@@ -189,7 +177,10 @@ def kept_arguments(
     for argument in others:
         name = kept_by(reading, bound, argument, others) or _kept_as(argument, reading, fields)
         name = name or _blank_link(argument, bound)
-        if name is not None:
+        path = field_for(argument, bound.collection)
+        if path is not None and len(path) > 1 and argument.is_scalar:
+            changes[dot(bound.noun, *path)] = arg(argument.name)  # `shipping.tracking_code`
+        elif name is not None:
             changes[dot(bound.noun, name)] = kept_value(argument)
     for name, suffix in verb_fields(reading.name.verb, fields):
         if suffix == ("price", "difference") or suffix == ("difference",):
@@ -253,13 +244,9 @@ def _times(reading: Reading, bound: Bound) -> dict[str, Json]:
     """cancelled_at, suspension_start_date: set where the world has such a field, cleared when it is over."""
     verb, fields = reading.name.verb, bound.collection.fields
     heads = [tokens(one) for one in (participle(verb), *action_nouns(verb))]
-    set_now: dict[str, Json] = {
+    return {
         dot(bound.noun, name): time_like(field.example)
         for name, field in fields.items()
         if any(tokens(name)[: len(head)] == head for head in heads)
         and tokens(name)[-1] in ("at", "date", "on", "time")
     }
-    over: dict[str, Json] = (
-        {dot(bound.noun, name): None for name in paused_fields(fields)} if goes_on(verb) else {}
-    )
-    return set_now | over

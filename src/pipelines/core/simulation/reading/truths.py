@@ -11,10 +11,19 @@ from pipelines.core.english.states import UNTAKEN
 from pipelines.core.english.words import tokens, word_set
 from pipelines.core.simulation.domain.shapes import Collection, Field
 from pipelines.core.simulation.reading.comparisons import SIGNS, comparison
-from pipelines.core.simulation.reading.filters import condition_of
+from pipelines.core.simulation.reading.filters import condition_of, field_for
 from pipelines.core.simulation.reading.limits import limit_meant
 from pipelines.core.simulation.reading.restrictions import stated_in
-from pipelines.core.simulation.reading.scope import Many, Scope, Thing, explains, likeness, named, stems
+from pipelines.core.simulation.reading.scope import (
+    Many,
+    Scope,
+    Thing,
+    explains,
+    kind_of_field,
+    likeness,
+    named,
+    stems,
+)
 from pipelines.core.simulation.reading.steps import arg, dot
 
 _LEADS = (
@@ -29,6 +38,7 @@ _OVERLAPS = word_set(
 )
 _UNTIL = word_set("until till expires expire expiry end ends valid through due")
 _ROOM = word_set("room space place places seat seats slot slots spot spots")
+_THERE = word_set("have has left free available")
 _GONE = word_set("taken sold gone booked used occupied filled")
 _FULL = word_set("full packed complete sold")
 
@@ -98,7 +108,19 @@ def joined_truth(words: Sequence[str], scope: Scope) -> str | None:
 def truth_of(atom: Sequence[str], scope: Scope) -> str | None:
     """One thing that is so or not."""
     lower = [word.lower() for word in atom]
-    for read in (_same, _between, _full, _compared, _none_such, _dated, _taken, _member, _stated, _had):
+    for read in (
+        _same,
+        _between,
+        _full,
+        _compared,
+        _such_one,
+        _none_such,
+        _dated,
+        _taken,
+        _member,
+        _stated,
+        _had,
+    ):
         found = read(lower, atom, scope)
         if found is not None:
             return found
@@ -136,9 +158,11 @@ def _between(lower: list[str], atom: Sequence[str], scope: Scope) -> str | None:
 
 def _full(lower: list[str], atom: Sequence[str], scope: Scope) -> str | None:
     """ "the workshop is full", where no record has such a state."""
+    called = frozenset().union(*(one.called for one in scope.things))
+    lower = [word for word in lower if not stems((word,)) & called or word in _FULL]
     if _ROOM & {*lower} and _GONE & {*lower}:  # "all places are taken"
         lower = [*lower, "full"] if not _NONE & {*lower} else ["not", "full"]
-    has_room = not _FULL & {*lower} and bool(_ROOM & {*lower}) and bool({"have", "has", "left"} & {*lower})
+    has_room = not _FULL & {*lower} and bool(_ROOM & {*lower}) and bool(_THERE & {*lower})
     if not _FULL & {*lower} and not has_room:
         return None
     for thing in scope.things:
@@ -178,6 +202,24 @@ def _none_such(lower: list[str], atom: Sequence[str], scope: Scope) -> str | Non
     return f"len({many.listed()}) == 0"
 
 
+def _such_one(lower: list[str], atom: Sequence[str], scope: Scope) -> str | None:
+    """ "the account already has a user with this address": one with what is given, where no two have it."""
+    if not {"with", "same"} & {*lower} or not {"this", "that", "same", "given"} & {*lower}:
+        return None
+    spoken = stems(lower)
+    for term in scope.of_kind("many"):
+        of = term.many.collection if term.many is not None else None
+        if term.many is None or of is None or of.form != "table" or not stems(term.own) & spoken:
+            continue
+        given = [
+            one for one in scope.arguments if (path := field_for(one, of)) and not of.fields[path[0]].repeats
+        ]
+        tests = [condition_of(one, term.many.each, of) for one in given]
+        if len(tests) == 1 and tests[0] is not None:
+            return f"len({term.many.narrowed(tests[0]).listed()}) {'==' if _denies(lower) else '>'} 0"
+    return None
+
+
 def _unspoken(words: Sequence[str]) -> list[str]:
     """ "no free bay": that there is none does not say that it is not free."""
     return [word for word in words if word not in _NONE]
@@ -193,19 +235,24 @@ def at_that_time(many: Many, scope: Scope) -> Many:
     conditions = []
     if begins and ends and from_ and to:
         conditions = [f"{dot(many.each, begins)} < {to}", f"{from_} < {dot(many.each, ends)}"]
+    days = [one for one in scope.arguments if one.is_required and _IS_DAY & {*one.words}]
+    day = arg(days[0].name) if len(days) == 1 and begins and ends and not (from_ and to) else None
+    if begins and ends and day:
+        conditions = [f"{dot(many.each, begins)} <= {day}", f"{day} <= {dot(many.each, ends)}"]
     for one in scope.arguments:
-        if arg(one.name) not in (from_, to) and one.is_required:
+        if arg(one.name) not in (from_, to, day) and one.is_required:
             found = condition_of(one, many.each, many.collection)
             conditions += [found] if found is not None else []
     return many.narrowed(*conditions)
 
 
+_IS_DAY = word_set("date day on")
 _BEGINS = word_set("from start starts begin begins since arrives arrival checkin")
 _ENDS = word_set("to until end ends till leaves departure checkout")
 
 
 def _border(fields: Mapping[str, Field], words: frozenset[str]) -> str | None:
-    found = [name for name in fields if {*tokens(name)} & words]
+    found = [name for name, one in fields.items() if {*tokens(name)} & words and kind_of_field(one) == "time"]
     return found[0] if len(found) == 1 else None
 
 
@@ -217,14 +264,18 @@ def _given(scope: Scope, words: frozenset[str]) -> str | None:
 def _dated(lower: list[str], atom: Sequence[str], scope: Scope) -> str | None:
     """ "is valid on that day": the day that is given, or today, against the time up to which it is so."""
     times = [term for term in scope.of_kind("time") if _UNTIL & {*term.own}]
-    days = [one for one in scope.arguments if {"date", "day", "on"} & {*one.words}]
+    days = [one for one in scope.arguments if _IS_DAY & {*one.words}]
     if not times or not ({"valid", "expired"} & {*lower} or (days and {"day", "date"} & {*lower})):
         return None
-    held = times[0] if len(times) == 1 else named(atom, times)
-    if held is None or len(days) > 1:
+    ends = [term for term in times if not _BEGINS & {*term.own}]
+    begins = [term for term in times if _BEGINS & {*term.own}]
+    held = ends[0] if len(ends) == 1 else named(atom, ends)
+    if held is None or len(days) > 1 or len(begins) > 1:
         return None
-    sign = "<" if "expired" in lower else ">="
-    return f"{held.text} {sign} {arg(days[0].name) if days else 'today'}"
+    day = arg(days[0].name) if days else "today"
+    still = [f"{held.text} >= {day}", *(f"{one.text} <= {day}" for one in begins)]
+    is_over = "expired" in lower and not _denies(lower[: lower.index("expired")])
+    return f"{held.text} < {day}" if is_over else " and ".join(still)
 
 
 def _taken(lower: list[str], atom: Sequence[str], scope: Scope) -> str | None:
@@ -305,6 +356,9 @@ _SAID_OF_STATES = word_set("status state currently marked still already again")
 
 def _had(lower: list[str], atom: Sequence[str], scope: Scope) -> str | None:
     """ "has an audioUrl", "owes nothing", "with hours left": there is some of it, or none."""
+    limits = [limit for one in scope.things if (limit := limit_meant(one, lower, is_told=True)) is not None]
+    if {"left", "remaining"} & {*lower} and len(limits) == 1:
+        return f"{limits[0].used} {'>=' if _denies(lower) else '<'} {limits[0].most}"
     given = {arg(one.name) for one in scope.arguments}
     terms = [term for term in scope.of_kind("number", "text", "time", "many") if term.text not in given]
     found = named(atom, terms)

@@ -11,22 +11,9 @@ from pipelines.core.simulation.domain.shapes import find_field
 from pipelines.core.simulation.reading.amounts import counted_field
 from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.money import price_difference
-from pipelines.core.simulation.reading.parts import known_parts
 from pipelines.core.simulation.reading.records import noun_of, others_of, ownership, record_of
-from pipelines.core.simulation.reading.replies import find_path
 from pipelines.core.simulation.reading.states import named_states, state_conditions
-from pipelines.core.simulation.reading.steps import (
-    Bound,
-    Drafted,
-    Step,
-    arg,
-    dot,
-    find_reference,
-    name_for,
-    refusal,
-    require,
-)
-from pipelines.core.simulation.reading.targets import best_collection
+from pipelines.core.simulation.reading.steps import Bound, Drafted, Step, arg, dot, find_reference, name_for
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.transition import allowed_values, read_transition, verb_fields
 from pipelines.core.simulation.reading.writing import (
@@ -89,12 +76,9 @@ def read_update(reading: Reading) -> Drafted | None:
         *ownership(bound, [one for one in others if not _is_changed(one, changes)], reading),
         *allowed_values(others),
         *_conditions(reading, bound),
-        *known_parts(reading, bound),
         *(step for step, _ in there),
         *occupied(reading, bound, changes),
     ]
-    once = once_only(reading, bound)
-    steps += once[:1]
     replaced = _replaced_parts(reading, bound)
     steps += replaced
     changes |= _touched(bound)
@@ -102,7 +86,6 @@ def read_update(reading: Reading) -> Drafted | None:
     if changes:
         steps.append({"set": coupled(bound, changes)})
     steps += [{"append": {place: value}} for place, value in added.items()]
-    steps += once[1:]
     is_clear = bool(changes or replaced or added)
     unread = () if is_clear else (f"no argument of `{reading.tool.name}` names a field of the record",)
     notes = (*unread, *(note for _, note in there), *change_notes(reading, bound, changes))
@@ -139,15 +122,6 @@ def _conditions(reading: Reading, bound: Bound) -> list[Step]:
     return []
 
 
-def once_only(reading: Reading, bound: Bound) -> list[Step]:
-    """Check, then mark. A flag remembers the call, since no field of the record is said to."""
-    if not reading.said.only_once:
-        return []
-    flag = f"'{reading.tool.name}:' + str({bound.id})"
-    message = f"{reading.tool.name} can be called only once for a {bound.noun.replace('_', ' ')}"
-    return [require(f"not is_flagged({flag})", refusal("already_done", message)), {"flag": flag}]
-
-
 def _changes(reading: Reading, bound: Bound, others: Sequence[Argument]) -> Iterator[tuple[str, Json]]:
     for argument in others:
         if argument.kind == "object" and argument.words[-1] in _BAGS:
@@ -182,49 +156,15 @@ def _is_delta(argument: Argument) -> bool:
 
 
 def _place(argument: Argument, reading: Reading, bound: Bound) -> tuple[str, ...] | None:
-    """The field an argument changes; inside the part that the tool's name speaks of before anywhere else."""
-    part = _part_named(reading, bound)
-    if part is not None:
-        inside = find_path(bound.collection.fields[part].parts, argument.name)
-        if inside is not None:
-            return (part, *inside)
+    """The field an argument changes."""
     path = field_for(argument, bound.collection)
     if path is not None:
         return path
-    if argument.words[0] == "new" and len(argument.words) == 1:
-        return _spoken_of(reading, bound)
-    linked = _linked_field(argument, reading, bound)
-    if linked is not None:
-        return linked
     # Ids and lists of ids refer to other things; only plain values may become new fields.
     if argument.id_noun is not None or argument.kind == "list" or argument.words[-1] == "ids":
         return None
     words = argument.words[1:] if argument.words[0] in ("new", "updated") else argument.words
     return ("_".join(words),) if words else None
-
-
-def _linked_field(argument: Argument, reading: Reading, bound: Bound) -> tuple[str, ...] | None:
-    """`change_doctor(patient_id, doctor_id)`: the one field with ids of doctors, whatever it is called."""
-    if not argument.id_noun or not argument.is_scalar:
-        return None
-    other = best_collection(argument.id_noun, reading.known, reading.service)
-    kept = [link.path for link in bound.collection.links if other and link.entity_type == other.entity_type]
-    return kept[0] if len(kept) == 1 else None
-
-
-def _spoken_of(reading: Reading, bound: Bound) -> tuple[str, ...] | None:
-    own = set(bound.collection.words)
-    words = [word for word in reading.name.nouns if singular(word) not in own]
-    return find_path(bound.collection.fields, "_".join(words)) if words else None
-
-
-def _part_named(reading: Reading, bound: Bound) -> str | None:
-    """`change_guest_contact`: the object inside the record that the name ends in."""
-    for word in reversed(reading.name.nouns):
-        for name, field in bound.collection.fields.items():
-            if field.keeps is None and field.parts and word in tokens(name):
-                return name
-    return None
 
 
 def _bag(argument: Argument, bound: Bound) -> Iterator[tuple[str, Json]]:

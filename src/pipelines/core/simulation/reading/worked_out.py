@@ -3,7 +3,7 @@ is in a list, whether something may be done. What each property of the reply is 
 the description say together, in terms of the records at hand (scope). What is not determined is left out."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from pipelines.core.english.formulas import content_words
 from pipelines.core.english.inflection import participle
@@ -18,26 +18,24 @@ from pipelines.core.simulation.reading.filters import condition_of, field_for
 from pipelines.core.simulation.reading.limits import LEFT, limit_meant, what_is_left
 from pipelines.core.simulation.reading.records import source_of
 from pipelines.core.simulation.reading.replies import Source, as_expression, find_path, properties_of, reply
-from pipelines.core.simulation.reading.scope import (
-    Scope,
-    Slot,
-    Term,
-    Thing,
-    likeness,
-    named,
-    scope_of,
-    stems,
-)
-from pipelines.core.simulation.reading.steps import Drafted, Step, arg, dot
+from pipelines.core.simulation.reading.scope import Scope, Slot, Thing, named, scope_of, stems
+from pipelines.core.simulation.reading.steps import Drafted, Step, dot
 from pipelines.core.simulation.reading.tool_reading import Reading
-from pipelines.core.simulation.reading.totals import GENERIC, Asked, asked_how, count_of, sum_of
+from pipelines.core.simulation.reading.totals import (
+    COUNTS,
+    GENERIC,
+    MEANS,
+    Asked,
+    asked_how,
+    count_of,
+    sum_of,
+)
 from pipelines.core.simulation.reading.truths import named_truth, told_truth, truth_of
 
 _NUMBERS = ("integer", "number")
 _TELLS = word_set("can is has may are does should must allowed")
-_PRICES = word_set("price rate cost fee tariff fare")
 _APART = stems(("difference", "saving", "gap"))
-_TOLD, _LIKELY, _GUESSED = 0.85, 0.8, 0.6
+_TOLD, _LIKELY = 0.85, 0.8
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -191,8 +189,10 @@ def _answers(reading: Reading, scope: Scope, slots: Sequence[Slot]) -> Iterator[
         yield two
         return
     numbers = [one for one in slots if one.kind == "number"]
+    # A mean and a count of the same records are each the only one of their kind.
+    is_only = len(numbers) == 1 or any(MEANS & {*one.words} for one in numbers)
     for slot in numbers:
-        found = _number(Asked(reading=reading, scope=scope, slot=slot, is_only=len(numbers) == 1))
+        found = _number(Asked(reading=reading, scope=scope, slot=slot, is_only=is_only))
         if found is not None:
             yield found
     truths = [one for one in slots if one.kind == "boolean"]
@@ -209,7 +209,7 @@ def _answers(reading: Reading, scope: Scope, slots: Sequence[Slot]) -> Iterator[
 def _number(asked: Asked) -> Answer | None:
     reading, scope, slot = asked.reading, asked.scope, asked.slot
     how = asked_how(reading)
-    if asked.is_only:
+    if asked.is_only and not (how == "mean" and COUNTS & {*slot.words}):
         description = reading.tool.description or ""
         formula = worked_out(description, scope) or told_number(description, scope)
         if formula is not None:
@@ -221,30 +221,13 @@ def _number(asked: Asked) -> Answer | None:
         if how in ("sum", "mean"):
             total = sum_of(asked, how)
             return Answer(values={slot.name: total.value}, steps=total.steps) if total is not None else None
-        if how is None and (rate := _by_rate(scope)) is not None:
-            note = f"`{slot.name}` is taken for a price: nothing says how it is made"
-            return Answer(values={slot.name: rate}, notes=(note,), confidence=_GUESSED)
+        rests = sum_of(asked, "sum", of_rests=True) if how is None and LEFT & {*said} else None
+        if rests is not None:  # "what a client still owes on open invoices"
+            return Answer(values={slot.name: rests.value}, steps=rests.steps)
         if how is None and (related := _related(scope, slot)) is not None:
             return Answer(values={slot.name: related})
     counted = count_of(asked)
     return Answer(values={slot.name: counted.value}, steps=counted.steps) if counted is not None else None
-
-
-def _by_rate(scope: Scope) -> str | None:
-    """`quote(room_id, nights)` where rooms have a nightly_rate: so much for each."""
-    given = [one for one in scope.arguments if one.kind == "number"]
-    numbers = [term for term in scope.of_kind("number") if not term.is_given and term.many is None]
-    found = [
-        f"{term.text} * {arg(one.name)}" for term in numbers for one in given if _is_rate(term, one.words[-1])
-    ]
-    return found[0] if len(found) == 1 else None
-
-
-def _is_rate(term: Term, unit: str) -> bool:
-    """`price_per_player` for players, `hourlyRate` for hours."""
-    if not stems(_PRICES) & (stems(term.own) | term.about):
-        return False
-    return any(likeness([(unit, 1.0)], replace(term, own=(part,))) > 0.5 for part in term.own)
 
 
 def _related(scope: Scope, slot: Slot) -> str | None:

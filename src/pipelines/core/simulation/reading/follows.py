@@ -1,0 +1,191 @@
+"""What else changes with a change, because it always goes together in the seeded records: a number that
+counts (seats_taken, of enrolments), a state that follows a number (paid, once nothing is left)."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from pipelines.core.english.words import tokens
+from pipelines.core.json_text import Json
+from pipelines.core.simulation.domain.regularities import Counter, Progress
+from pipelines.core.simulation.domain.shapes import Collection
+from pipelines.core.simulation.reading.limits import is_called_so, is_of_using_up, limit_of_counter
+from pipelines.core.simulation.reading.records import noun_of
+from pipelines.core.simulation.reading.scope import Thing, nouns_of, stems
+from pipelines.core.simulation.reading.steps import Drafted, Step, dot, refusal, require, text
+from pipelines.core.simulation.reading.tool_reading import Reading
+
+_LITERAL = re.compile(r"'[^']*'")
+
+
+def followed(reading: Reading, drafted: Drafted) -> Drafted:
+    """The plan, with what goes together; each is a note of the plan."""
+    if reading.name.reads() or reading.known.singletons:
+        return drafted
+    bound = _bound(reading, drafted)
+    steps: list[Step] = []
+    notes: list[str] = []
+    for step in drafted.steps:
+        before, after = _with_counters(reading, step, bound, notes)
+        step, more = _with_states(reading, step, bound, notes)
+        steps += [*before, step, *after, *more]
+    return replace(drafted, steps=tuple(steps), notes=(*drafted.notes, *dict.fromkeys(notes)))
+
+
+def _bound(reading: Reading, drafted: Drafted) -> dict[str, Collection]:
+    """The records that the plan speaks of, by the name that each has in it."""
+    found: dict[str, Collection] = {}
+    for step in drafted.steps:
+        for verb in ("find", "add"):
+            one = step.get(verb)
+            table = reading.known.tables.get(str(one.get("in"))) if isinstance(one, dict) else None
+            if isinstance(one, dict) and table is not None and not one.get("all"):
+                found[str(one.get("as"))] = table
+    return found
+
+
+# -- numbers that count
+
+
+def _with_counters(
+    reading: Reading, step: Step, bound: dict[str, Collection], notes: list[str]
+) -> tuple[list[Step], list[Step]]:
+    before: list[Step] = []
+    after: list[Step] = []
+    added, removed, changed = step.get("add"), step.get("remove"), step.get("set")
+    if isinstance(added, dict) and isinstance(attrs := added.get("attrs"), dict):
+        table = bound.get(str(added.get("as")))
+        for counter in table.counted_by if table is not None else ():
+            id, state = attrs.get(counter.path[0]), attrs.get(counter.status or "")
+            if isinstance(id, str) and (not counter.states or _is_one_of(state, counter.states)):
+                before += _room(reading, counter, id)
+                after += _moved(reading, counter, id, "+", notes)
+    if isinstance(removed, str) and removed in bound:
+        before += _unlisted(reading, removed, bound[removed], notes)
+        for counter in bound[removed].counted_by:
+            moved = _moved(reading, counter, dot(removed, *counter.path), "-", notes)
+            before += _if_counted(removed, counter, moved)
+    for noun, counter, state in _states_set(changed, bound):
+        id = dot(noun, *counter.path)
+        moved = _moved(reading, counter, id, "+" if _is_one_of(state, counter.states) else "-", notes)
+        is_in = f"{dot(noun, counter.status or '')} in {text([*counter.states])}"
+        test = f"not ({is_in})" if _is_one_of(state, counter.states) else is_in
+        before.append({"if": test, "then": [*moved]})
+    return before, after
+
+
+def _unlisted(reading: Reading, noun: str, table: Collection, notes: list[str]) -> list[Step]:
+    """Whoever lists the id of what goes, and is referred to by it, no longer does."""
+    steps: list[Step] = []
+    for link in table.links:
+        owner = reading.known.tables[link.entity_type]
+        for listed in owner.list_links:
+            if listed.entity_type == table.entity_type and len(listed.path) == 1:
+                holder = f"its_{noun_of(owner)}"
+                place = dot(holder, *listed.path)
+                kept = f"[one for one in {place} if not same_id(one, {noun}.id)]"
+                found: Step = {
+                    "as": holder,
+                    "in": owner.entity_type,
+                    "id": dot(noun, *link.path),
+                    "optional": True,
+                }
+                steps += [{"find": found}, {"if": f"{holder} != null", "then": [{"set": {place: kept}}]}]
+                notes.append("whatever lists the id of the record no longer does")
+    return steps
+
+
+def _is_one_of(state: Json, states: tuple[str, ...]) -> bool:
+    return isinstance(state, str) and any(state == text(one) for one in states)
+
+
+def _states_set(changed: Json, bound: dict[str, Collection]) -> Iterator[tuple[str, Counter, Json]]:
+    for noun, table in bound.items() if isinstance(changed, dict) else ():
+        for counter in table.counted_by:
+            place = dot(noun, counter.status) if counter.status is not None else ""
+            state = changed.get(place) if isinstance(changed, dict) else None
+            if counter.states and isinstance(state, str) and _LITERAL.fullmatch(state):
+                yield noun, counter, state
+
+
+def _if_counted(noun: str, counter: Counter, moved: list[Step]) -> list[Step]:
+    if not counter.states or counter.status is None:
+        return moved
+    return [{"if": f"{dot(noun, counter.status)} in {text([*counter.states])}", "then": [*moved]}]
+
+
+def _counting(reading: Reading, counter: Counter) -> str:
+    return f"counting_{noun_of(reading.known.tables[counter.entity_type])}"
+
+
+def _moved(reading: Reading, counter: Counter, id: str, sign: str, notes: list[str]) -> list[Step]:
+    noun = _counting(reading, counter)
+    place = dot(noun, counter.field)
+    notes.append(
+        f"`{counter.field}` of {counter.entity_type} is in every record how many refer to it: it changes, too"
+    )
+    found: Step = {"find": {"as": noun, "in": counter.entity_type, "id": id, "optional": True}}
+    return [found, {"if": f"{noun} != null", "then": [{"set": {place: f"{place} {sign} 1"}}]}]
+
+
+def _room(reading: Reading, counter: Counter, id: str) -> list[Step]:
+    """Nothing is counted beyond the room there is."""
+    noun = _counting(reading, counter)
+    table = reading.known.tables[counter.entity_type]
+    most = limit_of_counter(_thing(table, noun), counter.field)
+    if most is None:
+        return []
+    full = refusal(f"{noun_of(table)}_full", f"The {noun_of(table).replace('_', ' ')} is full")
+    found: Step = {"find": {"as": noun, "in": counter.entity_type, "id": id, "optional": True}}
+    return [found, require(f"{noun} == null or {dot(noun, counter.field)} < {most}", full)]
+
+
+def _thing(table: Collection, noun: str) -> Thing:
+    return Thing(text=noun, id=f"{noun}.id", collection=table, called=nouns_of(table))
+
+
+# -- states that follow a number
+
+
+def _with_states(
+    reading: Reading, step: Step, bound: dict[str, Collection], notes: list[str]
+) -> tuple[Step, list[Step]]:
+    changed = step.get("set")
+    if not isinstance(changed, dict):
+        return step, []
+    after: list[Step] = []
+    places = dict(changed)
+    for noun, one in _progress(reading, bound):
+        used, status = dot(noun, one.used), dot(noun, one.status)
+        if used in places and status not in places:
+            after.append({"set": {status: _state(noun, one)}})
+        elif places.get(status) == text(one.when_all) and used not in places and _is_named_so(one):
+            places[used] = dot(noun, one.most)
+        else:
+            continue
+        notes.append(
+            f"a record is {one.when_all} exactly where `{one.used}` is all of `{one.most}`: afterwards, too"
+        )
+    return {**step, "set": places}, after
+
+
+def _progress(reading: Reading, bound: dict[str, Collection]) -> Iterator[tuple[str, Progress]]:
+    """Of the pairs that are so in all records, those that are called so, or of which is told."""
+    told = stems(tokens(reading.tool.description or ""))
+    for noun, table in bound.items():
+        for one in table.progress:
+            is_named = _is_named_so(one) or bool(stems(tokens(one.when_all)) & told)
+            if is_named and is_called_so(_thing(table, noun), one.most, one.used):
+                yield noun, one
+
+
+def _is_named_so(one: Progress) -> bool:
+    """`paid`, of `amount_paid`: a play that is closed was sold out by chance."""
+    state, used = tokens(one.when_all), tokens(one.used)
+    return bool(stems(state) & stems(used)) or (is_of_using_up(state) and is_of_using_up(used))
+
+
+def _state(noun: str, one: Progress) -> str:
+    used, most, status = (dot(noun, name) for name in (one.used, one.most, one.status))
+    some = f"({text(one.when_some)} if {used} > 0 else {status})" if one.when_some is not None else status
+    return f"{text(one.when_all)} if {used} >= {most} else {some}"
