@@ -52,6 +52,7 @@ from pipelines.core.verdict.cues import (
 from pipelines.core.verdict.disproof import Disproof
 from pipelines.core.verdict.evidence import EvidenceRow
 from pipelines.core.verdict.facts import bare
+from pipelines.core.verdict.known import LONGEST_TEXT
 from pipelines.core.verdict.reckoning import (
     MOST_OPERANDS,
     apart,
@@ -59,6 +60,7 @@ from pipelines.core.verdict.reckoning import (
     date_of,
     few_of,
     is_small,
+    is_telling,
     moved,
     now_held,
     owed,
@@ -123,7 +125,7 @@ class Amounts:
             or _is_about(one, said, scope)
         ):
             return _SO
-        is_named = self._names_another(near, scope, is_exact)
+        is_named = self._names_another(near, scope, said, is_exact)
         quotable = self._rules_of(near) if not is_named else self._facts.refusal_numbers
         if self._facts.is_refusal and wanted & quotable:
             return _SO
@@ -134,6 +136,7 @@ class Amounts:
             self._is_asked(near, wanted, said)
             or self._is_counted(one, wanted, near, said)
             or self._is_reckoned(one, wanted, near, scope, said)
+            or (is_telling(wanted) and self._is_evident(wanted, near, scope, said))
         ):
             return _SO
         return self._disproof.read(one, wanted, near, scope, said)
@@ -166,7 +169,7 @@ class Amounts:
             return any(day.day == int(ordinal[1]) for cell in scope.cells for day in cell.days)
         first = written.lower().split()[0]
         before = re.findall(r"[\w']+", sentence[max(0, one.start - 40) : one.start].lower())[-1:]
-        after = re.findall(r"[\w']+", sentence[one.end - len(one.unit) : one.end + 40].lower())[:1]
+        after = re.findall(r"[\w']+", sentence[one.end : one.end + 40].lower())[:1]
         pairs = {(word, first) for word in before} | {(first, word) for word in after}
         return not pairs.isdisjoint(self._pairs_in_texts)
 
@@ -188,8 +191,14 @@ class Amounts:
 
     @cached_property
     def _pairs_in_texts(self) -> frozenset[tuple[str, str]]:
-        """Two words in a row, one of them a number, of names and other short texts: `Mill Road 22`."""
-        found: set[tuple[str, str]] = set()
+        """Two words in a row, one of them a number, of names and other short texts: `Mill Road 22`; and a
+        number that is kept as a text behind the name of its field: `room 2`."""
+        cells = self._cells.scope(frozenset()).cells
+        found = {
+            (tokens(cell.field)[-1], cell.value)
+            for cell in cells
+            if isinstance(cell.value, str) and cell.value.isdigit() and tokens(cell.field)
+        }
         for text in {id for record in self._facts.records for id in record.ids if " " in id}:
             for pair in pairwise(re.findall(r"[\w']+", text)):
                 if any(map(str.isdigit, pair)) and not all(map(str.isdigit, pair)):
@@ -283,10 +292,10 @@ class Amounts:
             if isinstance(value, (int, float)) and thing.after.get(key) == value
         )
 
-    def _names_another(self, near: Beside, scope: Scope, is_exact: bool) -> bool:
+    def _names_another(self, near: Beside, scope: Scope, said: Said, is_exact: bool) -> bool:
         """Whether the words name a field outright, which then holds another number: nothing else can make
         this one true but a sum that the sentence shows."""
-        if APART.search(near.lead) or TOGETHER.search(near.clause):
+        if APART.search(near.lead) or SUM_CUE.search(said.sentence.lower()):
             return False
         return THAT_COST.search(near.lead) is not None or bool(best(_told(scope, is_exact), near))
 
@@ -389,6 +398,33 @@ class Amounts:
             if any(not related(stem(word)).isdisjoint(near.wide) for word in tokens(row.tool)[:1])
         ]
 
+    # What can be meant by one thing only
+
+    def _is_evident(self, wanted: frozenset[Decimal], near: Beside, scope: Scope, said: Said) -> bool:
+        """A number that no count is, and that one field alone holds of all that was seen, where that belongs
+        to what is spoken of; or that all of a kind come to."""
+        everything = self._cells.scope(frozenset()).cells
+        holding = [cell for cell in everything if cell.numbers & wanted]
+        is_one = len({cell.field for cell in holding}) == 1 == len({c.record for c in holding if c.record})
+        is_near = any(cell in scope.cells for cell in holding)
+        is_now = bool(holding) and all(self.is_timely(cell, near, said) for cell in holding)
+        if is_one and is_near and is_now and not is_marked(holding[0].words) and not self._is_price_of_deed(near):
+            return True
+        return bool(wanted & self.whole_sums)
+
+    @cached_property
+    def whole_sums(self) -> frozenset[Decimal]:
+        """Each column of a list, and each field of the things that the answer speaks of, added up."""
+        found = {sum(column, Decimal()) for column in self._facts.columns.values() if len(column) > 1}
+        spoken = named_in(" ".join(self._evidence.responses)[:LONGEST_TEXT], self._facts)
+        by_field: dict[tuple[str, str], list[Decimal]] = {}
+        for thing in self._cells.named(spoken):
+            for cell in self._cells.of(thing):
+                if cell.when is When.IS and cell.numbers:
+                    by_field.setdefault((thing.entity_type, cell.field), []).extend(cell.numbers)
+        found |= {sum(numbers, Decimal()) for numbers in by_field.values() if len(numbers) > 1}
+        return frozenset(value.normalize() for value in found if is_telling({value}))
+
     # Counts
 
     def _is_counted(self, one: Quantity, wanted: frozenset[Decimal], near: Beside, said: Said) -> bool:
@@ -439,7 +475,7 @@ class Amounts:
             steps(scope) | between(self._cells.scope(frozenset())) | apart(others)
         ):
             return True
-        if LEFT.search(beside_it) and wanted & within(scope):
+        if (LEFT.search(beside_it) or CHANGED.search(beside_it)) and wanted & within(scope):
             return True
         if (self._facts.is_refusal or SHORT.search(beside_it)) and wanted & self._beyond(scope):
             return True

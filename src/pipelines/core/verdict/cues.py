@@ -47,7 +47,7 @@ OF_CHANGE = frozenset(
     map(stem, ("extra", "saving", "saved", "discount", "difference", "change", "additional", "charged"))
 )
 SUM_CUE = re.compile(
-    r"\b(?:together|altogether|combined|in\s+(?:all|total|sum)|comes?\s+to|came\s+to|makes|adds?\s+up\s+to|sum)\b"
+    r"\b(?:together|altogether|combined|in\s+(?:all|total|sum)|comes?\s+to|came\s+to|makes|(?:adds?\s+up|amounts?)\s+to|sum)\b"
 )
 TOGETHER = re.compile(r"\b(?:together|altogether|combined)\b")
 EACH = re.compile(r"^\W*(?:each|apiece|per)\b")

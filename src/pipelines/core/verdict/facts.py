@@ -7,13 +7,13 @@ entity that a call named. Facts of one record belong together; facts of two do n
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
-from pipelines.core.english.dates import Day
+from pipelines.core.english.dates import Day, dates
 from pipelines.core.english.idioms import plain_verbs
 from pipelines.core.english.numbers import quantities
 from pipelines.core.english.stems import stem
@@ -51,6 +51,7 @@ class Saying(NamedTuple):
     is_carried_out: bool = False  # says what a tool does that was called and worked
 
 
+_TODAY = re.compile(r"(?:today(?:'s\s+date)?|the\s+date)\s+is\b", re.IGNORECASE)
 _DENIES = re.compile(r"\b(?:not|never|no|cannot|without|unless|only|refused|rejected|neither|nor)\b|n't\b")
 
 
@@ -86,13 +87,26 @@ class Facts:
 
     def day_of_run(self, days_later: int = 0) -> Day | None:
         """The day on which the run started in its world, or one so much later; None where it is not known."""
-        if self._evidence.now is None:
+        if self._today is None:
             return None
         try:
-            day = datetime.fromisoformat(self._evidence.now).date() + timedelta(days=days_later)
+            day = self._today + timedelta(days=days_later)
         except OverflowError:  # before the first day there is
             return None
         return Day(day.month, day.day, day.year)
+
+    @cached_property
+    def _today(self) -> date | None:
+        """As the run has it; else as the rules say: `Today is Monday 3 March 2025`."""
+        if self._evidence.now is not None:
+            return datetime.fromisoformat(self._evidence.now).date()
+        for sentence in sentences(self._evidence.behavior_instructions or ""):
+            said = _TODAY.match(sentence)
+            found = dates(sentence[said.end() :]) if said is not None else []
+            days = [day for one in found[:1] for day in one.days if day.year]
+            if len(days) == 1:
+                return date(days[0].year or 1, days[0].month, days[0].day)
+        return None
 
     @cached_property
     def records(self) -> tuple[Record, ...]:

@@ -22,10 +22,10 @@ from pipelines.core.verdict.bound import Bound, Reading
 from pipelines.core.verdict.cells import Cells, Scope, When
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.facts import Facts
-from pipelines.core.verdict.known import LARGEST_COUNT
 from pipelines.core.verdict.leftovers import as_it_was, costs_nothing, left_to_pay, used_up
 from pipelines.core.verdict.lists import Lists
 from pipelines.core.verdict.moments import Moments, right_moves, wrong_moves
+from pipelines.core.verdict.reckoning import is_telling
 from pipelines.core.verdict.said import QUESTION, Said, is_foreign, named_in, spoken_of, statements
 from pipelines.core.verdict.speech import LONGEST_READ, LONGEST_SENTENCE, sentences
 from pipelines.core.verdict.sums import Sums, numbers_in, wrong_sums
@@ -191,7 +191,7 @@ class _Reader:
                 bound = self._moments.read(one, said, scope)
                 bound = _unless_used_up(one, bound, used)
             is_so_now = any(cell.when is not When.WAS for cell in bound.cells)
-            if is_so_now and (not isinstance(one, Quantity) or _is_telling(one)):
+            if is_so_now and (not isinstance(one, Quantity) or is_telling(one.values)):
                 anchors.append(one)
             if bound.reading is not Reading.SO:
                 written = said.sentence[one.start : one.end]
@@ -208,7 +208,7 @@ def _unless_used_up(one: Mention, bound: Bound, used: dict[object, list[frozense
     """An amount, day or time that a sentence gives twice stands for two things: each needs its own cell."""
     if not bound.cells:
         return bound
-    if isinstance(one, Quantity) and not _is_telling(one):
+    if isinstance(one, Quantity) and not is_telling(one.values):
         return bound
     fields = frozenset(f"{cell.record}/{cell.field}/{cell.value}" for cell in bound.cells)
     values: Iterable[object] = one.values if isinstance(one, Quantity) else ()
@@ -237,11 +237,6 @@ def _before_kinds(clause: str, scope: Scope) -> frozenset[str]:
     return frozenset(
         stem(one) for one, other in pairwise(re.findall(r"[a-z]+", clause)) if singular(other) in kinds
     )
-
-
-def _is_telling(one: Quantity) -> bool:
-    """No count: any number of things may be two."""
-    return any(value % 1 or value > LARGEST_COUNT for value in one.values)
 
 
 def _left(strange: Strange, sentence: str) -> LeftOver:

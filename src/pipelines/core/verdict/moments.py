@@ -12,7 +12,7 @@ from pipelines.core.english.numbers import Quantity
 from pipelines.core.verdict.amounts import Amounts
 from pipelines.core.verdict.beside import Beside, Mention, beside, best, roles
 from pipelines.core.verdict.bound import Bound, Reading
-from pipelines.core.verdict.cells import Cell, Cells, Scope, When
+from pipelines.core.verdict.cells import Cell, Cells, Scope, When, field_words
 from pipelines.core.verdict.said import NEGATED, Said, is_stated
 
 _ENDS = frozenset({"start", "end"})
@@ -86,7 +86,7 @@ class Moments:
         named = best(dated, near)
         if named and not _COMPARES.search(near.lead):
             return [cell for cell in holding if cell.field in {other.field for other in named}]
-        ends = roles(near.near) & _ENDS
+        ends = _ends(near, scope)
         meant = [cell for cell in dated if not roles(cell.words).isdisjoint(ends)]
         if len(ends) == 1 and meant and not _COMPARES.search(near.clause):
             return [
@@ -99,7 +99,7 @@ class Moments:
     def _is_of_another(self, near: Beside, scope: Scope) -> bool:
         """Whether the words name a field of a thing spoken of, or which end of it is meant."""
         own = [cell for cell in scope.cells if cell.days and (scope.is_own(cell) or cell.row)]
-        ends = roles(near.near) & _ENDS
+        ends = _ends(near, scope)
         return bool(best(own, near)) or any(not roles(cell.words).isdisjoint(ends) for cell in own)
 
     def _is_reckoned(self, one: Dated, said: Said, scope: Scope) -> bool:
@@ -148,6 +148,12 @@ class Moments:
         if len(same) == 1 and not was_so and len(scope.own) == 1 and not _COMPARES.search(near.clause):
             return Bound(Reading.FALSE, own[0].told())
         return Bound(Reading.OPEN)
+
+
+def _ends(near: Beside, scope: Scope) -> frozenset[str]:
+    """Which end is meant; what a thing is called says nothing of that: `your leave request`."""
+    kinds = frozenset(word for thing in scope.own for word in field_words(thing.entity_type))
+    return roles(near.near - kinds) & _ENDS
 
 
 def holds(one: Mention, cell: Cell) -> bool:

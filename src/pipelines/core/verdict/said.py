@@ -127,8 +127,9 @@ def spoken_of(said: Said, start: int, focus: frozenset[str], facts: Facts) -> fr
         return focus
     opened = said.sentence.rfind("(", 0, start)
     if opened > said.sentence.rfind(")", 0, start):  # `AS-12 (15 September, 07:20) or AS-13`
+        within = [names for at, names in named if opened < at < start]
         before = [names for at, names in named if at < opened]
-        return before[-1] if before else named_in(said.raw, facts)
+        return (within or before)[-1] if within or before else named_in(said.raw, facts)
     every = [one for one, _ in mentions(said.sentence).spans()]
     since = max((other for other in every if other < start), default=0)
     near = frozenset(name for at, names in named if since <= at <= start for name in names)

@@ -17,7 +17,7 @@ LONGEST_READ = 50_000  # characters of one answer; the contract cuts a final res
 
 _QUOTES = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"', "\u00a0": " ", "–": "-", "—": ";"})
 _SENTENCE_END = re.compile(
-    r"(?<=[.!?])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\b(?:no|dr|mr|ms|st|vs)\.)(?<!\b(?:mrs|etc|apt|inc|ltd)\.)(?<!\bprof\.)"
+    r"(?<=[.!?])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\b(?:no|dr|mr|ms|st|vs|fr|rs|nr|ca)\.)(?<!\b(?:mrs|etc|apt|inc|ltd)\.)(?<!\bprof\.)"
     r"[\"')\]]*\s+|\n+",
     re.IGNORECASE,
 )
