@@ -408,7 +408,13 @@ class Amounts:
         is_one = len({cell.field for cell in holding}) == 1 == len({c.record for c in holding if c.record})
         is_near = any(cell in scope.cells for cell in holding)
         is_now = bool(holding) and all(self.is_timely(cell, near, said) for cell in holding)
-        if is_one and is_near and is_now and not is_marked(holding[0].words) and not self._is_price_of_deed(near):
+        if (
+            is_one
+            and is_near
+            and is_now
+            and not is_marked(holding[0].words)
+            and not self._is_price_of_deed(near)
+        ):
             return True
         return bool(wanted & self.whole_sums)
 

@@ -351,6 +351,10 @@ class Facts:
         return frozenset(found)
 
     @cached_property
+    def kind_stems(self) -> frozenset[str]:
+        return frozenset(map(stem, self.asked_kinds))
+
+    @cached_property
     def verbs(self) -> frozenset[str]:
         """Stems for what the declared tools do, and for doing at all."""
         own = {stem(form) for tool in writing_tools(self._evidence.tools) for form in tool.past | tool.doing}

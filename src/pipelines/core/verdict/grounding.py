@@ -17,7 +17,14 @@ from pipelines.core.english.stems import stem
 from pipelines.core.english.words import singular, tokens
 from pipelines.core.verdict.amounts import Amounts
 from pipelines.core.verdict.beside import Mention
-from pipelines.core.verdict.borne_out import SUPPOSED, Looked, explains, is_borne_out, is_excused
+from pipelines.core.verdict.borne_out import (
+    SUPPOSED,
+    Looked,
+    explains,
+    is_borne_out,
+    is_excused,
+    unheard_deed,
+)
 from pipelines.core.verdict.bound import Bound, Reading
 from pipelines.core.verdict.cells import Cells, Scope, When
 from pipelines.core.verdict.evidence import RunEvidence
@@ -63,6 +70,7 @@ class LeftOver(NamedTuple):
     sentence: str
     instead: str = ""  # what the run says in its place
     is_false: bool = False  # the run says otherwise: not only strange
+    is_of_nothing: bool = False  # false of whatever it is said
 
 
 class _Focus(NamedTuple):
@@ -141,7 +149,10 @@ class _Reader:
         of_lists = self._lists.read(said, focus.named)
         strange += [_left(one, said.sentence) for one in of_lists.strange]
         anchors: list[Mention] = []
-        strange += self._of_mentions(said, focus, used, of_lists.numbers, anchors) if not strange else []
+        kept: list[bool] = []
+        strange += (
+            self._of_mentions(said, focus, used, of_lists.numbers, anchors, kept) if not strange else []
+        )
         scope = self._cells.scope(
             named_in(said.raw, self._facts) or named_in(said.sentence, self._facts) or focus.described
         )
@@ -153,7 +164,9 @@ class _Reader:
         strange += [_left(one, said.sentence) for one in misnamed(said, self._cells)]
         strange += [_left(one, said.sentence) for one in other_refusals(said, self._cells)]
         is_plain = _NOT_OF_ONE.search(said.text) is None and _lead_in(said) not in _CONDITIONS
-        yield from dict.fromkeys(one._replace(is_false=one.is_false and is_plain) for one in strange)
+        yield from dict.fromkeys(
+            one._replace(is_false=one.is_of_nothing or (one.is_false and is_plain)) for one in strange
+        )
         # Why a refusal was made is judged with the refusal.
         is_passed_over = is_excused(said) or (self._facts.is_refusal and explains(said, self._facts))
         if strange or is_passed_over:
@@ -165,9 +178,11 @@ class _Reader:
             len(anchors) if not measures_in(said.text) else 0,
             self._cells.vocabulary,
             _before_kinds(said.text, scope),
+            bool(kept) and all(kept),
         )
         if not is_borne_out(_without_quotes(said, scope), known, self._facts, looked):
-            yield LeftOver(said.written.replace(MARK, "…"), said.sentence)
+            is_false = is_plain and unheard_deed(said, self._facts)
+            yield LeftOver(said.written.replace(MARK, "…"), said.sentence, is_false=is_false)
 
     def _of_mentions(
         self,
@@ -176,8 +191,10 @@ class _Reader:
         used: dict[object, list[frozenset[str]]],
         counted: frozenset[int],
         anchors: list[Mention],
+        kept: list[bool],
     ) -> Iterator[LeftOver]:
-        """`anchors` gets those that were bound and that few other cells could hold."""
+        """`anchors` gets those that were bound and that few other cells could hold; `kept`, of each, whether
+        the run left it as it was."""
         every: list[Mention] = sorted([*said.days, *said.times, *said.numbers], key=lambda one: one.start)
         told = right_moves(said.sentence, self._cells.scope(frozenset())) if len(every) > 1 else frozenset()
         for one in every:
@@ -190,12 +207,14 @@ class _Reader:
             else:
                 bound = self._moments.read(one, said, scope)
                 bound = _unless_used_up(one, bound, used)
+            kept.append(any(not scope.has_changed(cell) for cell in bound.cells))
             is_so_now = any(cell.when is not When.WAS for cell in bound.cells)
             if is_so_now and (not isinstance(one, Quantity) or is_telling(one.values)):
                 anchors.append(one)
             if bound.reading is not Reading.SO:
                 written = said.sentence[one.start : one.end]
-                yield LeftOver(written, said.sentence, bound.instead, bound.reading is Reading.FALSE)
+                is_false = bound.reading is Reading.FALSE
+                yield LeftOver(written, said.sentence, bound.instead, is_false, bound.is_of_nothing)
 
 
 def _lead_in(said: Said) -> str:

@@ -110,6 +110,9 @@ def answer_to_a_question(evidence: RunEvidence) -> Finding | None:
 
 
 def _left_over(one: LeftOver) -> Finding:
+    if one.is_false and not one.instead:
+        says = f'The agent says "{quoted(one.phrase)}", but no call, reply, rule or record tells of that.'
+        return _false(says, [])
     if one.is_false:
         says = f'The agent says "{quoted(one.sentence)}", but it was told {one.instead}, not {one.phrase}.'
         return _false(says, [])

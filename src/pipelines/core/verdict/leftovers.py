@@ -58,7 +58,7 @@ _CHARGED = CHARGED | {stem("kept"), stem("deducted")}
 _OF_DEBT = frozenset(
     map(stem, ("open", "due", "unpaid", "remaining", "outstanding", "owe", "balance", "pay"))
 )
-_OF_COST = _CHARGED | {stem("free"), stem("pay"), stem("cost")}
+_OF_COST = _CHARGED | frozenset(map(stem, ("free", "pay", "cost", "cent", "penny", "thing", "nothing")))
 
 
 _NOT = re.compile(r"\bnot\b|n't\b|\bnever\b")

@@ -257,6 +257,8 @@ def _stands_for_field(clause: str, value: str, fields: list[tuple[str, str]]) ->
     spelled = _spelled(value)
     if re.search(rf"(?::|\bas)\s+(?:an?\s+)?{spelled}(?=\W*$|\s*[(|,;])", clause):
         return True
+    if re.fullmatch(rf"\W*(?:(?:now|already|currently|still)\s+)?{spelled}\W*", clause):
+        return value != "done"  # `ST-71: 12 September, confirmed, 57.00`
     words = {word for _, key in fields for word in tokens(key)}
     named = "|".join(sorted(map(re.escape, words)))
     return (
@@ -365,6 +367,8 @@ def _untold(clause: str, scope: Scope) -> Iterator[Strange]:
 
 FREE = re.compile(
     r"\bfree\s+of\s+charge\b|\bfor\s+free\b|\b(?:at|with|without)\s+(?:no|any)?\s*(?:extra\s+|additional\s+)?(?:cost|charge|fee)s?\b"
+    r"|\bnothing\s+(?:was|is|has\s+been|will\s+be)\s+charged\b|(?:\bnot|n't|\bnever)\s+(?:be\s+|been\s+)?(?:charged|cost)\b"
+    r"|\b(?:neither|none)\b[^,;]{0,30}\bcosts?\b[^,;]{0,12}\b(?:cent|penny|thing|anything)\b"
     r"|\b(?:costs?|owe|pay|charged?)\s+(?:you\s+)?nothing\b|\b(?:is|was|were)\s+free\b(?!\s+(?:to|on|at|from|again))"
 )
 #: Said of what was just done, and not of what others are.
