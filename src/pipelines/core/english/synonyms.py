@@ -136,7 +136,8 @@ _THINGS = (
     "location place site",
     "kind type sort category",
     "level tier grade",
-    "begin start",
+    "begin start progress",
+    "block bar",
     "end finish expire",
     "due owe outstanding payable arrear debt unpaid",
     "balance outstanding due owe",
@@ -239,7 +240,7 @@ def _rows(rows: tuple[str, ...]) -> tuple[frozenset[str], ...]:
 
 _ALL = _rows(_DEEDS + _THINGS)
 _MANY_SENSES = (
-    "make do have own hold put take set give keep let use bring hand note check go free raise lift top"
+    "make do have own hold put take set give keep let use bring hand note check go free raise lift return top"
 )
 #: Stems of verbs that say of a record what was done to it, and hardly anything else.
 DEEDS = frozenset().union(*_rows(_DEEDS)) - {stem(word) for word in _MANY_SENSES.split()}

@@ -234,6 +234,9 @@ class Amounts:
         counting = [cell for cell in numeric if unit in map(stem, tokens(cell.field))]
         exact = {cell.field for cell in counting if len(tokens(cell.field)) == 1}
         in_unit = [cell for cell in counting if cell.field in exact or _counts_unit(cell, unit)]
+        of_rest = [cell for cell in in_unit if cell.field not in exact]
+        if exact and of_rest:  # `5 days`, of `days` and `days_left`
+            in_unit = of_rest if LEFT.search(near.both) else [c for c in in_unit if c.field in exact]
         if any(cell in in_unit and scope.is_own(cell) for cell in holding):
             return [cell for cell in holding if cell in in_unit and scope.is_own(cell)]
         if APART_BY.search(near.lead) or MORE_OR_LESS.search(near.following):
@@ -407,15 +410,9 @@ class Amounts:
         holding = [cell for cell in everything if cell.numbers & wanted]
         is_one = len({cell.field for cell in holding}) == 1 == len({c.record for c in holding if c.record})
         is_near = any(cell in scope.cells for cell in holding)
-        is_now = bool(holding) and all(self.is_timely(cell, near, said) for cell in holding)
-        if (
-            is_one
-            and is_near
-            and is_now
-            and not is_marked(holding[0].words)
-            and not self._is_price_of_deed(near)
-        ):
-            return True
+        is_plain = not any(cue.search(near.both) for cue in (SUM_CUE, CHANGED, LEFT, EACH))
+        if is_one and is_near and is_plain and not self._evidence.writes and not is_marked(holding[0].words):
+            return True  # where calls changed something, an amount may be meant for what they did
         return bool(wanted & self.whole_sums)
 
     @cached_property
@@ -481,7 +478,7 @@ class Amounts:
             steps(scope) | between(self._cells.scope(frozenset())) | apart(others)
         ):
             return True
-        if (LEFT.search(beside_it) or CHANGED.search(beside_it)) and wanted & within(scope):
+        if LEFT.search(beside_it) and wanted & within(scope):
             return True
         if (self._facts.is_refusal or SHORT.search(beside_it)) and wanted & self._beyond(scope):
             return True
@@ -497,7 +494,7 @@ class Amounts:
         """The other numbers of a sentence, as far as they are known."""
         every = [other for other in mentions(said.sentence).numbers if other.start != one.start]
         values = {abs(value).normalize() for other in every[:12] for value in other.values}
-        return frozenset(values & self.known)
+        return frozenset(values & (self.known | self.whole_sums))
 
     @cached_property
     def known(self) -> frozenset[Decimal]:

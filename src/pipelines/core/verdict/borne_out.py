@@ -72,7 +72,7 @@ _RULES = re.compile(
     r"\b(?:you|they|one)\s+(?:can|may|could|must|should|need|have\s+to|are\s+free\s+to|might)\b"
 )
 _DONE_TO_IT = re.compile(
-    r"\b(?:been|was|were|is|are|has|have|got|get)\s+(?:(?:now|also|already|just|all|fully|indeed|\w+ly)\s+){0,3}"
+    r"\b(?:been|being|was|were|is|are|has|have|got|get)\s+(?:(?:now|also|already|just|all|fully|indeed|\w+ly)\s+){0,3}"
     r"(?P<verb>(?!indeed\b|need\b)[a-z]{3,20}ed|put|sent|paid|made|given|taken|sold|written|sent|cut|set|held|kept|lost|won|left|gone)\b"
 )
 # In the passive, what has come to pass: "has been ordered for you". "is listed" only tells how a thing is.
@@ -257,7 +257,7 @@ _EXPECTED = re.compile(
     r"\b(?:is|are)\s+(?:now\s+|still\s+|currently\s+)?(?:scheduled|expected|planned|supposed|due)\b|'(?:s|re)\s+(?:now\s+)?(?:scheduled|expected|due)\b"
 )
 #: What anybody may call a record that the world calls otherwise.
-_RECORD_NOUNS = frozenset(
+RECORD_NOUNS = frozenset(
     stem(word)
     for word in word_set(
         "booking reservation appointment order job case request bill trip visit entry arrangement purchase"
@@ -276,7 +276,7 @@ def is_borne_out(said: Said, known: Known, facts: Facts, looked: Looked) -> bool
     clause = _EXPECTED.sub(" is ", said.text)
     verbs = _verbs(clause) - settled
     words = telling_words(clause) - settled
-    words -= {word for word in words & _RECORD_NOUNS if word not in facts.kind_stems}
+    words -= {word for word in words & RECORD_NOUNS if word not in facts.kind_stems}
     words -= {stem(name) for day in known.weekdays for name in (day, day[:3], day[:4], day[:5])}
     words -= {word for word in words if _is_denied_field(word, known)}
     words -= {stem(MONTHS[month - 1]) for month in known.months}

@@ -25,7 +25,7 @@ CHANGED = re.compile(
 )
 LEFT = re.compile(
     r"\b(?:left|leav\w+|remain\w*|still|open|outstanding|free|available|unused|spare|to\s+go|more|room|short|rest|balance|due|owe\w*"
-    r"|unpaid|missing|over|refund\w*|back|other|away|until|before|above|below|under|than|too)\b"
+    r"|unpaid|missing|lost|kept|keep|retain\w*|over|refund\w*|back|other|away|until|before|above|below|under|than|too)\b"
 )
 HALF_OF = re.compile(r"\bhalf\s+of\s+(?:the\s+|your\s+|its\s+)?$")
 OWED = re.compile(

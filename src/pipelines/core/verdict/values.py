@@ -216,13 +216,26 @@ def _undone(clause: str, scope: Scope, cells: Cells) -> Iterator[Strange]:
     for tool in writing_tools(cells.evidence.tools):
         for form in tool.past:
             word = stem(form)
-            if says_is(clause, form) and near.isdisjoint(related(word)) and word not in _LIKE_STATES:
+            is_short = _in_short(clause, form, scope.own[0])
+            is_said = is_short or (says_is(clause, form) and word not in _LIKE_STATES)
+            if is_said and near.isdisjoint(related(word)):
                 tried = [row for row in cells.evidence.calls if row.tool == tool.tool]
                 thing = scope.own[0]
                 yield Strange(
                     form, Reading.FALSE if tried else Reading.OPEN, f"no call that did so to {thing.id}"
                 )
                 return
+
+
+_FINITE = re.compile(
+    r"\b(?:is|are|was|were|be|been|has|have|had|will|can|could|may|i|we|you|to)\b|'(?:s|ve|re|ll)\b"
+)
+
+
+def _in_short(clause: str, form: str, thing: Thing) -> bool:
+    """`RX-31 (50 mg) refilled today`: without any other verb."""
+    is_first = clause.lstrip().startswith(thing.id.lower())
+    return is_first and re.search(rf"[\s)]{form}\b", clause) is not None and not _FINITE.search(clause)
 
 
 #: Of what is `fully booked` or `closed today` nobody has booked or closed it in the run.
