@@ -242,7 +242,14 @@ class Amounts:
         if APART_BY.search(near.lead) or MORE_OR_LESS.search(near.following):
             return [cell for cell in holding if cell.words & OF_CHANGE]
         if SUM_CUE.search(near.both) and (self.others(one, said) or TOGETHER.search(near.both)):
-            return [cell for cell in holding if "whole" in roles(cell.words) or scope.has_changed(cell)]
+            is_price = not one.currency or is_telling(wanted)
+            return [
+                cell
+                for cell in holding
+                if "whole" in roles(cell.words)
+                or scope.has_changed(cell)
+                or (not is_price and cell.row in written and cell.when is When.TOLD)
+            ]
         if EACH.search(near.following[:20]):
             return [
                 cell

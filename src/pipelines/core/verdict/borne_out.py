@@ -538,6 +538,17 @@ def unheard_deed(said: Said, facts: Facts) -> bool:
     return any(verb in DEEDS and all(words.isdisjoint(related(verb)) for words in heard) for verb in verbs)
 
 
+_CAUSED = re.compile(r"^(?:caused\s+by|because|due\s+to|owing\s+to)\b")
+
+
+def unheard_cause(said: Said, lead_in: str, facts: Facts) -> bool:
+    """Whether a clause gives a cause in words none of which anybody said: `because of engineering works`."""
+    if facts.is_refusal or not said.is_stated or not (lead_in == "because" or _CAUSED.search(said.text)):
+        return False
+    words = {word for word in telling_words(_CAUSED.sub(" ", said.text)) if word.isalpha()}
+    return len(words) > 1 and not any(facts.everything.knows(word) or facts.tells_of(word) for word in words)
+
+
 _OWN = re.compile(r"^(?:and\s+|also\s+|then\s+|but\s+|so\s+)*(?:i|we|you)\b")
 
 

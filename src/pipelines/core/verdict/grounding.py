@@ -23,6 +23,7 @@ from pipelines.core.verdict.borne_out import (
     explains,
     is_borne_out,
     is_excused,
+    unheard_cause,
     unheard_deed,
 )
 from pipelines.core.verdict.bound import Bound, Reading
@@ -182,6 +183,7 @@ class _Reader:
         )
         if not is_borne_out(_without_quotes(said, scope), known, self._facts, looked):
             is_false = is_plain and unheard_deed(said, self._facts)
+            is_false = is_false or unheard_cause(said, _lead_in(said), self._facts)
             yield LeftOver(said.written.replace(MARK, "…"), said.sentence, is_false=is_false)
 
     def _of_mentions(

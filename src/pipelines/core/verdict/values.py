@@ -11,9 +11,10 @@ from itertools import combinations, pairwise
 from typing import NamedTuple
 
 from pipelines.core.english.mentions import mentions
+from pipelines.core.english.states import GOING_ON, INITIAL
 from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import related
-from pipelines.core.simulation.reading.words import singular, tokens
+from pipelines.core.simulation.reading.words import singular, tokens, word_set
 from pipelines.core.verdict.borne_out import ENTERED
 from pipelines.core.verdict.bound import Reading
 from pipelines.core.verdict.cells import STATE, Cell, Cells, Scope, Thing, When, said_words
@@ -28,7 +29,7 @@ _SUPPOSED = re.compile(
     r"|an?\s+\w+\s+(?:that|which|who)|will|shall|asked|wanted)\b|'ll\b|\?"
 )
 _COMPARES = re.compile(
-    r"\b(?:instead|before|was|were|had|previous(?:ly)?|old|than|rather|from|while|or|other|another|compared|like|original(?:ly)?"
+    r"\b(?:instead|before|was|were|had|previous(?:ly)?|old|than|rather|from|while|or|other|another|compared|like|originally|original(?!\s+(?:means|method|payment|form|card))"
     r"|alternative\w*|besides?|except|also)\b|→|->"
 )
 _REPLACES = re.compile(r"\b(?:instead|than|rather|was|were|previous(?:ly)?|old|or|originally)\b|→|->")
@@ -60,6 +61,7 @@ def strange_values(said: Said, scope: Scope, cells: Cells) -> Iterator[Strange]:
     plain = _QUOTED.sub(" ", clause)  # a title may hold any word: "Bread Without Hurry"
     yield from dict.fromkeys((*_denied(clause, scope), *_denied(said.text, scope)))
     yield from _undone(clause, scope, cells)
+    yield from _too_early(said.text, scope, cells)
     if _SUPPOSED.search(plain):
         return
     values = _said_values(clause, cells)
@@ -227,6 +229,38 @@ def _undone(clause: str, scope: Scope, cells: Cells) -> Iterator[Strange]:
                 return
 
 
+#: How a thing ends up that was asked for, claimed, ordered or billed.
+_OUTCOMES = (
+    "approved",
+    "accepted",
+    "granted",
+    "upheld",
+    "paid",
+    "settled",
+    "delivered",
+    "resolved",
+    "refunded",
+)
+_NOT_YET = frozenset((*INITIAL, *GOING_ON)) | word_set(
+    "unpaid overdue under_review in_review received filed in_transit reviewing due"
+)
+
+
+def _too_early(clause: str, scope: Scope, cells: Cells) -> Iterator[Strange]:
+    """`your claim has been approved`, of one that is under review."""
+    is_said_so = not (_SUPPOSED.search(clause) or NEGATED.search(clause) or _COMPARES.search(clause))
+    if len(scope.own) != 1 or not is_said_so or not is_stated(clause):
+        return
+    told = [cell for cell in scope.cells if cell.when is not When.WAS and isinstance(cell.value, str)]
+    near = {word for cell in told for word in _text_stems(cell.value)} | cells.deeds(scope.ids)
+    states = [cell for cell in told if tokens(cell.field)[-1] in ("status", "state") and scope.is_own(cell)]
+    for outcome in _OUTCOMES:
+        if states and says_is(clause, outcome) and near.isdisjoint(related(stem(outcome))):
+            if all(str(cell.value).lower() in _NOT_YET for cell in states):
+                yield Strange(outcome, Reading.FALSE, states[0].told())
+            return
+
+
 _FINITE = re.compile(
     r"\b(?:is|are|was|were|be|been|has|have|had|will|can|could|may|i|we|you|to)\b|'(?:s|ve|re|ll)\b"
 )
@@ -363,7 +397,8 @@ def _untold(clause: str, scope: Scope) -> Iterator[Strange]:
             or not (scope.is_own(cell) or cell.row)
         ):
             continue
-        if free is not None and cell.row and cell.words & CHARGED:
+        stood = cell._replace(when=When.IS, row=0) in scope.cells and not scope.has_changed(cell)
+        if free is not None and cell.row and cell.words & CHARGED and not (stood and cell.when is When.TOLD):
             is_of_it = _FREE_IT.search(clause) is not None and is_stated(clause) and scope.is_single
             yield Strange(free[0], Reading.FALSE if is_of_it else Reading.OPEN, cell.told())
             return
@@ -387,6 +422,7 @@ FREE = re.compile(
 #: Said of what was just done, and not of what others are.
 _FREE_IT = re.compile(
     r"\bfree\s+of\s+charge\b|\bno\s+(?:extra\s+)?(?:cost|charge|fee)\b|\b(?:is|was)\s+free\b|\bpay\s+nothing\b"
+    r"|\bnothing\s+(?:was|is|has\s+been|will\s+be)\s+charged\b|(?:\bnot|n't)\s+(?:be\s+|been\s+)?charged\b"
 )
 _STOCK = frozenset(map(stem, ("stock", "available", "copies", "inventory", "vacancies", "remaining")))
 _IN_STOCK = re.compile(
