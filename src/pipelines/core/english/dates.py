@@ -228,9 +228,8 @@ def _of_month(parts: dict[str, str | None], year: int | None) -> Iterator[Day]:
     """Every day of `March 2027`; one of `the end of March`."""
     month = _NUMBER_OF_MONTH[(parts.get("month") or "").lower().rstrip(".")]
     days = [day for day in range(1, 32) if _exists(month, day, year)]
-    few = {"end": days[-1:], "start": days[:1], "beginning": days[:1]}.get(
-        (parts["part"] or "").lower(), days
-    )
+    last = days[-1:] if month != 2 or year is not None else days[-2:]  # 28 or 29
+    few = {"end": last, "start": days[:1], "beginning": days[:1]}.get((parts["part"] or "").lower(), days)
     yield from (Day(month, day, year) for day in few)
 
 

@@ -138,6 +138,7 @@ _THINGS = (
     "level tier grade",
     "begin start progress",
     "block bar",
+    "ready finish",
     "end finish expire",
     "due owe outstanding payable arrear debt unpaid",
     "balance outstanding due owe",

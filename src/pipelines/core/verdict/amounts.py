@@ -225,6 +225,8 @@ class Amounts:
         if is_of_deed and (is_exact or not all(map(is_small, wanted))):
             return given  # `charged now: 489.00`, where that is what the call was given
         numeric = [cell for cell in scope.cells if cell.numbers and _may_be(cell, is_exact)]
+        if one.currency and any(map(_is_money, holding)):
+            numeric = [cell for cell in numeric if _is_money(cell)]
         if THAT_COST.search(near.lead):
             numeric = [cell for cell in numeric if cell.row in written] or numeric
             return [cell for cell in holding if cell in numeric]
@@ -637,6 +639,11 @@ def _is_exact(one: Quantity, said: Said) -> bool:
 def _may_be(cell: Cell, is_exact: bool) -> bool:
     """An amount to the cent is no count of nights."""
     return not is_exact or cell.is_amount or bool(roles(cell.words)) or bool(cell.words & _MONEY)
+
+
+def _is_money(cell: Cell) -> bool:
+    """By its fraction or its name; `frames: 36` is none."""
+    return isinstance(cell.value, float) or bool(roles(cell.words)) or bool(cell.words & _MONEY)
 
 
 def _holds(cell: Cell, wanted: frozenset[Decimal], is_exact: bool) -> bool:

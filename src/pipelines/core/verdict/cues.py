@@ -50,7 +50,9 @@ SUM_CUE = re.compile(
     r"\b(?:together|altogether|combined|in\s+(?:all|total|sum)|comes?\s+to|came\s+to|makes|(?:adds?\s+up|amounts?)\s+to|sum)\b"
 )
 TOGETHER = re.compile(r"\b(?:together|altogether|combined)\b")
-EACH = re.compile(r"^\W*(?:each|apiece|per)\b")
+EACH = re.compile(
+    r"^\W*(?:each|apiece|per|an?\s+(?:night|day|week|month|year|hour|person|head|piece|pair))\b"
+)
 THAT_COST = re.compile(r"\b(?:that|this|it)(?:'s|\s+has)?\s+costs?\s*(?:you\s*)?$")
 SHARES = frozenset(map(stem, ("percent", "pct", "rate", "discount", "interest", "share", "percentage")))
 WHOSE = r"(?:your|the|his|her|their|my|those|these)"

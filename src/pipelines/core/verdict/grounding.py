@@ -164,6 +164,8 @@ class _Reader:
         strange += [_left(one, said.sentence) for one in strange_partners(said, self._cells)]
         strange += [_left(one, said.sentence) for one in misnamed(said, self._cells)]
         strange += [_left(one, said.sentence) for one in other_refusals(said, self._cells)]
+        settled = of_lists.words.union(*(each.words for each in standing))
+        strange = [one for one in strange if one.is_false or stem(one.phrase) not in settled]
         is_plain = _NOT_OF_ONE.search(said.text) is None and _lead_in(said) not in _CONDITIONS
         yield from dict.fromkeys(
             one._replace(is_false=one.is_of_nothing or (one.is_false and is_plain)) for one in strange
@@ -175,7 +177,7 @@ class _Reader:
         known = self._facts.about(focus.named) if focus.named else self._facts.everything
         looked = Looked(
             said.written in self._verified,
-            of_lists.words.union(*(each.words for each in standing)),
+            settled,
             len(anchors) if not measures_in(said.text) else 0,
             self._cells.vocabulary,
             _before_kinds(said.text, scope),

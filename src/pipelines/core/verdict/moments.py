@@ -25,6 +25,8 @@ _COMPARES = re.compile(
     r"\b(?:instead|than|rather|before|other|another|was|were|from|until|had|originally)\b|→|->"
 )
 LONGEST_BETWEEN = 60
+SHORTEST_MONTH = 28
+_MONTH = re.compile(r"(?P<year>\d{4})-(?P<month>\d{2})")  # `period: 2026-04`
 _TELLS_CHANGE = re.compile(
     r"\b(?:moved?|chang\w+|went|goes|gone|going|reschedul\w+|switch\w+|shifted|increase\w*|rose|risen|rais\w+|drop\w*|fell|falls|fallen"
     r"|correct\w+|adjust\w+|updat\w+|extend\w+|renew\w+|lower\w+|reduc\w+|upgrad\w+|downgrad\w+|postpon\w+|transfer\w+|swapped"
@@ -81,7 +83,11 @@ class Moments:
         return bool(today and is_so_called and any(day.agrees_with(today) for day in one.days))
 
     def _bound(self, one: Dated | Timed, near: Beside, scope: Scope, said: Said) -> list[Cell]:
-        dated = [cell for cell in scope.cells if (cell.days if isinstance(one, Dated) else cell.minutes)]
+        dated = [
+            cell
+            for cell in scope.cells
+            if (cell.days or holds(one, cell) if isinstance(one, Dated) else cell.minutes)
+        ]
         holding = [cell for cell in dated if holds(one, cell) and self._amounts.is_timely(cell, near, said)]
         named = best(dated, near)
         if named and not _COMPARES.search(near.lead):
@@ -159,6 +165,9 @@ def _ends(near: Beside, scope: Scope) -> frozenset[str]:
 def holds(one: Mention, cell: Cell) -> bool:
     if isinstance(one, Quantity):
         return bool({abs(value).normalize() for value in one.values} & cell.numbers)
+    month = _MONTH.fullmatch(cell.value) if isinstance(cell.value, str) else None
+    if month is not None and isinstance(one, Dated) and len(one.days) >= SHORTEST_MONTH:
+        return all(day.month == int(month["month"]) and day.year == int(month["year"]) for day in one.days)
     return holds_any(one, cell.days, cell.minutes)
 
 

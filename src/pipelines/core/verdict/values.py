@@ -342,6 +342,7 @@ def _denied(clause: str, scope: Scope) -> Iterator[Strange]:
                 yield Strange(word, Reading.FALSE, f"{cell.field} is false")
         is_told = scope.is_own(cell) or bool(cell.row)
         is_said = cell.value is False and is_told and _says_all(words, cell)
+        is_said = is_said and tokens(cell.field)[-1] in clause  # not `scanning`, of `scanned: false`
         if (
             is_said
             and not NEGATED.search(clause)
