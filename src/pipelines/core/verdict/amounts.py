@@ -15,7 +15,7 @@ from pipelines.core.english.numbers import ORDINALS, Quantity
 from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import related
 from pipelines.core.simulation.reading.words import tokens
-from pipelines.core.verdict.beside import Beside, beside, best, is_marked, roles
+from pipelines.core.verdict.beside import MONEY, Beside, beside, best, is_marked, is_money, roles
 from pipelines.core.verdict.bound import Bound, Reading
 from pipelines.core.verdict.cells import Cell, Cells, Scope, When, field_words
 from pipelines.core.verdict.cues import (
@@ -225,8 +225,8 @@ class Amounts:
         if is_of_deed and (is_exact or not all(map(is_small, wanted))):
             return given  # `charged now: 489.00`, where that is what the call was given
         numeric = [cell for cell in scope.cells if cell.numbers and _may_be(cell, is_exact)]
-        if one.currency and any(map(_is_money, holding)):
-            numeric = [cell for cell in numeric if _is_money(cell)]
+        if one.currency and any(map(is_money, holding)):
+            numeric = [cell for cell in numeric if is_money(cell)]
         if THAT_COST.search(near.lead):
             numeric = [cell for cell in numeric if cell.row in written] or numeric
             return [cell for cell in holding if cell in numeric]
@@ -256,7 +256,7 @@ class Amounts:
             return [
                 cell
                 for cell in holding
-                if not roles(cell.words).isdisjoint({"rate", "kept"}) or cell.words & _MONEY - _WHOLE
+                if not roles(cell.words).isdisjoint({"rate", "kept"}) or cell.words & MONEY - _WHOLE
             ]
         if APART.search(near.lead):
             return [cell for cell in holding if is_exact or not all(map(is_small, wanted))]
@@ -425,12 +425,17 @@ class Amounts:
         return bool(wanted & self.whole_sums)
 
     @cached_property
+    def spoken(self) -> Scope:
+        """All that the answers name, or else the user."""
+        said = " ".join((*self._evidence.responses, self._evidence.user_instruction))[:LONGEST_TEXT]
+        return self._cells.scope(named_in(said, self._facts))
+
+    @cached_property
     def whole_sums(self) -> frozenset[Decimal]:
         """Each column of a list, and each field of the things that the answer speaks of, added up."""
         found = {sum(column, Decimal()) for column in self._facts.columns.values() if len(column) > 1}
-        spoken = named_in(" ".join(self._evidence.responses)[:LONGEST_TEXT], self._facts)
         by_field: dict[tuple[str, str], list[Decimal]] = {}
-        for thing in self._cells.named(spoken):
+        for thing in self.spoken.own:
             for cell in self._cells.of(thing):
                 if cell.when is When.IS and cell.numbers:
                     by_field.setdefault((thing.entity_type, cell.field), []).extend(cell.numbers)
@@ -638,12 +643,7 @@ def _is_exact(one: Quantity, said: Said) -> bool:
 
 def _may_be(cell: Cell, is_exact: bool) -> bool:
     """An amount to the cent is no count of nights."""
-    return not is_exact or cell.is_amount or bool(roles(cell.words)) or bool(cell.words & _MONEY)
-
-
-def _is_money(cell: Cell) -> bool:
-    """By its fraction or its name; `frames: 36` is none."""
-    return isinstance(cell.value, float) or bool(roles(cell.words)) or bool(cell.words & _MONEY)
+    return not is_exact or cell.is_amount or bool(roles(cell.words)) or bool(cell.words & MONEY)
 
 
 def _holds(cell: Cell, wanted: frozenset[Decimal], is_exact: bool) -> bool:
@@ -654,6 +654,3 @@ def _holds(cell: Cell, wanted: frozenset[Decimal], is_exact: bool) -> bool:
 
 _PLACES = frozenset(map(stem, ("position", "rank", "place", "queue", "round", "version", "attempt", "turn")))
 _COUNTS = frozenset(map(stem, ("quantity", "qty", "count", "pieces", "units", "size", "party")))
-_MONEY = frozenset(
-    map(stem, ("amount", "price", "cost", "charge", "value", "rent", "premium", "salary", "copay", "tuition"))
-)

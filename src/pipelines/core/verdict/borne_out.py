@@ -527,15 +527,31 @@ _CARRIED_OUT_BY = re.compile(
 )
 
 
+#: What becomes of a thing in other hands than the agent's: no word for what the agent did.
+_BY_OTHERS = frozenset(map(stem, ("approve", "accept", "grant", "uphold", "upheld", "deliver", "repair")))
+_MONEY_MOVES = frozenset(
+    map(stem, ("pay", "transfer", "refund", "credit", "reimburse", "repay", "send", "return", "charge"))
+)
+
+
 def unheard_deed(said: Said, facts: Facts) -> bool:
-    """Whether a clause says that something was done, by somebody else or by itself, of which no call, record,
-    rule or reply has a word: `your manager has approved it`. What the agent says of itself may be another
-    word for what it did."""
+    """Whether a clause says that something was done of which no call, record, rule or reply has a word: `your
+    manager has approved it`, `a router is being shipped`. Of what the calls changed nearly any verb may be
+    another word for what they did; so it must be done by others, or to something that nobody knows of."""
     if facts.is_refusal or NEGATED.search(said.text) or not said.is_stated or _OWN.search(said.text):
         return False
-    verbs = {stem(found["verb"] or found["going"]) for found in _CARRIED_OUT_BY.finditer(said.text)}
     heard = (*(one.words for one in facts.sayings), facts.done.stems, facts.deeds.stems, facts.deeds.states)
-    return any(verb in DEEDS and all(words.isdisjoint(related(verb)) for words in heard) for verb in verbs)
+    for found in _CARRIED_OUT_BY.finditer(said.text):
+        verb = stem(found["verb"] or found["going"])
+        meant = _MONEY_MOVES if verb in _MONEY_MOVES else related(verb)
+        if verb not in DEEDS or any(not words.isdisjoint(meant) for words in heard):
+            continue
+        subject = telling_words(said.text[: found.start()]) - RECORD_NOUNS
+        is_unknown = bool(subject) and not any(map(facts.everything.knows, subject))
+        is_money = verb in _MONEY_MOVES and (subject <= {stem("money")} and bool(subject or said.numbers))
+        if verb in _BY_OTHERS or is_unknown or is_money:
+            return True
+    return False
 
 
 _CAUSED = re.compile(r"^(?:caused\s+by|because|due\s+to|owing\s+to)\b")

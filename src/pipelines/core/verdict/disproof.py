@@ -16,7 +16,7 @@ from pipelines.core.english.numbers import Quantity
 from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import related
 from pipelines.core.simulation.reading.words import tokens
-from pipelines.core.verdict.beside import Beside, best, roles
+from pipelines.core.verdict.beside import Beside, best, is_money, roles
 from pipelines.core.verdict.bound import Bound, Reading
 from pipelines.core.verdict.cells import Cell, Cells, Scope, When, said_words
 from pipelines.core.verdict.cues import (
@@ -88,6 +88,9 @@ class Reckoner(Protocol):
     def others(self, one: Quantity, said: Said) -> frozenset[Decimal]: ...
 
     @property
+    def spoken(self) -> Scope: ...
+
+    @property
     def whole_sums(self) -> frozenset[Decimal]: ...
 
     def totals(self, scope: Scope, others: frozenset[Decimal]) -> Set[Decimal]: ...
@@ -129,7 +132,8 @@ class Disproof:
         rest = owed(scope)
         is_rest = OWED.search(near.both) is not None and (one.currency or max(wanted) > LARGEST_COUNT)
         if len(rest) == len(scope.own) == 1 and is_rest:
-            is_of_other = wanted & owed(self._cells.scope(frozenset()))
+            is_told = any(cell.numbers & wanted for cell in scope.cells if cell.when is not When.WAS)
+            is_of_other = is_told or wanted & owed(self._cells.scope(frozenset()))
             told = f"{next(iter(rest)):f} left to pay"
             return _OPEN if is_of_other else Bound(Reading.FALSE, told)
         stock = [
@@ -255,6 +259,9 @@ class Disproof:
         found |= {a * b for a, b in product(few, [*counts, Decimal(12)])}
         found |= {round(a / b, 2) for a, b in product(few, [*counts, Decimal(2), Decimal(12)])}
         found |= {part for a, b in product(few, self._shares) for part in (a * b / 100, a - a * b / 100)}
+        spoken = self._amounts.spoken.cells
+        money = few_of(n for cell in spoken if is_money(cell) for n in cell.numbers)
+        found |= {c for a, b in combinations(money, 2) for c in (a + b, abs(a - b), (a + b) / 2)}
         rests = owed(everything)
         return frozenset(value.normalize() for value in found | rests | {sum(rests, Decimal())})
 

@@ -264,7 +264,7 @@ def _of_texts(low: str, changed: list[tuple[Cell, Cell]]) -> Iterator[WrongMove]
         old, new = _spelled(was.value), _spelled(now.value)
         found = re.search(rf"\bfrom\s+(?:\w+\s+)?{old}\s+(?:\w+\s+)?to\s+(?:the\s+)?(?P<end>\S+)", low)
         end = found["end"].rstrip(".,;)") if found is not None else ""
-        if any(map(str.isdigit, end)) and not re.match(new, end):
+        if found is not None and any(map(str.isdigit, end)) and not re.match(new, low[found.start("end") :]):
             yield WrongMove(end, f"{now.field} {now.value}")
         if re.search(rf"\bfrom\s+(?:\w+\s+)?{new}\s+(?:\w+\s+)?to\s+(?:the\s+)?{old}\b", low):
             yield WrongMove(f"from {now.value} to {was.value}", f"{now.field} {was.value} → {now.value}")

@@ -11,7 +11,7 @@ from itertools import combinations, pairwise
 from typing import NamedTuple
 
 from pipelines.core.english.mentions import mentions
-from pipelines.core.english.states import GOING_ON, INITIAL
+from pipelines.core.english.states import GOING_ON
 from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import related
 from pipelines.core.simulation.reading.words import singular, tokens, word_set
@@ -121,6 +121,8 @@ def _read(
 ) -> Strange | None:
     is_state = STATE.fullmatch(value) is not None and value not in cells.proper_names
     holding = [cell for cell in scope.cells if str(cell.value).lower() == value]
+    if is_state and any(value in tokens(c.field) and _is_some(c) and scope.is_own(c) for c in scope.cells):
+        return None  # `60.00 has been paid`, of a record with `paid: 60`
     if is_state:  # of what only belongs to the thing, a state is said where its kind or field is named
         words = said_words(clause)
         holding = [cell for cell in holding if scope.is_own(cell) or cell.row or cell.words & words]
@@ -215,8 +217,9 @@ def _undone(clause: str, scope: Scope, cells: Cells) -> Iterator[Strange]:
         return
     near = {word for cell in scope.cells for word in _text_stems(cell.value)} | cells.deeds(scope.ids)
     near |= ENTERED if cells.evidence.writes else frozenset()
+    worked = {row.tool for row in cells.evidence.calls if row.succeeded}
     for tool in writing_tools(cells.evidence.tools):
-        for form in tool.past:
+        for form in tool.past if tool.tool not in worked else ():
             word = stem(form)
             is_short = _in_short(clause, form, scope.own[0])
             is_said = is_short or (says_is(clause, form) and word not in _LIKE_STATES)
@@ -241,8 +244,8 @@ _OUTCOMES = (
     "resolved",
     "refunded",
 )
-_NOT_YET = frozenset((*INITIAL, *GOING_ON)) | word_set(
-    "unpaid overdue under_review in_review received filed in_transit reviewing due"
+_NOT_YET = GOING_ON | word_set(
+    "requested submitted queued draft unpaid overdue under_review in_review received filed in_transit due"
 )
 
 
@@ -255,8 +258,9 @@ def _too_early(clause: str, scope: Scope, cells: Cells) -> Iterator[Strange]:
     near = {word for cell in told for word in _text_stems(cell.value)} | cells.deeds(scope.ids)
     states = [cell for cell in told if tokens(cell.field)[-1] in ("status", "state") and scope.is_own(cell)]
     for outcome in _OUTCOMES:
+        is_field = any(outcome in tokens(c.field) and _is_some(c) for c in scope.cells)  # `paid: 60`
         if states and says_is(clause, outcome) and near.isdisjoint(related(stem(outcome))):
-            if all(str(cell.value).lower() in _NOT_YET for cell in states):
+            if not is_field and all(str(cell.value).lower() in _NOT_YET for cell in states):
                 yield Strange(outcome, Reading.FALSE, states[0].told())
             return
 
