@@ -9,7 +9,6 @@ from decimal import Decimal
 from functools import cached_property
 from itertools import combinations, pairwise, product
 
-from pipelines.core.english.dates import Day
 from pipelines.core.english.mentions import mentions
 from pipelines.core.english.numbers import ORDINALS, Quantity
 from pipelines.core.english.stems import stem
@@ -51,8 +50,8 @@ from pipelines.core.verdict.cues import (
 )
 from pipelines.core.verdict.disproof import Disproof
 from pipelines.core.verdict.evidence import EvidenceRow
-from pipelines.core.verdict.facts import bare
 from pipelines.core.verdict.known import LONGEST_TEXT
+from pipelines.core.verdict.number_names import ORDINAL, PLACES, NumbersInNames
 from pipelines.core.verdict.reckoning import (
     MOST_OPERANDS,
     apart,
@@ -74,10 +73,6 @@ from pipelines.core.verdict.reckoning import (
 from pipelines.core.verdict.said import NEGATED, Said, named_in
 from pipelines.core.verdict.speech import content_stems
 
-_ORDINAL = re.compile(r"(\d{1,2})(?:st|nd|rd|th)")
-_ENDING = re.compile(r"\b(?:ending(?:\s+in|\s+with)?|ends\s+(?:in|with)|last\s+(?:four|4)(?:\s+digits)?)\s*$")
-_IN_LINE = re.compile(r"\s*(?:in\s+(?:line|the\s+queue)|on\s+the\s+(?:waiting\s+)?list|floor|place)\b")
-_JUST = re.compile(r"\b(?:just|only|exactly)\s*$")
 _CENTS = re.compile(r"\d[.,]\d\d$")
 _TIMES_OF = {"day": 1, "night": 1, "week": 7}
 _MONTHS_IN = {"month": 1, "year": 12}
@@ -94,12 +89,13 @@ class Amounts:
         self._facts = cells.facts
         self._evidence = cells.evidence
         self._disproof = Disproof(cells, self)
+        self._names = NumbersInNames(cells)
 
     def read(self, one: Quantity, said: Said, scope: Scope) -> Bound:
         self._evidence.keep_going()
-        if self._is_name(one, said, scope):
+        if self._names.cover(one, said, scope):
             return _SO
-        if _ORDINAL.fullmatch(said.sentence[one.start : one.end]):
+        if ORDINAL.fullmatch(said.sentence[one.start : one.end]):
             return _OPEN  # the day of no date that is spoken of
         wanted = frozenset(abs(value).normalize() for value in one.values)
         near = beside(said, one)
@@ -140,70 +136,6 @@ class Amounts:
         ):
             return _SO
         return self._disproof.read(one, wanted, near, scope, said)
-
-    # What is no number
-
-    def _is_name(self, one: Quantity, said: Said, scope: Scope) -> bool:
-        """An id, a part of a name or address, the day of a month, `one` for a thing."""
-        sentence = said.sentence
-        written = sentence[one.start : one.end]
-        if one.currency:
-            return False
-        if bare(written) in self._facts.subjects:
-            return True
-        is_count = (
-            _JUST.search(sentence[: one.start].lower()) and self._facts.lists and not self._facts.is_refusal
-        )
-        if written.lower() == "one" and not is_count:
-            return True
-        if self._is_part_of_id(one, sentence):
-            return True
-        if (
-            written.lower() in ORDINALS
-            and not _IN_LINE.match(sentence, one.end)
-            and not _PLACES & {w for c in scope.cells if c.numbers for w in c.words}
-        ):
-            return True  # `first`, of nothing that has a place in an order
-        ordinal = _ORDINAL.fullmatch(written)
-        if ordinal is not None:
-            return any(day.day == int(ordinal[1]) for cell in scope.cells for day in cell.days)
-        first = written.lower().split()[0]
-        before = re.findall(r"[\w']+", sentence[max(0, one.start - 40) : one.start].lower())[-1:]
-        after = re.findall(r"[\w']+", sentence[one.end : one.end + 40].lower())[:1]
-        pairs = {(word, first) for word in before} | {(first, word) for word in after}
-        return not pairs.isdisjoint(self._pairs_in_texts)
-
-    def _is_part_of_id(self, one: Quantity, sentence: str) -> bool:
-        """`555-0186`; `ending in 4471`; `21.11`, of what has the 21st of November."""
-        token = re.search(r"[\w-]*$", sentence[: one.start])
-        rest = re.match(r"[\w-]*", sentence[one.start :])
-        spelled = (token[0] if token else "") + (rest[0] if rest else "")
-        whole = bare(spelled)
-        digits = re.sub(r"\D", "", sentence[one.start : one.end])
-        if "-" in spelled and (whole in self._facts.names or whole in self._facts.asked_bare):
-            return True
-        if _ENDING.search(sentence[: one.start].lower()):
-            return any(each.endswith(digits) for each in self._facts.digits.split())
-        parts = sentence[one.start : one.end].split(".")
-        if len(parts) == 2 and all(part.isdigit() and 0 < int(part) <= 31 for part in parts):
-            return self._facts.everything.has_day([Day(int(parts[1]), int(parts[0]))])
-        return False
-
-    @cached_property
-    def _pairs_in_texts(self) -> frozenset[tuple[str, str]]:
-        """Two words in a row, one of them a number, of names and other short texts: `Mill Road 22`; and a
-        number that is kept as a text behind the name of its field: `room 2`."""
-        cells = self._cells.scope(frozenset()).cells
-        found = {
-            (tokens(cell.field)[-1], cell.value)
-            for cell in cells
-            if isinstance(cell.value, str) and cell.value.isdigit() and tokens(cell.field)
-        }
-        for text in {id for record in self._facts.records for id in record.ids if " " in id}:
-            for pair in pairwise(re.findall(r"[\w']+", text)):
-                if any(map(str.isdigit, pair)) and not all(map(str.isdigit, pair)):
-                    found.add(pair)
-        return frozenset(found)
 
     # Cells
 
@@ -271,7 +203,7 @@ class Amounts:
         if not is_exact and all(is_small(value) for value in wanted):
             # `2 tickets`, of an order with `quantity: 2`: such a field counts whatever the thing is of.
             if said.sentence[one.start : one.end].lower() in ORDINALS:
-                return [cell for cell in holding if cell.words & _PLACES or near.names(cell)]
+                return [cell for cell in holding if cell.words & PLACES or near.names(cell)]
             is_counted = content_stems(near.unit) or near.following.lstrip().startswith("×")
             counts = [cell for cell in holding if cell.words & _COUNTS and is_counted]
             return counts or [
@@ -652,5 +584,4 @@ def _holds(cell: Cell, wanted: frozenset[Decimal], is_exact: bool) -> bool:
     return _may_be(cell, is_exact)
 
 
-_PLACES = frozenset(map(stem, ("position", "rank", "place", "queue", "round", "version", "attempt", "turn")))
 _COUNTS = frozenset(map(stem, ("quantity", "qty", "count", "pieces", "units", "size", "party")))

@@ -472,9 +472,10 @@ def _is_true_denial(said: Said, words: set[str], known: Known, facts: Facts) -> 
     """`you owe nothing now`, of one whose fees are 0; `not renewed`, of what no call has touched."""
     clause = said.text
     nothing = _NOTHING_WAS.search(clause)
-    is_of_deed = _OWN_DENIAL.search(clause) or (facts.is_refusal and _NOT_DONE.search(clause))
-    is_of_deed = is_of_deed or (
-        nothing is not None and stem(nothing["verb"]) in facts.verbs | related("charg")
+    is_of_deed = (
+        _OWN_DENIAL.search(clause) is not None
+        or (facts.is_refusal and _NOT_DONE.search(clause) is not None)
+        or (nothing is not None and stem(nothing["verb"]) in facts.verbs | related("charg"))
     )
     if is_of_deed and not facts.touched and not said.days:
         return True  # where nothing was changed, whatever the agent says it has not done is not done

@@ -34,20 +34,17 @@ from pipelines.core.verdict.leftovers import as_it_was, costs_nothing, left_to_p
 from pipelines.core.verdict.lists import Lists
 from pipelines.core.verdict.moments import Moments, right_moves, wrong_moves
 from pipelines.core.verdict.reckoning import is_telling
+from pipelines.core.verdict.references import (
+    misnamed,
+    repeated_references,
+    strange_partners,
+    strange_references,
+    unknown_ids,
+)
 from pipelines.core.verdict.said import QUESTION, Said, is_foreign, named_in, spoken_of, statements
 from pipelines.core.verdict.speech import LONGEST_READ, LONGEST_SENTENCE, sentences
 from pipelines.core.verdict.sums import Sums, numbers_in, wrong_sums
-from pipelines.core.verdict.values import (
-    Strange,
-    misnamed,
-    other_refusals,
-    repeated_references,
-    strange_partners,
-    strange_plurals,
-    strange_references,
-    strange_values,
-    unknown_ids,
-)
+from pipelines.core.verdict.values import Strange, other_refusals, strange_plurals, strange_values
 
 MOST_LEFT_OVER = 5
 # A rule, a condition, a sum over several things, or what is said of one in passing: a value that the run has

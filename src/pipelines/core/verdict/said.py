@@ -10,7 +10,8 @@ from pipelines.core.english.idioms import plain_verbs
 from pipelines.core.english.mentions import MARK, mentions, without_mentions
 from pipelines.core.english.numbers import Quantity
 from pipelines.core.simulation.reading.words import word_set
-from pipelines.core.verdict.facts import Facts, bare
+from pipelines.core.verdict.facts import Facts
+from pipelines.core.verdict.records import bare
 from pipelines.core.verdict.speech import LONGEST_SENTENCE, clauses
 
 LONGEST_NAME = 4  # words of a name that a sentence calls a thing by
