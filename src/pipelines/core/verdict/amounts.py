@@ -176,14 +176,7 @@ class Amounts:
         if APART_BY.search(near.lead) or MORE_OR_LESS.search(near.following):
             return [cell for cell in holding if cell.words & OF_CHANGE]
         if SUM_CUE.search(near.both) and (self.others(one, said) or TOGETHER.search(near.both)):
-            is_price = not one.currency or is_telling(wanted)
-            return [
-                cell
-                for cell in holding
-                if "whole" in roles(cell.words)
-                or scope.has_changed(cell)
-                or (not is_price and cell.row in written and cell.when is When.TOLD)
-            ]
+            return [cell for cell in holding if "whole" in roles(cell.words) or scope.has_changed(cell)]
         if EACH.search(near.following[:20]):
             return [
                 cell
@@ -201,14 +194,15 @@ class Amounts:
         if meant:
             return [cell for cell in holding if near.means(cell)]
         if not is_exact and all(is_small(value) for value in wanted):
-            # `2 tickets`, of an order with `quantity: 2`: such a field counts whatever the thing is of.
-            if said.sentence[one.start : one.end].lower() in ORDINALS:
-                return [cell for cell in holding if cell.words & PLACES or near.names(cell)]
-            is_counted = content_stems(near.unit) or near.following.lstrip().startswith("×")
-            counts = [cell for cell in holding if cell.words & _COUNTS and is_counted]
-            return counts or [
-                cell for cell in holding if scope.has_changed(cell) and not content_stems(near.unit)
-            ]
+            return _counting(one, holding, near, scope, said)
+        return self._unnamed(holding, numeric, near, scope, said)
+
+    def _unnamed(
+        self, holding: list[Cell], numeric: list[Cell], near: Beside, scope: Scope, said: Said
+    ) -> list[Cell]:
+        """Of an amount that no field is named for: those of the deed that is told, or of the thing itself."""
+        done = self._deeds_in(near)
+        written = {row.sequence for row in self._evidence.writes if row.succeeded}
         if done and not NEGATED.search(said.text):
             of_rows = {(cell.field, cell.row) for row in done for cell in self._cells.of_row(row.sequence)}
             holding = [cell for cell in holding if (cell.field, cell.row) in of_rows]
@@ -524,6 +518,15 @@ class Amounts:
     @cached_property
     def _column_sums(self) -> frozenset[Decimal]:
         return frozenset(sum(column, Decimal()).normalize() for column in self._facts.columns.values())
+
+
+def _counting(one: Quantity, holding: list[Cell], near: Beside, scope: Scope, said: Said) -> list[Cell]:
+    # `2 tickets`, of an order with `quantity: 2`: such a field counts whatever the thing is of.
+    if said.sentence[one.start : one.end].lower() in ORDINALS:
+        return [cell for cell in holding if cell.words & PLACES or near.names(cell)]
+    is_counted = content_stems(near.unit) or near.following.lstrip().startswith("×")
+    counts = [cell for cell in holding if cell.words & _COUNTS and is_counted]
+    return counts or [cell for cell in holding if scope.has_changed(cell) and not content_stems(near.unit)]
 
 
 _WHOLE = frozenset(map(stem, ("amount", "value")))

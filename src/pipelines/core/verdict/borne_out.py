@@ -275,16 +275,7 @@ def is_borne_out(said: Said, known: Known, facts: Facts, looked: Looked) -> bool
         return bool(facts.touched)
     clause = _EXPECTED.sub(" is ", said.text)
     verbs = _verbs(clause) - settled
-    words = telling_words(clause) - settled
-    words -= {word for word in words & RECORD_NOUNS if word not in facts.kind_stems}
-    words -= {stem(name) for day in known.weekdays for name in (day, day[:3], day[:4], day[:5])}
-    words -= {word for word in words if _is_denied_field(word, known)}
-    words -= {stem(MONTHS[month - 1]) for month in known.months}
-    for said_so, later in _NEAR_DAYS.items():
-        day = facts.day_of_run(later)
-        if re.search(rf"\b{said_so}\b", clause) and day is not None and known.has_day([day]):
-            words -= {stem(word) for word in said_so.split()}
-            break
+    words = _open_words(clause, settled, known, facts)
     if settled and not words | verbs:
         return True  # all that it says was looked up
     # `tomorrow` is a day where the user has called it so.
@@ -342,20 +333,39 @@ def is_borne_out(said: Said, known: Known, facts: Facts, looked: Looked) -> bool
     ):
         return False  # so it was, before the run changed it
     if AHEAD.search(clause):
-        promised = {stem(found["verb"]) for found in _PROMISED.finditer(clause)}
-        if any(
-            one.is_denied and promised & one.words and words & one.words - promised for one in facts.sayings
-        ):
-            return False  # a rule says that it will not be
-        has_mention = bool(said.numbers or said.days)
-        if not words | verbs and not has_value:
-            return True  # `we'll take it from there`
-        if said.days and not verbs and all(not known.dated.isdisjoint(related(word)) for word in words):
-            return True  # `expected to close on …`, of a record with `close_date`
-        return _is_quoted(words | verbs, facts, clause) or (
-            has_mention and all(map(facts.done.knows, words | verbs))
-        )
+        return _is_foretold(said, words, verbs, known, facts)
     return not looked.leaves(words, known.tells if _TELLS_DEED.search(clause) else known.knows)
+
+
+def _open_words(clause: str, settled: frozenset[str], known: Known, facts: Facts) -> set[str]:
+    """The stems of a clause that say something, but for what is settled: days that are known by their names,
+    fields that are denied in one word, records that are called otherwise."""
+    words = telling_words(clause) - settled
+    words -= {word for word in words & RECORD_NOUNS if word not in facts.kind_stems}
+    words -= {stem(name) for day in known.weekdays for name in (day, day[:3], day[:4], day[:5])}
+    words -= {word for word in words if _is_denied_field(word, known)}
+    words -= {stem(MONTHS[month - 1]) for month in known.months}
+    for said_so, later in _NEAR_DAYS.items():
+        day = facts.day_of_run(later)
+        if re.search(rf"\b{said_so}\b", clause) and day is not None and known.has_day([day]):
+            words -= {stem(word) for word in said_so.split()}
+            break
+    return words
+
+
+def _is_foretold(said: Said, words: set[str], verbs: set[str], known: Known, facts: Facts) -> bool:
+    """Whether what is said to lie ahead stands in a rule, or in what was done."""
+    promised = {stem(found["verb"]) for found in _PROMISED.finditer(said.text)}
+    if any(one.is_denied and promised & one.words and words & one.words - promised for one in facts.sayings):
+        return False  # a rule says that it will not be
+    has_mention = bool(said.numbers or said.days)
+    if not words | verbs and not (has_mention or said.times):
+        return True  # `we'll take it from there`
+    if said.days and not verbs and all(not known.dated.isdisjoint(related(word)) for word in words):
+        return True  # `expected to close on …`, of a record with `close_date`
+    return _is_quoted(words | verbs, facts, said.text) or (
+        has_mention and all(map(facts.done.knows, words | verbs))
+    )
 
 
 #: Words of a clause that say how its number was come by.

@@ -136,18 +136,9 @@ class Disproof:
             is_of_other = is_told or wanted & owed(self._cells.scope(frozenset()))
             told = f"{next(iter(rest)):f} left to pay"
             return _OPEN if is_of_other else Bound(Reading.FALSE, told)
-        stock = [
-            cell
-            for cell in scope.cells
-            if cell.numbers and cell.when is When.IS and scope.is_own(cell) and cell.words & _OF_STOCK
-        ]
-        if (
-            _IN_STOCK.search(said.text)
-            and one is said.numbers[0]
-            and len(stock) == len(scope.own) == 1
-            and not one.currency
-        ):
-            return Bound(Reading.FALSE, stock[0].told())
+        stock = _stock_of(scope) if _IN_STOCK.search(said.text) and one is said.numbers[0] else None
+        if stock is not None and not one.currency:
+            return Bound(Reading.FALSE, stock.told())
         by = {n for cell in scope.cells if cell.is_amount for n in steps(scope.of_field(cell))}
         if one.currency and len(by) == 1 and _STEP.search(near.lead) and len(scope.own) == 1:
             return Bound(Reading.FALSE, f"{next(iter(by)):f} more or less")
@@ -288,6 +279,13 @@ class Disproof:
         found |= {part for a, b in product(few, self._shares) for part in (a * b / 100, a - a * b / 100)}
         found |= {a + b + c for a, b, c in combinations(few[-12:], 3)}
         return frozenset(value.normalize() for value in found)
+
+
+def _stock_of(scope: Scope) -> Cell | None:
+    """How much there is of the one thing that is spoken of."""
+    now = [cell for cell in scope.cells if cell.numbers and cell.when is When.IS and scope.is_own(cell)]
+    stock = [cell for cell in now if cell.words & _OF_STOCK]
+    return stock[0] if len(stock) == len(scope.own) == 1 else None
 
 
 def _is_right_beside(cell: Cell, near: Beside) -> bool:

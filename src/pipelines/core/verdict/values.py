@@ -118,16 +118,9 @@ def _read(
     if is_state:  # of what only belongs to the thing, a state is said where its kind or field is named
         words = said_words(clause)
         holding = [cell for cell in holding if scope.is_own(cell) or cell.row or cell.words & words]
-    if is_state and _OF_SEVERAL.search(clause) and says_is(clause, value):
-        of_all = [
-            thing
-            for kind, key in fields
-            for thing in scope.own
-            if thing.entity_type == kind and key in thing.after
-        ]
-        others = [thing for thing in of_all if value not in {str(v).lower() for v in thing.after.values()}]
-        if 1 < len(of_all) <= MOST_NAMED and others and len(others) < len(of_all):
-            return Strange(value, Reading.FALSE, f"another state of {others[0].id}")
+    other = _not_of_all(value, fields, scope) if is_state and _OF_SEVERAL.search(clause) else None
+    if other is not None and says_is(clause, value):
+        return Strange(value, Reading.FALSE, f"another state of {other.id}")
     is_past = _PAST.search(_without_passive(clause)) is not None
     if any(cell.when in (When.IS, When.GIVEN, When.TOLD) for cell in holding):
         return None
@@ -169,6 +162,18 @@ def _read(
         key = sorted(keys)[0]
         return Strange(value, Reading.FALSE, f"{key} {own[0].after.get(key)}")
     return Strange(value, Reading.OPEN) if in_place else None
+
+
+def _not_of_all(value: str, fields: list[tuple[str, str]], scope: Scope) -> Thing | None:
+    """Of a few things the first that is not in a state in which others are."""
+    every = [
+        thing
+        for kind, key in fields
+        for thing in scope.own
+        if thing.entity_type == kind and key in thing.after
+    ]
+    others = [thing for thing in every if value not in {str(v).lower() for v in thing.after.values()}]
+    return others[0] if 1 < len(every) <= MOST_NAMED and 0 < len(others) < len(every) else None
 
 
 def strange_plurals(sentence: str, cells: Cells) -> Iterator[Strange]:
