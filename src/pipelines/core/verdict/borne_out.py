@@ -324,17 +324,19 @@ def is_borne_out(said: Said, known: Known, facts: Facts, looked: Looked) -> bool
     done -= {verb for verb in done if stem(verb) in settled}
     if not all(_is_done(verb, said, known, facts) for verb in done):
         return False
-    named = named_in(said.sentence, facts)
-    is_of_touched = not named or bool(named & facts.touched)
-    if (
-        is_of_touched
-        and says_present(clause)
-        and any(says_is(clause, state) for state in facts.outdated_states)
-    ):
-        return False  # so it was, before the run changed it
+    if _is_outdated(said, facts):
+        return False
     if AHEAD.search(clause):
         return _is_foretold(said, words, verbs, known, facts)
     return not looked.leaves(words, known.tells if _TELLS_DEED.search(clause) else known.knows)
+
+
+def _is_outdated(said: Said, facts: Facts) -> bool:
+    """So it was, before the run changed it."""
+    named = named_in(said.sentence, facts)
+    is_of_touched = not named or bool(named & facts.touched)
+    states = facts.outdated_states if is_of_touched and says_present(said.text) else ()
+    return any(says_is(said.text, state) for state in states)
 
 
 def _open_words(clause: str, settled: frozenset[str], known: Known, facts: Facts) -> set[str]:
