@@ -23,8 +23,6 @@ from pipelines.core.verdict.borne_out import (
     explains,
     is_borne_out,
     is_excused,
-    unheard_cause,
-    unheard_deed,
 )
 from pipelines.core.verdict.bound import Bound, Reading
 from pipelines.core.verdict.cells import Cells, Scope, When
@@ -44,6 +42,7 @@ from pipelines.core.verdict.references import (
 from pipelines.core.verdict.said import QUESTION, Said, is_foreign, named_in, spoken_of, statements
 from pipelines.core.verdict.speech import LONGEST_READ, LONGEST_SENTENCE, sentences
 from pipelines.core.verdict.sums import Sums, numbers_in, wrong_sums
+from pipelines.core.verdict.unheard import unheard_cause, unheard_deed
 from pipelines.core.verdict.values import Strange, other_refusals, strange_plurals, strange_values
 
 MOST_LEFT_OVER = 5
