@@ -8,8 +8,8 @@ from transcript_scores import FIFTH, FOURTH, PROBES, SIXTH, THIRD, Judged, judge
 
 MOST_WRONG_PASSES = 0
 MOST_WRONG_FAILS = 0
-# Of the English ones. What is bound to no cell is left to a person (docs/decisions/0049, 0053).
-MOST_PENDING = 0.35
+# Of the English ones. What is bound to no cell is left to a person (docs/decisions/0049, 0053, 0056).
+MOST_PENDING = 0.325
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def test_of_trades_by_another_hand_no_more_is_wrong_than_was():
     found = [*judged(THIRD)]
     assert sum(one.is_wrong_pass for one in found) == 0
     assert sum(one.is_wrong_fail for one in found) == 0
-    assert sum(one.outcome == "PENDING" for one in found) <= 0.36 * len(found)
+    assert sum(one.outcome == "PENDING" for one in found) <= 0.31 * len(found)
     assert [one.reasoning for one in found if one.outcome == "ERROR"] == []
 
 
@@ -49,7 +49,7 @@ def test_nor_of_the_fourth_set():
     found = [*judged(FOURTH)]
     assert sum(one.is_wrong_pass for one in found) == 0
     assert sum(one.is_wrong_fail for one in found) == 0
-    assert sum(one.outcome == "PENDING" for one in found) <= 0.44 * len(found)
+    assert sum(one.outcome == "PENDING" for one in found) <= 0.41 * len(found)
 
 
 @pytest.mark.slow
@@ -58,17 +58,18 @@ def test_nor_of_the_fifth_set():
     found = [*judged(FIFTH)]
     assert sum(one.is_wrong_pass for one in found) <= 1
     assert sum(one.is_wrong_fail for one in found) == 0
-    assert sum(one.outcome == "PENDING" for one in found) <= 0.44 * len(found)
+    assert sum(one.outcome == "PENDING" for one in found) <= 0.425 * len(found)
 
 
 @pytest.mark.slow
 def test_nor_of_the_sixth_set():
     """When it was new: 2 wrong PASSes, 6 wrong FAILs and 83 of 132 English ones PENDING by the rules before,
-    1, 6 and 72 by those that were written meanwhile; then the seven wrong ones were looked at."""
+    1, 6 and 72 by those that were written meanwhile; then the seven wrong ones were looked at,
+    and later all of them."""
     found = [*judged(SIXTH)]
     assert sum(one.is_wrong_pass for one in found) == 0
     assert sum(one.is_wrong_fail for one in found) == 0
-    assert sum(one.outcome == "PENDING" for one in found) <= 0.65 * len(found)
+    assert sum(one.outcome == "PENDING" for one in found) <= 0.48 * len(found)
 
 
 @pytest.mark.slow
@@ -77,4 +78,4 @@ def test_nor_of_the_probes():
     found = [*judged(PROBES)]
     assert sum(one.is_wrong_pass for one in found) == 0
     assert sum(one.is_wrong_fail for one in found) == 0
-    assert sum(one.outcome == "PENDING" for one in found) <= 0.44 * len(found)
+    assert sum(one.outcome == "PENDING" for one in found) <= 0.41 * len(found)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.core.english.dates import Day, dates
+from pipelines.core.english.dates import Day, dates, times
 
 DATES = {
     "shipped on 2026-04-01.": [(4, 1, 2026)],
@@ -22,6 +22,7 @@ DATES = {
     "Feb 30, March, v1.2.3, 10:30": [],
     "the end of March 2027": [(3, 31, 2027)],
     "at the start of May 2026": [(5, 1, 2026)],
+    "the end of February": [(2, 28, None), (2, 29, None)],
 }
 
 
@@ -42,3 +43,19 @@ def test_every_spelling_reads_back_the_day_it_was_written_for(day, spelling):
 def test_a_day_without_a_year_agrees_with_that_day_of_any():
     assert Day(4, 1).agrees_with(Day(4, 1, 2026))
     assert not Day(4, 1, 2025).agrees_with(Day(4, 1, 2026))
+
+
+HOURS = {
+    "between eight and ten in the morning": [{8}, {10}],
+    "between three and four.": [{3, 15}, {4, 16}],
+    "9-11 am": [{9}, {11}],
+    "on Friday at ten.": [{10, 22}],
+    "between 3 and 5 working days": [],
+    "two to four players at 24": [],
+    "ten at nine each": [],
+}
+
+
+@pytest.mark.parametrize(("text", "hours"), HOURS.items())
+def test_hours_that_their_place_makes_times(text, hours):
+    assert [{minute // 60 for minute in one.minutes} for one in times(text)] == hours

@@ -110,7 +110,7 @@ def test_a_span_is_what_lies_between_the_days(says, expected):
 
 OUTCOMES = {
     "a state of the world's own": ("Booking B-2 is confirmed.", "FAIL", "status requested, not confirmed"),
-    "a deed for which there is no tool": ("Booking B-2 has been approved.", "PENDING", "approved"),
+    "a deed for which there is no tool": ("Booking B-2 has been approved.", "FAIL", "approved"),
 }
 
 

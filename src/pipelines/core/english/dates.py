@@ -56,6 +56,17 @@ _SPOKEN = re.compile(
     r"|\b(?P<twelve>noon|midnight)\b",
     re.IGNORECASE,
 )
+_HOUR = rf"{'|'.join(_HOURS)}|[01]?\d|2[0-3]"
+_SPAN = re.compile(
+    rf"(?:(?P<between>\bbetween\s)|(?<![\w:.,$€£-]))(?P<first>{_HOUR})\s?(?:-|–|\band\b|\bto\b|\buntil\b|\btill\b)\s?"
+    rf"(?P<second>{_HOUR})\b",
+    re.IGNORECASE,
+)
+_AT = re.compile(rf"\bat\s(?P<hour>{'|'.join(_HOURS)})\b", re.IGNORECASE)
+#: Nothing is counted by what stands before.
+_ENDS_THERE = re.compile(
+    r"\s*(?:$|[.,;:!?)(]|(?:on|in\sthe|this|next|tomorrow|today|tonight|sharp|as|and|with)\b)", re.IGNORECASE
+)
 
 
 class Day(NamedTuple):
@@ -103,7 +114,37 @@ def times(text: str) -> list[Timed]:
         else:
             hours = {hour} if is_whole else {hour, (hour + 12) % 24}
         found.append(Timed(match.start(), match.end(), frozenset(60 * each + minute for each in hours)))
-    return sorted([*found, *_spoken(text)])
+    plain = sorted([*found, *_spoken(text)])
+    return sorted([*plain, *_by_the_hour(text, plain)])
+
+
+def _by_the_hour(text: str, known: list[Timed]) -> Iterator[Timed]:
+    """`between eight and ten`, `9-11 am`, `at ten`: bare hours that their place makes times."""
+    taken = {at for one in known for at in range(one.start, one.end)}
+    starts = {one.start: one for one in known}
+    for match in _SPAN.finditer(text):
+        first, second = match["first"].lower(), match["second"].lower()
+        end = starts.get(match.start("second"))
+        if match.start("first") in taken or (end is None and not match["between"]):
+            continue
+        if end is None and not _ENDS_THERE.match(text, match.end()):
+            continue
+        of_end = end.minutes if end is not None else _halves(second)
+        of_start = frozenset(
+            minute for minute in _halves(first) for other in of_end if 0 < other - minute < 12 * 60
+        )
+        yield Timed(match.start("first"), match.end("first"), of_start or _halves(first))
+        if end is None:
+            yield Timed(match.start("second"), match.end("second"), of_end)
+    for match in _AT.finditer(text):
+        if match.start("hour") not in taken and _ENDS_THERE.match(text, match.end()):
+            yield Timed(match.start("hour"), match.end("hour"), _halves(match["hour"].lower()))
+
+
+def _halves(hour: str) -> frozenset[int]:
+    """The minutes that a bare hour can mean; of more than twelve one."""
+    value = _HOURS.get(hour) or int(hour)
+    return frozenset({60 * value} if value > 12 else {60 * (value % 12), 60 * (value % 12 + 12)})
 
 
 def _spoken(text: str) -> Iterator[Timed]:
@@ -187,9 +228,8 @@ def _of_month(parts: dict[str, str | None], year: int | None) -> Iterator[Day]:
     """Every day of `March 2027`; one of `the end of March`."""
     month = _NUMBER_OF_MONTH[(parts.get("month") or "").lower().rstrip(".")]
     days = [day for day in range(1, 32) if _exists(month, day, year)]
-    few = {"end": days[-1:], "start": days[:1], "beginning": days[:1]}.get(
-        (parts["part"] or "").lower(), days
-    )
+    last = days[-1:] if month != 2 or year is not None else days[-2:]  # 28 or 29
+    few = {"end": last, "start": days[:1], "beginning": days[:1]}.get((parts["part"] or "").lower(), days)
     yield from (Day(month, day, year) for day in few)
 
 

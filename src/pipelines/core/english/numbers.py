@@ -37,7 +37,7 @@ _CURRENCIES = {
     **dict.fromkeys(("£", "gbp", "pound", "pounds", "quid"), "GBP"),
     **dict.fromkeys(("¥", "jpy", "yen"), "JPY"),
     **dict.fromkeys(("₹", "inr", "rupee", "rupees", "rs"), "INR"),
-    **dict.fromkeys(("chf", "franc", "francs"), "CHF"),
+    **dict.fromkeys(("chf", "franc", "francs", "fr"), "CHF"),
 }
 _CENTS = frozenset({"cent", "cents", "penny", "pence"})
 
@@ -55,6 +55,7 @@ _HYPHENED = re.compile(r"[\w#]{1,40}(?:-[\w]{1,40}){2,}", re.ASCII)
 _WORD = re.compile(r"[a-z]+", re.IGNORECASE)
 _AND_A_HALF = re.compile(r" and a half\b", re.IGNORECASE)
 _OPENS_A_NUMBER = frozenset({*SMALL, *ORDINALS, "a", "an"})
+_TWO = frozenset({"couple", "pair"})
 _BEHIND_A = frozenset({"hundred", "dozen", *SCALES})  # "a hundred"
 
 
@@ -149,9 +150,9 @@ def _following(text: str, end: int) -> re.Match[str] | None:
 
 
 def _code_before(text: str, start: int) -> str | None:
-    """`EUR 79.50`."""
-    word = text[max(0, start - 4) : start].strip().lower()
-    return _CURRENCIES.get(word) if word.isalpha() and len(word) == 3 else None
+    """`EUR 79.50`, `Fr. 79.50`."""
+    word = text[max(0, start - 4) : start].strip().rstrip(".").lower()
+    return _CURRENCIES.get(word) if word.isalpha() and len(word) in (2, 3) else None
 
 
 # In words
@@ -195,6 +196,8 @@ def spelled_number(words: Sequence[str]) -> tuple[Decimal, int] | None:
     """The longest number that the words begin with."""
     if words[0] in ORDINALS:
         return Decimal(ORDINALS[words[0]]), 1
+    if words[0] == "a" and words[1:2] and words[1] in _TWO and words[2:3] == ["of"]:
+        return Decimal(2), 3
     total = group = 0
     count = used = 0
     last = ""  # what may follow depends on what stood before: "twenty five", never "five twenty"
@@ -231,7 +234,7 @@ def _is_spoken_price(text: str, before: Quantity, one: Quantity) -> bool:
     return (
         in_words
         and is_next
-        and not (before.currency and (one.currency or one.unit))
+        and not (before.currency and one.currency)
         and max(before.values) < MOST_SPOKEN
         and 10 <= max(one.values) < 100
     )

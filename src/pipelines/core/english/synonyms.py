@@ -35,7 +35,7 @@ _DEEDS = (
     "apply use redeem enter",
     "create open file raise register log make report lodge submit",
     "close resolve shut finish",
-    "approve accept grant authorize authorise",
+    "approve accept grant authorize authorise uphold upheld",
     "dispute contest challenge",
     "release free",
     "send email mail message text notify sms forward inform",
@@ -136,7 +136,9 @@ _THINGS = (
     "location place site",
     "kind type sort category",
     "level tier grade",
-    "begin start",
+    "begin start progress",
+    "block bar",
+    "ready finish",
     "end finish expire",
     "due owe outstanding payable arrear debt unpaid",
     "balance outstanding due owe",
@@ -238,6 +240,11 @@ def _rows(rows: tuple[str, ...]) -> tuple[frozenset[str], ...]:
 
 
 _ALL = _rows(_DEEDS + _THINGS)
+_MANY_SENSES = (
+    "make do have own hold put take set give keep let use bring hand note check go free raise lift return top"
+)
+#: Stems of verbs that say of a record what was done to it, and hardly anything else.
+DEEDS = frozenset().union(*_rows(_DEEDS)) - {stem(word) for word in _MANY_SENSES.split()}
 #: Stems of verbs for what one does beside the thing that was asked: they are seldom meant in another sense.
 SIDE_DEEDS = frozenset(
     stem(word)

@@ -9,13 +9,12 @@ from decimal import Decimal
 from functools import cached_property
 from itertools import combinations, pairwise, product
 
-from pipelines.core.english.dates import Day
 from pipelines.core.english.mentions import mentions
 from pipelines.core.english.numbers import ORDINALS, Quantity
 from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import related
 from pipelines.core.simulation.reading.words import tokens
-from pipelines.core.verdict.beside import Beside, beside, best, is_marked, roles
+from pipelines.core.verdict.beside import MONEY, Beside, beside, best, is_marked, is_money, roles
 from pipelines.core.verdict.bound import Bound, Reading
 from pipelines.core.verdict.cells import Cell, Cells, Scope, When, field_words
 from pipelines.core.verdict.cues import (
@@ -51,7 +50,8 @@ from pipelines.core.verdict.cues import (
 )
 from pipelines.core.verdict.disproof import Disproof
 from pipelines.core.verdict.evidence import EvidenceRow
-from pipelines.core.verdict.facts import bare
+from pipelines.core.verdict.known import LONGEST_TEXT
+from pipelines.core.verdict.number_names import ORDINAL, PLACES, NumbersInNames
 from pipelines.core.verdict.reckoning import (
     MOST_OPERANDS,
     apart,
@@ -59,6 +59,7 @@ from pipelines.core.verdict.reckoning import (
     date_of,
     few_of,
     is_small,
+    is_telling,
     moved,
     now_held,
     owed,
@@ -72,10 +73,6 @@ from pipelines.core.verdict.reckoning import (
 from pipelines.core.verdict.said import NEGATED, Said, named_in
 from pipelines.core.verdict.speech import content_stems
 
-_ORDINAL = re.compile(r"(\d{1,2})(?:st|nd|rd|th)")
-_ENDING = re.compile(r"\b(?:ending(?:\s+in|\s+with)?|ends\s+(?:in|with)|last\s+(?:four|4)(?:\s+digits)?)\s*$")
-_IN_LINE = re.compile(r"\s*(?:in\s+(?:line|the\s+queue)|on\s+the\s+(?:waiting\s+)?list|floor|place)\b")
-_JUST = re.compile(r"\b(?:just|only|exactly)\s*$")
 _CENTS = re.compile(r"\d[.,]\d\d$")
 _TIMES_OF = {"day": 1, "night": 1, "week": 7}
 _MONTHS_IN = {"month": 1, "year": 12}
@@ -92,12 +89,13 @@ class Amounts:
         self._facts = cells.facts
         self._evidence = cells.evidence
         self._disproof = Disproof(cells, self)
+        self._names = NumbersInNames(cells)
 
     def read(self, one: Quantity, said: Said, scope: Scope) -> Bound:
         self._evidence.keep_going()
-        if self._is_name(one, said, scope):
+        if self._names.cover(one, said, scope):
             return _SO
-        if _ORDINAL.fullmatch(said.sentence[one.start : one.end]):
+        if ORDINAL.fullmatch(said.sentence[one.start : one.end]):
             return _OPEN  # the day of no date that is spoken of
         wanted = frozenset(abs(value).normalize() for value in one.values)
         near = beside(said, one)
@@ -123,7 +121,7 @@ class Amounts:
             or _is_about(one, said, scope)
         ):
             return _SO
-        is_named = self._names_another(near, scope, is_exact)
+        is_named = self._names_another(near, scope, said, is_exact)
         quotable = self._rules_of(near) if not is_named else self._facts.refusal_numbers
         if self._facts.is_refusal and wanted & quotable:
             return _SO
@@ -134,67 +132,10 @@ class Amounts:
             self._is_asked(near, wanted, said)
             or self._is_counted(one, wanted, near, said)
             or self._is_reckoned(one, wanted, near, scope, said)
+            or (is_telling(wanted) and self._is_evident(wanted, near, scope, said))
         ):
             return _SO
         return self._disproof.read(one, wanted, near, scope, said)
-
-    # What is no number
-
-    def _is_name(self, one: Quantity, said: Said, scope: Scope) -> bool:
-        """An id, a part of a name or address, the day of a month, `one` for a thing."""
-        sentence = said.sentence
-        written = sentence[one.start : one.end]
-        if one.currency:
-            return False
-        if bare(written) in self._facts.subjects:
-            return True
-        is_count = (
-            _JUST.search(sentence[: one.start].lower()) and self._facts.lists and not self._facts.is_refusal
-        )
-        if written.lower() == "one" and not is_count:
-            return True
-        if self._is_part_of_id(one, sentence):
-            return True
-        if (
-            written.lower() in ORDINALS
-            and not _IN_LINE.match(sentence, one.end)
-            and not _PLACES & {w for c in scope.cells if c.numbers for w in c.words}
-        ):
-            return True  # `first`, of nothing that has a place in an order
-        ordinal = _ORDINAL.fullmatch(written)
-        if ordinal is not None:
-            return any(day.day == int(ordinal[1]) for cell in scope.cells for day in cell.days)
-        first = written.lower().split()[0]
-        before = re.findall(r"[\w']+", sentence[max(0, one.start - 40) : one.start].lower())[-1:]
-        after = re.findall(r"[\w']+", sentence[one.end - len(one.unit) : one.end + 40].lower())[:1]
-        pairs = {(word, first) for word in before} | {(first, word) for word in after}
-        return not pairs.isdisjoint(self._pairs_in_texts)
-
-    def _is_part_of_id(self, one: Quantity, sentence: str) -> bool:
-        """`555-0186`; `ending in 4471`; `21.11`, of what has the 21st of November."""
-        token = re.search(r"[\w-]*$", sentence[: one.start])
-        rest = re.match(r"[\w-]*", sentence[one.start :])
-        spelled = (token[0] if token else "") + (rest[0] if rest else "")
-        whole = bare(spelled)
-        digits = re.sub(r"\D", "", sentence[one.start : one.end])
-        if "-" in spelled and (whole in self._facts.names or whole in self._facts.asked_bare):
-            return True
-        if _ENDING.search(sentence[: one.start].lower()):
-            return any(each.endswith(digits) for each in self._facts.digits.split())
-        parts = sentence[one.start : one.end].split(".")
-        if len(parts) == 2 and all(part.isdigit() and 0 < int(part) <= 31 for part in parts):
-            return self._facts.everything.has_day([Day(int(parts[1]), int(parts[0]))])
-        return False
-
-    @cached_property
-    def _pairs_in_texts(self) -> frozenset[tuple[str, str]]:
-        """Two words in a row, one of them a number, of names and other short texts: `Mill Road 22`."""
-        found: set[tuple[str, str]] = set()
-        for text in {id for record in self._facts.records for id in record.ids if " " in id}:
-            for pair in pairwise(re.findall(r"[\w']+", text)):
-                if any(map(str.isdigit, pair)) and not all(map(str.isdigit, pair)):
-                    found.add(pair)
-        return frozenset(found)
 
     # Cells
 
@@ -216,6 +157,8 @@ class Amounts:
         if is_of_deed and (is_exact or not all(map(is_small, wanted))):
             return given  # `charged now: 489.00`, where that is what the call was given
         numeric = [cell for cell in scope.cells if cell.numbers and _may_be(cell, is_exact)]
+        if one.currency and any(map(is_money, holding)):
+            numeric = [cell for cell in numeric if is_money(cell)]
         if THAT_COST.search(near.lead):
             numeric = [cell for cell in numeric if cell.row in written] or numeric
             return [cell for cell in holding if cell in numeric]
@@ -225,6 +168,9 @@ class Amounts:
         counting = [cell for cell in numeric if unit in map(stem, tokens(cell.field))]
         exact = {cell.field for cell in counting if len(tokens(cell.field)) == 1}
         in_unit = [cell for cell in counting if cell.field in exact or _counts_unit(cell, unit)]
+        of_rest = [cell for cell in in_unit if cell.field not in exact]
+        if exact and of_rest:  # `5 days`, of `days` and `days_left`
+            in_unit = of_rest if LEFT.search(near.both) else [c for c in in_unit if c.field in exact]
         if any(cell in in_unit and scope.is_own(cell) for cell in holding):
             return [cell for cell in holding if cell in in_unit and scope.is_own(cell)]
         if APART_BY.search(near.lead) or MORE_OR_LESS.search(near.following):
@@ -235,7 +181,7 @@ class Amounts:
             return [
                 cell
                 for cell in holding
-                if not roles(cell.words).isdisjoint({"rate", "kept"}) or cell.words & _MONEY - _WHOLE
+                if not roles(cell.words).isdisjoint({"rate", "kept"}) or cell.words & MONEY - _WHOLE
             ]
         if APART.search(near.lead):
             return [cell for cell in holding if is_exact or not all(map(is_small, wanted))]
@@ -248,14 +194,15 @@ class Amounts:
         if meant:
             return [cell for cell in holding if near.means(cell)]
         if not is_exact and all(is_small(value) for value in wanted):
-            # `2 tickets`, of an order with `quantity: 2`: such a field counts whatever the thing is of.
-            if said.sentence[one.start : one.end].lower() in ORDINALS:
-                return [cell for cell in holding if cell.words & _PLACES or near.names(cell)]
-            is_counted = content_stems(near.unit) or near.following.lstrip().startswith("×")
-            counts = [cell for cell in holding if cell.words & _COUNTS and is_counted]
-            return counts or [
-                cell for cell in holding if scope.has_changed(cell) and not content_stems(near.unit)
-            ]
+            return _counting(one, holding, near, scope, said)
+        return self._unnamed(holding, numeric, near, scope, said)
+
+    def _unnamed(
+        self, holding: list[Cell], numeric: list[Cell], near: Beside, scope: Scope, said: Said
+    ) -> list[Cell]:
+        """Of an amount that no field is named for: those of the deed that is told, or of the thing itself."""
+        done = self._deeds_in(near)
+        written = {row.sequence for row in self._evidence.writes if row.succeeded}
         if done and not NEGATED.search(said.text):
             of_rows = {(cell.field, cell.row) for row in done for cell in self._cells.of_row(row.sequence)}
             holding = [cell for cell in holding if (cell.field, cell.row) in of_rows]
@@ -283,10 +230,10 @@ class Amounts:
             if isinstance(value, (int, float)) and thing.after.get(key) == value
         )
 
-    def _names_another(self, near: Beside, scope: Scope, is_exact: bool) -> bool:
+    def _names_another(self, near: Beside, scope: Scope, said: Said, is_exact: bool) -> bool:
         """Whether the words name a field outright, which then holds another number: nothing else can make
         this one true but a sum that the sentence shows."""
-        if APART.search(near.lead) or TOGETHER.search(near.clause):
+        if APART.search(near.lead) or SUM_CUE.search(said.sentence.lower()):
             return False
         return THAT_COST.search(near.lead) is not None or bool(best(_told(scope, is_exact), near))
 
@@ -389,6 +336,38 @@ class Amounts:
             if any(not related(stem(word)).isdisjoint(near.wide) for word in tokens(row.tool)[:1])
         ]
 
+    # What can be meant by one thing only
+
+    def _is_evident(self, wanted: frozenset[Decimal], near: Beside, scope: Scope, said: Said) -> bool:
+        """A number that no count is, and that one field alone holds of all that was seen, where that belongs
+        to what is spoken of; or that all of a kind come to."""
+        everything = self._cells.scope(frozenset()).cells
+        holding = [cell for cell in everything if cell.numbers & wanted]
+        is_one = len({cell.field for cell in holding}) == 1 == len({c.record for c in holding if c.record})
+        is_near = any(cell in scope.cells for cell in holding)
+        is_plain = not any(cue.search(near.both) for cue in (SUM_CUE, CHANGED, LEFT, EACH))
+        if is_one and is_near and is_plain and not self._evidence.writes and not is_marked(holding[0].words):
+            return True  # where calls changed something, an amount may be meant for what they did
+        return bool(wanted & self.whole_sums)
+
+    @cached_property
+    def spoken(self) -> Scope:
+        """All that the answers name, or else the user."""
+        said = " ".join((*self._evidence.responses, self._evidence.user_instruction))[:LONGEST_TEXT]
+        return self._cells.scope(named_in(said, self._facts))
+
+    @cached_property
+    def whole_sums(self) -> frozenset[Decimal]:
+        """Each column of a list, and each field of the things that the answer speaks of, added up."""
+        found = {sum(column, Decimal()) for column in self._facts.columns.values() if len(column) > 1}
+        by_field: dict[tuple[str, str], list[Decimal]] = {}
+        for thing in self.spoken.own:
+            for cell in self._cells.of(thing):
+                if cell.when is When.IS and cell.numbers:
+                    by_field.setdefault((thing.entity_type, cell.field), []).extend(cell.numbers)
+        found |= {sum(numbers, Decimal()) for numbers in by_field.values() if len(numbers) > 1}
+        return frozenset(value.normalize() for value in found if is_telling({value}))
+
     # Counts
 
     def _is_counted(self, one: Quantity, wanted: frozenset[Decimal], near: Beside, said: Said) -> bool:
@@ -455,7 +434,7 @@ class Amounts:
         """The other numbers of a sentence, as far as they are known."""
         every = [other for other in mentions(said.sentence).numbers if other.start != one.start]
         values = {abs(value).normalize() for other in every[:12] for value in other.values}
-        return frozenset(values & self.known)
+        return frozenset(values & (self.known | self.whole_sums))
 
     @cached_property
     def known(self) -> frozenset[Decimal]:
@@ -541,6 +520,15 @@ class Amounts:
         return frozenset(sum(column, Decimal()).normalize() for column in self._facts.columns.values())
 
 
+def _counting(one: Quantity, holding: list[Cell], near: Beside, scope: Scope, said: Said) -> list[Cell]:
+    # `2 tickets`, of an order with `quantity: 2`: such a field counts whatever the thing is of.
+    if said.sentence[one.start : one.end].lower() in ORDINALS:
+        return [cell for cell in holding if cell.words & PLACES or near.names(cell)]
+    is_counted = content_stems(near.unit) or near.following.lstrip().startswith("×")
+    counts = [cell for cell in holding if cell.words & _COUNTS and is_counted]
+    return counts or [cell for cell in holding if scope.has_changed(cell) and not content_stems(near.unit)]
+
+
 _WHOLE = frozenset(map(stem, ("amount", "value")))
 _TOLD_ROLES = frozenset({"back", "kept", "off"})
 _NIGHTS = frozenset(map(stem, ("days", "nights", "weeks", "duration", "period")))
@@ -590,7 +578,7 @@ def _is_exact(one: Quantity, said: Said) -> bool:
 
 def _may_be(cell: Cell, is_exact: bool) -> bool:
     """An amount to the cent is no count of nights."""
-    return not is_exact or cell.is_amount or bool(roles(cell.words)) or bool(cell.words & _MONEY)
+    return not is_exact or cell.is_amount or bool(roles(cell.words)) or bool(cell.words & MONEY)
 
 
 def _holds(cell: Cell, wanted: frozenset[Decimal], is_exact: bool) -> bool:
@@ -599,8 +587,4 @@ def _holds(cell: Cell, wanted: frozenset[Decimal], is_exact: bool) -> bool:
     return _may_be(cell, is_exact)
 
 
-_PLACES = frozenset(map(stem, ("position", "rank", "place", "queue", "round", "version", "attempt", "turn")))
 _COUNTS = frozenset(map(stem, ("quantity", "qty", "count", "pieces", "units", "size", "party")))
-_MONEY = frozenset(
-    map(stem, ("amount", "price", "cost", "charge", "value", "rent", "premium", "salary", "copay", "tuition"))
-)

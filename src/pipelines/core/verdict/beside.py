@@ -119,3 +119,13 @@ def best(cells: Iterable[Cell], near: Beside) -> list[Cell]:
     named = [(near.names(cell), near.names_wholly(cell), cell) for cell in cells]
     most = max((count for count, wholly, _ in named if wholly), default=0)
     return [cell for count, wholly, cell in named if wholly and count == most] if most else []
+
+
+MONEY = frozenset(
+    map(stem, ("amount", "price", "cost", "charge", "value", "rent", "premium", "salary", "copay", "tuition"))
+)
+
+
+def is_money(cell: Cell) -> bool:
+    """By its fraction or its name; `frames: 36` is none."""
+    return isinstance(cell.value, float) or bool(roles(cell.words)) or bool(cell.words & MONEY)

@@ -39,8 +39,9 @@ SUPPOSED = re.compile(r"^(?:and\s+|or\s+|but\s+|so\s+)?(?:if|in\s+case|should|wo
 # What follows of a supposition is supposed, too: `If it turns up, I'll submit it`.
 _SUPPOSES = re.compile(r"^(?:if|once|as\s+soon\s+as|should|when|whenever|in\s+case)\b", re.IGNORECASE)
 _THEN = re.compile(
-    r"^(?:and\s+|then\s+|or\s+)*(?:i|we|you|it|they)(?:'ll|'d|\s+(?:will|can|could|would|may))\b"
+    r"^(?!(?:if|once|as\s+soon|should|when|whenever|in\s+case)\b).*(?:\b(?:will|can|could|would|may)\b|'ll\b|'d\b)"
 )
+_ONCE_WE = re.compile(r"^(?:once|as\s+soon\s+as|when)\b.*\b(?:i|we)(?:'ll|'d|\s+(?:will|can|could|would))\b")
 # A wish without a verb: `Fair winds!`
 _EXCLAIMS = re.compile(r"^[^\d§]{3,40}!$")
 _HAS_VERB = re.compile(
@@ -71,7 +72,7 @@ _RULES = re.compile(
     r"\b(?:you|they|one)\s+(?:can|may|could|must|should|need|have\s+to|are\s+free\s+to|might)\b"
 )
 _DONE_TO_IT = re.compile(
-    r"\b(?:been|was|were|is|are|has|have|got|get)\s+(?:(?:now|also|already|just|all|fully|indeed|\w+ly)\s+){0,3}"
+    r"\b(?:been|being|was|were|is|are|has|have|got|get)\s+(?:(?:now|also|already|just|all|fully|indeed|\w+ly)\s+){0,3}"
     r"(?P<verb>(?!indeed\b|need\b)[a-z]{3,20}ed|put|sent|paid|made|given|taken|sold|written|sent|cut|set|held|kept|lost|won|left|gone)\b"
 )
 # In the passive, what has come to pass: "has been ordered for you". "is listed" only tells how a thing is.
@@ -102,8 +103,14 @@ _UNCHANGED = re.compile(
 _OF_LEAVING = frozenset(
     stem(word)
     for word in word_set(
-        "unchanged untouched unaffected left leave leaving kept alone changed touched altered modified"
+        "unchanged untouched unaffected left leave leaving kept alone changed touched altered modified "
+        "stay remain stand hold apply go continue planned agreed scheduled before place old present current"
     )
+)
+#: Said of what goes on; where something was changed it may be said of the rest.
+_GOES_ON = re.compile(
+    r"\b(?:stays?|remains?|goes\s+on|go\s+on|continues?|is|are)\s+(?:on\s+)?(?:as\s+(?:planned|before|agreed|scheduled)|in\s+place|where\s+(?:it|they)\s+(?:is|are|was|were))\b"
+    r"|\b(?:still\s+)?(?:stands|applies|holds)\W*$"
 )
 # What comes next is told: `Here's the breakdown for INV-71:`.
 _INTRODUCES = re.compile(r"^(?:so\s+|and\s+)?here(?:'s|\s+is|\s+are)\s+[^:]*:$")
@@ -185,7 +192,7 @@ def is_excused(said: Said) -> bool:
     clause = said.text
     if any(pattern.search(clause) for pattern in (_OFFERS, _FEELS, _UNKNOWING, _INTRODUCES)):
         return True
-    if _SUPPOSES.search(said.sentence) and _THEN.search(clause):
+    if _ONCE_WE.search(clause) or (_SUPPOSES.search(said.sentence) and _THEN.search(clause)):
         return True
     if _EXCLAIMS.search(clause) and _HAS_VERB.search(clause) is None:
         return True
@@ -217,6 +224,7 @@ class Looked(NamedTuple):
     anchors: int = 0  # amounts, days and times that were bound to a cell
     vocabulary: frozenset[str] = frozenset()  # stems of what the world calls its things and their states
     of_kind: frozenset[str] = frozenset()  # stems that say which of a kind is meant: `gas meter`
+    is_kept: bool = False  # every amount, day and time stands in a field that the run did not change
 
     def leaves(self, words: Iterable[str], knows: Callable[[str], bool]) -> bool:
         """Whether any word is left. Where the mentions of a clause pin down what it tells, a word or two that
@@ -238,6 +246,24 @@ _NOT_AS_IT_WAS = re.compile(
     r"\bnot\s+(?:unchanged|untouched|unaffected|unable|as\s+before)\b|\bas\s+(?:it|they)\s+(?:is|are|was|were)\s+not\b"
     r"|\b(?:is|are|was|were)\s+not\s+(?:now|also|on|the)\b|\bnot\s+nothing\b|\bno\s+\w+\s+(?:was|is|were|are)\s+not\b"
 )
+#: That all is done, in words that name nothing: so it is where calls have changed something.
+_ALL_DONE = re.compile(
+    r"^(?:and\s+|so\s+)*(?:that's|that\s+is|it's|this\s+is|all|everything's|everything\s+is|consider\s+it)\s+(?:now\s+|all\s+)*"
+    r"(?:settled|sorted|done|arranged|set|in\s+order|taken\s+care\s+of|resolved)\W*$"
+    r"|^(?:and\s+|so\s+)*(?:i|we)(?:'ve\s+gone|\s+have\s+gone|\s+went)\s+ahead(?:\s+and\s+did\s+(?:so|that|it))?\W*$"
+)
+#: Of a day or time that lies ahead; no deed.
+_EXPECTED = re.compile(
+    r"\b(?:is|are)\s+(?:now\s+|still\s+|currently\s+)?(?:scheduled|expected|planned|supposed|due)\b|'(?:s|re)\s+(?:now\s+)?(?:scheduled|expected|due)\b"
+)
+#: What anybody may call a record that the world calls otherwise.
+RECORD_NOUNS = frozenset(
+    stem(word)
+    for word in word_set(
+        "booking reservation appointment order job case request bill trip visit entry arrangement purchase"
+    )
+)
+_NEAR_DAYS = {"the day after tomorrow": 2, "tomorrow": 1, "yesterday": -1}
 _RANKED = re.compile(r"\b(?:is|are|was|were|'s)\s+(?:the\s+|your\s+)?(?:best|worst)\b")
 
 
@@ -245,15 +271,11 @@ def is_borne_out(said: Said, known: Known, facts: Facts, looked: Looked) -> bool
     is_verified, settled = looked.is_claim, looked.settled
     if _RANKED.search(said.text) or _NOT_AS_IT_WAS.search(said.text):
         return False  # by what, nobody can tell; nor what is meant by a denial that is denied
-    clause = said.text
+    if _ALL_DONE.search(said.text):
+        return bool(facts.touched)
+    clause = _EXPECTED.sub(" is ", said.text)
     verbs = _verbs(clause) - settled
-    words = telling_words(clause) - settled
-    words -= {stem(name) for day in known.weekdays for name in (day, day[:3], day[:4], day[:5])}
-    words -= {word for word in words if _is_denied_field(word, known)}
-    words -= {stem(MONTHS[month - 1]) for month in known.months}
-    yesterday = facts.day_of_run(-1)
-    if yesterday is not None and known.has_day([yesterday]):
-        words -= {stem("yesterday")}
+    words = _open_words(clause, settled, known, facts)
     if settled and not words | verbs:
         return True  # all that it says was looked up
     # `tomorrow` is a day where the user has called it so.
@@ -263,9 +285,14 @@ def is_borne_out(said: Said, known: Known, facts: Facts, looked: Looked) -> bool
     has_value = bool(said.numbers or said.days or said.times)
     # What reckons is borne out by the number that it is said of, which was looked up before.
     words -= _RECKONS | _LEFT_OVER if has_value else frozenset()
-    if _UNCHANGED.search(clause) and not has_value and settled.isdisjoint(_OF_LEAVING):
-        is_so = not NEGATED.search(_UNCHANGED.sub(" ", clause))
-        return is_so and _is_unchanged(said, (words | verbs) - _OF_LEAVING, known, facts)
+    goes_on = _UNCHANGED.search(clause) or _GOES_ON.search(clause)
+    if goes_on and settled.isdisjoint(_OF_LEAVING):
+        is_so = not NEGATED.search(clause.replace(goes_on[0], " "))
+        is_left = is_so and _is_unchanged(said, (words | verbs) - _OF_LEAVING, known, facts)
+        if not has_value and (is_left or goes_on.re is _UNCHANGED):
+            return is_left
+        if is_so and looked.is_kept:  # its amounts and days stand in fields that no call changed
+            words, verbs = words - _OF_LEAVING, verbs - _OF_LEAVING
     if has_value or NEGATED.search(clause):
         # `no stock`, `0 in stock`: the field is there, and nothing is in it.
         full = {word for word in words | verbs if not _is_empty(word, known, facts)}
@@ -297,29 +324,50 @@ def is_borne_out(said: Said, known: Known, facts: Facts, looked: Looked) -> bool
     done -= {verb for verb in done if stem(verb) in settled}
     if not all(_is_done(verb, said, known, facts) for verb in done):
         return False
+    if _is_outdated(said, facts):
+        return False
+    if AHEAD.search(clause):
+        return _is_foretold(said, words, verbs, known, facts)
+    return not looked.leaves(words, known.tells if _TELLS_DEED.search(clause) else known.knows)
+
+
+def _is_outdated(said: Said, facts: Facts) -> bool:
+    """So it was, before the run changed it."""
     named = named_in(said.sentence, facts)
     is_of_touched = not named or bool(named & facts.touched)
-    if (
-        is_of_touched
-        and says_present(clause)
-        and any(says_is(clause, state) for state in facts.outdated_states)
-    ):
-        return False  # so it was, before the run changed it
-    if AHEAD.search(clause):
-        promised = {stem(found["verb"]) for found in _PROMISED.finditer(clause)}
-        if any(
-            one.is_denied and promised & one.words and words & one.words - promised for one in facts.sayings
-        ):
-            return False  # a rule says that it will not be
-        has_mention = bool(said.numbers or said.days)
-        if not words | verbs and not has_value:
-            return True  # `we'll take it from there`
-        if said.days and not verbs and all(not known.dated.isdisjoint(related(word)) for word in words):
-            return True  # `expected to close on …`, of a record with `close_date`
-        return _is_quoted(words | verbs, facts, clause) or (
-            has_mention and all(map(facts.done.knows, words | verbs))
-        )
-    return not looked.leaves(words, known.tells if _TELLS_DEED.search(clause) else known.knows)
+    states = facts.outdated_states if is_of_touched and says_present(said.text) else ()
+    return any(says_is(said.text, state) for state in states)
+
+
+def _open_words(clause: str, settled: frozenset[str], known: Known, facts: Facts) -> set[str]:
+    """The stems of a clause that say something, but for what is settled: days that are known by their names,
+    fields that are denied in one word, records that are called otherwise."""
+    words = telling_words(clause) - settled
+    words -= {word for word in words & RECORD_NOUNS if word not in facts.kind_stems}
+    words -= {stem(name) for day in known.weekdays for name in (day, day[:3], day[:4], day[:5])}
+    words -= {word for word in words if _is_denied_field(word, known)}
+    words -= {stem(MONTHS[month - 1]) for month in known.months}
+    for said_so, later in _NEAR_DAYS.items():
+        day = facts.day_of_run(later)
+        if re.search(rf"\b{said_so}\b", clause) and day is not None and known.has_day([day]):
+            words -= {stem(word) for word in said_so.split()}
+            break
+    return words
+
+
+def _is_foretold(said: Said, words: set[str], verbs: set[str], known: Known, facts: Facts) -> bool:
+    """Whether what is said to lie ahead stands in a rule, or in what was done."""
+    promised = {stem(found["verb"]) for found in _PROMISED.finditer(said.text)}
+    if any(one.is_denied and promised & one.words and words & one.words - promised for one in facts.sayings):
+        return False  # a rule says that it will not be
+    has_mention = bool(said.numbers or said.days)
+    if not words | verbs and not (has_mention or said.times):
+        return True  # `we'll take it from there`
+    if said.days and not verbs and all(not known.dated.isdisjoint(related(word)) for word in words):
+        return True  # `expected to close on …`, of a record with `close_date`
+    return _is_quoted(words | verbs, facts, said.text) or (
+        has_mention and all(map(facts.done.knows, words | verbs))
+    )
 
 
 #: Words of a clause that say how its number was come by.
@@ -435,7 +483,12 @@ def _is_unchanged(said: Said, words: set[str], known: Known, facts: Facts) -> bo
 def _is_true_denial(said: Said, words: set[str], known: Known, facts: Facts) -> bool:
     """`you owe nothing now`, of one whose fees are 0; `not renewed`, of what no call has touched."""
     clause = said.text
-    is_of_deed = _OWN_DENIAL.search(clause) or (facts.is_refusal and _NOT_DONE.search(clause))
+    nothing = _NOTHING_WAS.search(clause)
+    is_of_deed = (
+        _OWN_DENIAL.search(clause) is not None
+        or (facts.is_refusal and _NOT_DONE.search(clause) is not None)
+        or (nothing is not None and stem(nothing["verb"]) in facts.verbs | related("charg"))
+    )
     if is_of_deed and not facts.touched and not said.days:
         return True  # where nothing was changed, whatever the agent says it has not done is not done
     if Decimal() in known.numbers and _NOTHING_LEFT.search(clause):
@@ -448,11 +501,7 @@ def _is_true_denial(said: Said, words: set[str], known: Known, facts: Facts) -> 
     named = named_in(said.raw, facts)
     is_untouched = not named & facts.touched if named else not facts.touched
     denied = words & facts.verbs
-    states = {
-        word
-        for word in words
-        if not facts.vocabulary.isdisjoint(related(word) | _ANY_OF.get(word, frozenset()))
-    }
+    states = {word for word in words if word in _ANY_OF or not facts.vocabulary.isdisjoint(related(word))}
     if len(states) == 1 and not has_value and all(map(known.knows, words - states)):
         meant = {other for word in states for other in related(word) | _ANY_OF.get(word, frozenset())}
         if known.states.isdisjoint(meant) and not any(map(facts.done.knows, states)):
@@ -470,7 +519,14 @@ _OWN_DENIAL = re.compile(
     r"^(?:and\s+|but\s+|so\s+)*(?:i|we)\s*(?:haven't|have\s+not|'ve\s+not|didn't|did\s+not)\b"
 )
 _NOT_DONE = re.compile(r"\b(?:has|have)(?:n't|\s+not)\s+been\s+[a-z]+ed\b(?!.*\balready\b)")
-_ENDS = frozenset(stem(word) for word in word_set("approved rejected granted denied accepted"))
+#: `no eggs have been ordered`, `nothing was charged`
+_NOTHING_WAS = re.compile(
+    r"\b(?:no|nothing|none|nobody)\b[^,;:]{0,40}?\b(?:has|have|was|were)\s+(?:been\s+)?(?P<verb>[a-z]{3,20}(?:ed|id))\b"
+)
+_ENDS = frozenset(
+    stem(word)
+    for word in word_set("approved rejected granted denied accepted upheld dismissed settled paid closed")
+)
 #: What a word stands for that names several states at once.
 _ANY_OF = {stem("decided"): _ENDS, stem("decision"): _ENDS}
 _DENIES_VALUE = re.compile(r"\b(?:is|are|was|were)(?:\s+not|n't)\b|'s\s+not\b")

@@ -16,3 +16,4 @@ class Bound(NamedTuple):
     reading: Reading
     instead: str = ""  # what the run says in its place
     cells: tuple[Cell, ...] = ()
+    is_of_nothing: bool = False  # false whatever is meant by it: nothing that was told comes to it

@@ -71,7 +71,7 @@ _DEED = re.compile(
 )
 # What an answer itself does, or a mind: no call could show it.
 _WORDS_ONLY = word_set(
-    "asked noted noticed listed included mentioned explained summarized summarised described "
+    "exhausted asked noted noticed listed included mentioned explained summarized summarised described "
     "answered attached outlined provided checked looked reviewed searched verified confirmed tried "
     "attempted wanted hoped needed considered compared calculated added counted decided understood "
     "apologized apologised received told put made given gave set let got used handled completed "
@@ -106,7 +106,7 @@ def other_deeds(text: str) -> Iterator[tuple[str, str]]:
     for sentence in dict.fromkeys(sentences(text)):
         if sentence.endswith("?") or _SUPPOSES.match(sentence):
             continue
-        for clause in clauses(sentence):
+        for clause in map(plain_verbs, clauses(sentence)):
             for found in _DEED.finditer(clause):
                 if found["verb"] not in _WORDS_ONLY and is_asserted(clause[: found.end()]):
                     yield found["verb"], sentence

@@ -25,7 +25,7 @@ CHANGED = re.compile(
 )
 LEFT = re.compile(
     r"\b(?:left|leav\w+|remain\w*|still|open|outstanding|free|available|unused|spare|to\s+go|more|room|short|rest|balance|due|owe\w*"
-    r"|unpaid|missing|over|refund\w*|back|other|away|until|before|above|below|under|than|too)\b"
+    r"|unpaid|missing|lost|kept|keep|retain\w*|over|refund\w*|back|other|away|until|before|above|below|under|than|too)\b"
 )
 HALF_OF = re.compile(r"\bhalf\s+of\s+(?:the\s+|your\s+|its\s+)?$")
 OWED = re.compile(
@@ -47,10 +47,12 @@ OF_CHANGE = frozenset(
     map(stem, ("extra", "saving", "saved", "discount", "difference", "change", "additional", "charged"))
 )
 SUM_CUE = re.compile(
-    r"\b(?:together|altogether|combined|in\s+(?:all|total|sum)|comes?\s+to|came\s+to|makes|adds?\s+up\s+to|sum)\b"
+    r"\b(?:together|altogether|combined|in\s+(?:all|total|sum)|comes?\s+to|came\s+to|makes|(?:adds?\s+up|amounts?)\s+to|sum)\b"
 )
 TOGETHER = re.compile(r"\b(?:together|altogether|combined)\b")
-EACH = re.compile(r"^\W*(?:each|apiece|per)\b")
+EACH = re.compile(
+    r"^\W*(?:each|apiece|per|an?\s+(?:night|day|week|month|year|hour|person|head|piece|pair))\b"
+)
 THAT_COST = re.compile(r"\b(?:that|this|it)(?:'s|\s+has)?\s+costs?\s*(?:you\s*)?$")
 SHARES = frozenset(map(stem, ("percent", "pct", "rate", "discount", "interest", "share", "percentage")))
 WHOSE = r"(?:your|the|his|her|their|my|those|these)"

@@ -16,7 +16,7 @@ from pipelines.core.english.numbers import Quantity
 from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import related
 from pipelines.core.simulation.reading.words import tokens
-from pipelines.core.verdict.beside import Beside, best, roles
+from pipelines.core.verdict.beside import Beside, best, is_money, roles
 from pipelines.core.verdict.bound import Bound, Reading
 from pipelines.core.verdict.cells import Cell, Cells, Scope, When, said_words
 from pipelines.core.verdict.cues import (
@@ -36,6 +36,7 @@ from pipelines.core.verdict.reckoning import (
     LARGEST_PART,
     between,
     few_of,
+    is_telling,
     owed,
     parts_of,
     results,
@@ -46,6 +47,7 @@ from pipelines.core.verdict.said import NEGATED, Said, is_stated
 from pipelines.core.verdict.speech import content_stems
 
 _OPEN = Bound(Reading.OPEN)
+_WRITTEN_CENTS = re.compile(r"\d[.,]\d\d$")
 _RATE = re.compile(r"\b(?:per|each|every)\b")  # here it is no hedge: `52.00 per hour`
 _IN_STOCK = re.compile(r"\b(?:left|in\s+stock|available|remaining|on\s+hand)\b")
 _OF_STOCK = frozenset(map(stem, ("stock", "available", "left", "remaining")))
@@ -54,6 +56,16 @@ _STEP = re.compile(
 )
 _FIELD_OF = re.compile(
     r"(?:(?:^|\s)(?:of|is|was|are|now|to|at|has|have|for|stands\s+at|remains?|stays?|just|only)|[:=])\s*\(?$"
+)
+_SUPPOSES = re.compile(
+    r"\b(?:if|would|could|can|may|might|should|must|usually|normally|typically|unless|otherwise)\b|'d\b"
+)
+_NEARLY = re.compile(
+    r"\b(?:about|around|roughly|approximately|some|almost|nearly|up\s+to|at\s+least|at\s+most|over|under|below|above"
+    r"|more\s+than|less\s+than|just\s+\w+)\s*$"
+)
+_OF_MONEY = frozenset(
+    map(stem, ("save", "pay", "cost", "price", "premium", "total", "fee", "refund", "owe", "charge", "rent"))
 )
 _FACTORS = tuple(map(Decimal, (7, 12, 24, 60, 100)))
 _REST = re.compile(
@@ -74,6 +86,12 @@ class Reckoner(Protocol):
     def known(self) -> frozenset[Decimal]: ...
 
     def others(self, one: Quantity, said: Said) -> frozenset[Decimal]: ...
+
+    @property
+    def spoken(self) -> Scope: ...
+
+    @property
+    def whole_sums(self) -> frozenset[Decimal]: ...
 
     def totals(self, scope: Scope, others: frozenset[Decimal]) -> Set[Decimal]: ...
 
@@ -105,26 +123,22 @@ class Disproof:
     ) -> Bound:
         """False of a field that is named, of a single thing, in plain words; or where nothing makes it."""
         is_said_so = is_stated(_RATE.sub(" ", said.text)) and NEGATED.search(said.text) is None
-        if one.unit == "%" or not is_said_so:
+        if one.unit == "%" or NEGATED.search(said.text):
+            return _OPEN
+        if self._is_of_nothing(one, wanted, near, said):
+            return Bound(Reading.FALSE, "another amount", is_of_nothing=True)
+        if not is_said_so:
             return _OPEN
         rest = owed(scope)
         is_rest = OWED.search(near.both) is not None and (one.currency or max(wanted) > LARGEST_COUNT)
         if len(rest) == len(scope.own) == 1 and is_rest:
-            is_of_other = wanted & owed(self._cells.scope(frozenset()))
+            is_told = any(cell.numbers & wanted for cell in scope.cells if cell.when is not When.WAS)
+            is_of_other = is_told or wanted & owed(self._cells.scope(frozenset()))
             told = f"{next(iter(rest)):f} left to pay"
             return _OPEN if is_of_other else Bound(Reading.FALSE, told)
-        stock = [
-            cell
-            for cell in scope.cells
-            if cell.numbers and cell.when is When.IS and scope.is_own(cell) and cell.words & _OF_STOCK
-        ]
-        if (
-            _IN_STOCK.search(said.text)
-            and one is said.numbers[0]
-            and len(stock) == len(scope.own) == 1
-            and not one.currency
-        ):
-            return Bound(Reading.FALSE, stock[0].told())
+        stock = _stock_of(scope) if _IN_STOCK.search(said.text) and one is said.numbers[0] else None
+        if stock is not None and not one.currency:
+            return Bound(Reading.FALSE, stock.told())
         by = {n for cell in scope.cells if cell.is_amount for n in steps(scope.of_field(cell))}
         if one.currency and len(by) == 1 and _STEP.search(near.lead) and len(scope.own) == 1:
             return Bound(Reading.FALSE, f"{next(iter(by)):f} more or less")
@@ -154,9 +168,8 @@ class Disproof:
         other = self._of_another_thing(wanted, own, scope)
         if other is not None and is_plain and not PAST.search(said.text):
             return Bound(Reading.FALSE, other)
-        is_telling = one.currency is not None or any(value % 1 or value > LARGEST_COUNT for value in wanted)
-        if is_telling and self._amounts.known and not wanted & self._could_be(one, said):
-            return Bound(Reading.FALSE, "another amount" if one.currency else "another number")
+        if is_telling(wanted) and self._amounts.known and not wanted & self._could_be(one, said):
+            return Bound(Reading.FALSE, "another number")
         return _OPEN
 
     def _outright(
@@ -210,6 +223,45 @@ class Disproof:
         found = {*steps(scope), *within(scope), *parts_of(scope, others), *between(everything)}
         return found | self._amounts.totals(scope, others) | self._amounts.totals(everything, others)
 
+    def _is_of_nothing(self, one: Quantity, wanted: frozenset[Decimal], near: Beside, said: Said) -> bool:
+        """An exact sum of money that nothing which was told, added up or compared comes to."""
+        if not self._amounts.known or _SUPPOSES.search(said.text) or _NEARLY.search(near.lead):
+            return False
+        is_cents = _WRITTEN_CENTS.search(said.sentence[one.start : one.end]) is not None
+        is_bare = not content_stems(near.unit) and is_telling(wanted) and bool(near.near & _OF_MONEY)
+        if one.currency is None and not is_cents and not is_bare:
+            return False
+        return not wanted & self._may_amount_to(one, said)
+
+    def _may_amount_to(self, one: Quantity, said: Said) -> frozenset[Decimal]:
+        """What somebody who adds up, compares, shares out or multiplies can come to in money."""
+        others = [other for other in mentions(said.sentence).numbers[:12] if other.start != one.start]
+        shown = results(frozenset(abs(v).normalize() for n in others for v in n.values))
+        return self._plausible | shown
+
+    @cached_property
+    def _plausible(self) -> frozenset[Decimal]:
+        everything = self._cells.scope(frozenset())
+        amounts = {n for cell in everything.cells if cell.numbers for n in cell.numbers}
+        few = few_of(amounts | self._facts.asked.numbers | self._facts.quotable)
+        counts = [n for n in few_of(self._amounts.known) if 1 < n <= LARGEST_PART and n % 1 == 0]
+        found = {*self._amounts.known, *between(everything), *within(everything), *steps(everything)}
+        found |= self._amounts.totals(everything, frozenset()) | self._amounts.whole_sums
+        found |= {a * b for a, b in product(few, [*counts, Decimal(12)])}
+        found |= {round(a / b, 2) for a, b in product(few, [*counts, Decimal(2), Decimal(12)])}
+        found |= {part for a, b in product(few, self._shares) for part in (a * b / 100, a - a * b / 100)}
+        spoken = self._amounts.spoken.cells
+        money = few_of(n for cell in spoken if is_money(cell) for n in cell.numbers)
+        found |= {c for a, b in combinations(money, 2) for c in (a + b, abs(a - b), (a + b) / 2)}
+        rests = owed(everything)
+        return frozenset(value.normalize() for value in found | rests | {sum(rests, Decimal())})
+
+    @cached_property
+    def _shares(self) -> list[Decimal]:
+        told = {n for saying in self._facts.sayings for n in saying.percents}
+        cells = self._cells.scope(frozenset()).cells
+        return few_of(told | {n for cell in cells if cell.words & SHARES for n in cell.numbers})
+
     def _could_be(self, one: Quantity, said: Said) -> frozenset[Decimal]:
         """All that simple sums make of two or three numbers of the run, the rules, the user, the answer."""
         others = [other for other in mentions(said.sentence).numbers[:12] if other.start != one.start]
@@ -224,12 +276,16 @@ class Disproof:
         found |= {a + b for a, b in combinations(few, 2)} | {abs(a - b) for a, b in combinations(few, 2)}
         found |= {a * b for a, b in product(few, [*small, *_FACTORS])}
         found |= {round(a / b, 2) for a, b in product(few, [*small, *_FACTORS, Decimal(2)])}
-        shares = {n for saying in self._facts.sayings for n in saying.percents} | {
-            n for cell in self._cells.scope(frozenset()).cells if cell.words & SHARES for n in cell.numbers
-        }
-        found |= {part for a, b in product(few, few_of(shares)) for part in (a * b / 100, a - a * b / 100)}
+        found |= {part for a, b in product(few, self._shares) for part in (a * b / 100, a - a * b / 100)}
         found |= {a + b + c for a, b, c in combinations(few[-12:], 3)}
         return frozenset(value.normalize() for value in found)
+
+
+def _stock_of(scope: Scope) -> Cell | None:
+    """How much there is of the one thing that is spoken of."""
+    now = [cell for cell in scope.cells if cell.numbers and cell.when is When.IS and scope.is_own(cell)]
+    stock = [cell for cell in now if cell.words & _OF_STOCK]
+    return stock[0] if len(stock) == len(scope.own) == 1 else None
 
 
 def _is_right_beside(cell: Cell, near: Beside) -> bool:

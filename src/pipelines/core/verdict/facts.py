@@ -6,23 +6,37 @@ entity that a call named. Facts of one record belong together; facts of two do n
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
-from pipelines.core.english.dates import Day
+from pipelines.core.english.dates import Day, dates
 from pipelines.core.english.idioms import plain_verbs
 from pipelines.core.english.numbers import quantities
 from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import related
 from pipelines.core.json_text import Json
-from pipelines.core.ledger import Add, Ledger, LedgerUpdate, Remove, Update
+from pipelines.core.ledger import Ledger
 from pipelines.core.simulation.reading.words import tokens
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
-from pipelines.core.verdict.known import LONGEST_ID, LONGEST_TEXT, Known, is_nothing, numbers_of
+from pipelines.core.verdict.known import LONGEST_TEXT, Known, is_nothing, numbers_of
+from pipelines.core.verdict.records import (
+    NAMES_A_THING,
+    Record,
+    all_stems,
+    bare,
+    content,
+    ids_in,
+    is_list_of_things,
+    keyed,
+    parts_of_row,
+    record_of,
+    states_in,
+    texts_in,
+    values_of,
+)
 from pipelines.core.verdict.speech import Signed, content_stems, sentences, signed_words
 from pipelines.core.verdict.tool_words import writing_tools
 
@@ -30,14 +44,6 @@ MOST_RECORDS = 2_000
 LONGEST_STATE = 30  # characters of a value that says how a thing is
 LEAST_SPACES = 3  # of a sentence: "Dr. Shah" says nothing
 MOST_READ_ALONE = 100  # records that a sentence can be about without naming them
-_NAMES_A_THING = re.compile(r"(?:id|ids|number|no|code|ref|reference|name)$")
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    values: tuple[Json, ...]
-    ids: frozenset[str]  # short texts and numbers in it, in lower case: by these it is named
-    links: frozenset[str]  # those of them that are ids of this or another thing
 
 
 class Saying(NamedTuple):
@@ -51,6 +57,7 @@ class Saying(NamedTuple):
     is_carried_out: bool = False  # says what a tool does that was called and worked
 
 
+_TODAY = re.compile(r"(?:today(?:'s\s+date)?|the\s+date)\s+is\b", re.IGNORECASE)
 _DENIES = re.compile(r"\b(?:not|never|no|cannot|without|unless|only|refused|rejected|neither|nor)\b|n't\b")
 
 
@@ -86,20 +93,33 @@ class Facts:
 
     def day_of_run(self, days_later: int = 0) -> Day | None:
         """The day on which the run started in its world, or one so much later; None where it is not known."""
-        if self._evidence.now is None:
+        if self._today is None:
             return None
         try:
-            day = datetime.fromisoformat(self._evidence.now).date() + timedelta(days=days_later)
+            day = self._today + timedelta(days=days_later)
         except OverflowError:  # before the first day there is
             return None
         return Day(day.month, day.day, day.year)
+
+    @cached_property
+    def _today(self) -> date | None:
+        """As the run has it; else as the rules say: `Today is Monday 3 March 2025`."""
+        if self._evidence.now is not None:
+            return datetime.fromisoformat(self._evidence.now).date()
+        for sentence in sentences(self._evidence.behavior_instructions or ""):
+            said = _TODAY.match(sentence)
+            found = dates(sentence[said.end() :]) if said is not None else []
+            days = [day for one in found[:1] for day in one.days if day.year]
+            if len(days) == 1:
+                return date(days[0].year or 1, days[0].month, days[0].day)
+        return None
 
     @cached_property
     def records(self) -> tuple[Record, ...]:
         found: list[Record] = []
         for row in self._evidence.calls:
             self._evidence.keep_going()
-            found += [_record([row.tool, row.arguments, part]) for part in _parts(row)]
+            found += [record_of([row.tool, row.arguments, part]) for part in parts_of_row(row)]
             if len(found) > MOST_RECORDS:
                 break
         return (*found, *self._entities({id for record in found for id in record.ids}))
@@ -112,7 +132,9 @@ class Facts:
             for ledger in (before, after):
                 for id in filter(None, (self._resolved(ledger, entity_type, name) for name in sorted(seen))):
                     self.seen_entities[entity_type, id] = None
-                    yield _record([{"type": entity_type, "id": id}, dict(ledger.get(entity_type, id) or {})])
+                    yield record_of(
+                        [{"type": entity_type, "id": id}, dict(ledger.get(entity_type, id) or {})]
+                    )
 
     def tells(self, id: str, value: str) -> bool:
         """Whether any record that names the id also holds this text."""
@@ -174,8 +196,8 @@ class Facts:
         """What a sentence can name a thing by: its id, or its name."""
         found: dict[str, set[str]] = {}
         for record in self.records:
-            for key, value in _keyed(list(record.values)):
-                if key in ("id", "name", "title") or _NAMES_A_THING.search(key):
+            for key, value in keyed(list(record.values)):
+                if key in ("id", "name", "title") or NAMES_A_THING.search(key):
                     found.setdefault(bare(value), set()).add(value.lower())
         for first, names in self._first_names(found).items():
             found.setdefault(first, names)
@@ -208,7 +230,7 @@ class Facts:
         for tool in self._evidence.tools:
             texts += [(text, tool.name in worked) for text in sentences(tool.description)]
         for row in self._evidence.calls:
-            texts += [(text, False) for text in _texts(row.response) if text.count(" ") >= LEAST_SPACES]
+            texts += [(text, False) for text in texts_in(row.response) if text.count(" ") >= LEAST_SPACES]
         tools = frozenset(
             word for row in self._evidence.calls for word in content_stems(" ".join(tokens(row.tool)))
         )
@@ -230,7 +252,7 @@ class Facts:
         """Names and other short texts of the records, by each word of their field's name."""
         found: dict[str, set[str]] = {}
         for record in self.records:
-            for key, value in _keyed(list(record.values)):
+            for key, value in keyed(list(record.values)):
                 if len(value) > 2 and not value.isdigit():
                     for word in tokens(key):
                         found.setdefault(stem(word), set()).update((value.lower(), value.lower().split()[-1]))
@@ -239,20 +261,20 @@ class Facts:
     @cached_property
     def refusals(self) -> tuple[frozenset[str], ...]:
         """What the backend said as it refused."""
-        texts = [text for row in self._evidence.calls if not row.succeeded for text in _texts(row.response)]
+        texts = [text for row in self._evidence.calls if not row.succeeded for text in texts_in(row.response)]
         return tuple(content_stems(text[:LONGEST_TEXT].replace("_", " ")) for text in texts)
 
     @cached_property
     def dealt_with(self) -> frozenset[str]:
         """What calls were given and what that is called: ids, names and what belongs to them."""
-        given = frozenset(_ids([row.arguments for row in self._evidence.calls]))
+        given = frozenset(ids_in([row.arguments for row in self._evidence.calls]))
         linked = given.union(*(record.links for record in self.records if record.ids & given))
         return given.union(*(record.ids for record in self.records if record.ids & linked))
 
     @cached_property
     def reasons(self) -> tuple[Signed, ...]:
         """The words of each refusal by their sign; of one that tells a condition (`must be paid`) none."""
-        texts = [text for row in self._evidence.calls if not row.succeeded for text in _texts(row.response)]
+        texts = [text for row in self._evidence.calls if not row.succeeded for text in texts_in(row.response)]
         plain = [plain_verbs(text[:LONGEST_TEXT].lower()) for text in texts if text.count(" ") >= 2]
         return tuple(signed_words(text) for text in plain if _ON_CONDITION.search(text) is None)
 
@@ -270,7 +292,7 @@ class Facts:
         """What the backend said as it refused."""
         known = Known()
         for row in self._evidence.calls:
-            for text in _texts(row.response) if not row.succeeded else ():
+            for text in texts_in(row.response) if not row.succeeded else ():
                 known.read(text)
         return known
 
@@ -283,8 +305,8 @@ class Facts:
         """States of one word that the run ended, and that nothing it touched is in now."""
         before, after = Ledger(self._evidence.world), self._evidence.after
         touched = [(kind, id) for kind, id in self.seen_entities if id.lower() in self.touched]
-        old = {state for kind, id in touched for state in _states(before.get(kind, id))}
-        return frozenset(old - {state for kind, id in touched for state in _states(after.get(kind, id))})
+        old = {state for kind, id in touched for state in states_in(before.get(kind, id))}
+        return frozenset(old - {state for kind, id in touched for state in states_in(after.get(kind, id))})
 
     @cached_property
     def columns(self) -> dict[str, list[Decimal]]:
@@ -292,7 +314,7 @@ class Facts:
         found: dict[str, list[Decimal]] = {}
         for row in self._evidence.calls:
             for number, things in enumerate(
-                part for part in _values(row.response) if _is_list_of_things(part)
+                part for part in values_of(row.response) if is_list_of_things(part)
             ):
                 for thing in things if isinstance(things, list) else ():
                     for key, value in thing.items() if isinstance(thing, dict) else ():
@@ -306,9 +328,9 @@ class Facts:
         """The words of each thing of every list that was told: they may be counted."""
         found = []
         for row in self._evidence.calls:
-            for part in (row.response, *_values(row.response)):
+            for part in (row.response, *values_of(row.response)):
                 if isinstance(part, list) and len(part) <= MOST_READ_ALONE:
-                    found.append([_all_stems(thing) for thing in part])
+                    found.append([all_stems(thing) for thing in part])
         return found
 
     @cached_property
@@ -325,7 +347,7 @@ class Facts:
         for kind in {kind for kind, _ in self.seen_entities} if self.records else ():
             for attributes in islice(self._evidence.world.entities.get(kind, {}).values(), MOST_RECORDS):
                 self._evidence.keep_going()
-                found.update(stem(part) for state in _states(attributes) for part in state.split("_"))
+                found.update(stem(part) for state in states_in(attributes) for part in state.split("_"))
         return frozenset(found)
 
     @cached_property
@@ -333,8 +355,12 @@ class Facts:
         """Words for kinds of things and for fields: they describe none of them."""
         found = {word for kind in self._evidence.after.entity_types() for word in tokens(kind)}
         for record in self.records[:MOST_READ_ALONE]:
-            found |= {word for key, _ in _keyed(list(record.values)) for word in tokens(key)}
+            found |= {word for key, _ in keyed(list(record.values)) for word in tokens(key)}
         return frozenset(found)
+
+    @cached_property
+    def kind_stems(self) -> frozenset[str]:
+        return frozenset(map(stem, self.asked_kinds))
 
     @cached_property
     def verbs(self) -> frozenset[str]:
@@ -363,7 +389,7 @@ class Facts:
         """The ids of all that the run changed, and what the calls that did so were given."""
         updates = [update for row in self._evidence.writes if row.succeeded for update in row.updates]
         given = [row.arguments for row in self._evidence.writes if row.succeeded]
-        return frozenset(str(getattr(update, "id", "")).lower() for update in updates) | {*_ids(given)}
+        return frozenset(str(getattr(update, "id", "")).lower() for update in updates) | {*ids_in(given)}
 
     @cached_property
     def portions(self) -> frozenset[str]:
@@ -398,7 +424,7 @@ class Facts:
         return known
 
     def _told_by(self, row: EvidenceRow) -> list[Json]:
-        return [row.arguments, row.response, *map(_content, row.updates)]
+        return [row.arguments, row.response, *map(content, row.updates)]
 
     @cached_property
     def written(self) -> set[Decimal]:
@@ -449,7 +475,7 @@ class Facts:
     @cached_property
     def words_with_digits(self) -> frozenset[str]:
         """`p95`, `1.13.2`: words of longer texts, and versions."""
-        texts = [text[:LONGEST_TEXT] for record in self.records for text in _texts(list(record.values))]
+        texts = [text[:LONGEST_TEXT] for record in self.records for text in texts_in(list(record.values))]
         found = (bare(word) for text in texts for word in text.split() if any(map(str.isdigit, word)))
         return frozenset(name for name in found if not name.isdigit())
 
@@ -495,119 +521,11 @@ def is_question(text: str) -> bool:
     return _ASKS.search(text[:LONGEST_TEXT]) is not None
 
 
-def _parts(row: EvidenceRow) -> list[Json]:
-    """A reply taken apart: every object of a list is a thing of its own."""
-    return [*_apart(row.response), *map(_content, row.updates)]
-
-
-def _content(update: LedgerUpdate) -> Json:
-    """What an update is about and writes, without the words of the log itself: `op`, `set`."""
-    match update:
-        case Add(entity_type=entity_type, id=id, attrs=attrs):
-            return {entity_type: {"id": id, "values": dict(attrs)}}
-        case Update(entity_type=entity_type, id=id, set=values):
-            return {entity_type: {"id": id, "values": dict(values)}}
-        case Remove(entity_type=entity_type, id=id):
-            return {entity_type: {"id": id}, "state": "removed"}
-        case _:
-            return None
-
-
-def _apart(value: Json) -> Iterator[Json]:
-    lists = [part for part in _values(value) if _is_list_of_things(part)]
-    if not lists:
-        yield value
-        return
-    own: Json = (
-        {key: part for key, part in value.items() if not _is_list_of_things(part)}
-        if isinstance(value, dict)
-        else {}
-    )
-    yield own
-    yield {"count": sum(len(part) for part in lists if isinstance(part, list))}
-    for part in lists:
-        for thing in part if isinstance(part, list) else ():
-            yield [own, thing]
-
-
-def _values(value: Json) -> list[Json]:
-    if isinstance(value, dict):
-        return list(value.values())
-    return [value] if isinstance(value, list) else []
-
-
-def _is_list_of_things(value: Json) -> bool:
-    return isinstance(value, list) and len(value) > 1 and all(isinstance(part, dict) for part in value)
-
-
-def _record(values: list[Json]) -> Record:
-    named = ((key, value) for key, value in _keyed(values) if _NAMES_A_THING.search(key))
-    links = frozenset(value.lower() for _, value in named if any(map(str.isdigit, value)))
-    return Record(tuple(values), frozenset(_ids(values)), links)
-
-
-def _ids(values: Json) -> Iterator[str]:
-    pending = [values]
-    while pending:
-        node = pending.pop()
-        if isinstance(node, dict):
-            pending.extend(node.values())
-        elif isinstance(node, list):
-            pending.extend(node)
-        elif isinstance(node, str) and 0 < len(node) <= LONGEST_ID:
-            yield node.lower()
-        elif isinstance(node, int) and not isinstance(node, bool):
-            yield str(node)
-
-
-def _keyed(value: Json) -> Iterator[tuple[str, str]]:
-    pending: list[tuple[str, Json]] = [("", value)]
-    while pending:
-        key, node = pending.pop()
-        if isinstance(node, dict):
-            pending.extend((name.lower(), below) for name, below in node.items())
-        elif isinstance(node, list):
-            pending.extend((key, below) for below in node)
-        elif isinstance(node, str) and len(node) <= LONGEST_ID:
-            yield key, node
-        elif isinstance(node, int) and not isinstance(node, bool):
-            yield key, str(node)
-
-
 _WHOLE = frozenset(map(stem, ("full", "fully", "whole", "entire", "entirely", "completely")))
 _HALF = frozenset({stem("half")})
 
 
-def _all_stems(value: Json) -> frozenset[str]:
-    return frozenset(word for text in _texts(value) for word in content_stems(text[:LONGEST_TEXT]))
-
-
-def _states(attributes: Mapping[str, Json] | None) -> Iterator[str]:
-    for value in (attributes or {}).values():
-        if isinstance(value, str) and re.fullmatch(r"[a-z_]{3,30}", value):
-            yield value
-
-
 def _read_deeds(known: Known, value: Json) -> None:
-    for text in _texts(value):
+    for text in texts_in(value):
         if "@" not in text:  # of an address the parts mean nothing: `mail.example`
             known.read(text)
-
-
-_NOT_BARE = re.compile(r"[^a-z0-9]")
-
-
-def bare(text: str) -> str:
-    """Letters and digits, in lower case."""
-    low = text.lower()
-    return low if low.isalnum() and low.isascii() else _NOT_BARE.sub("", low)
-
-
-def _texts(value: Json) -> Iterator[str]:
-    pending = [value]
-    while pending:
-        node = pending.pop()
-        if isinstance(node, str):
-            yield node
-        elif isinstance(node, (dict, list)):
-            pending.extend(node.values() if isinstance(node, dict) else node)

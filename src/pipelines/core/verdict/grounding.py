@@ -17,29 +17,33 @@ from pipelines.core.english.stems import stem
 from pipelines.core.english.words import singular, tokens
 from pipelines.core.verdict.amounts import Amounts
 from pipelines.core.verdict.beside import Mention
-from pipelines.core.verdict.borne_out import SUPPOSED, Looked, explains, is_borne_out, is_excused
+from pipelines.core.verdict.borne_out import (
+    SUPPOSED,
+    Looked,
+    explains,
+    is_borne_out,
+    is_excused,
+)
 from pipelines.core.verdict.bound import Bound, Reading
 from pipelines.core.verdict.cells import Cells, Scope, When
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.facts import Facts
-from pipelines.core.verdict.known import LARGEST_COUNT
 from pipelines.core.verdict.leftovers import as_it_was, costs_nothing, left_to_pay, used_up
 from pipelines.core.verdict.lists import Lists
 from pipelines.core.verdict.moments import Moments, right_moves, wrong_moves
+from pipelines.core.verdict.reckoning import is_telling
+from pipelines.core.verdict.references import (
+    misnamed,
+    repeated_references,
+    strange_partners,
+    strange_references,
+    unknown_ids,
+)
 from pipelines.core.verdict.said import QUESTION, Said, is_foreign, named_in, spoken_of, statements
 from pipelines.core.verdict.speech import LONGEST_READ, LONGEST_SENTENCE, sentences
 from pipelines.core.verdict.sums import Sums, numbers_in, wrong_sums
-from pipelines.core.verdict.values import (
-    Strange,
-    misnamed,
-    other_refusals,
-    repeated_references,
-    strange_partners,
-    strange_plurals,
-    strange_references,
-    strange_values,
-    unknown_ids,
-)
+from pipelines.core.verdict.unheard import unheard_cause, unheard_deed
+from pipelines.core.verdict.values import Strange, other_refusals, strange_plurals, strange_values
 
 MOST_LEFT_OVER = 5
 # A rule, a condition, a sum over several things, or what is said of one in passing: a value that the run has
@@ -63,6 +67,7 @@ class LeftOver(NamedTuple):
     sentence: str
     instead: str = ""  # what the run says in its place
     is_false: bool = False  # the run says otherwise: not only strange
+    is_of_nothing: bool = False  # false of whatever it is said
 
 
 class _Focus(NamedTuple):
@@ -141,7 +146,10 @@ class _Reader:
         of_lists = self._lists.read(said, focus.named)
         strange += [_left(one, said.sentence) for one in of_lists.strange]
         anchors: list[Mention] = []
-        strange += self._of_mentions(said, focus, used, of_lists.numbers, anchors) if not strange else []
+        kept: list[bool] = []
+        strange += (
+            self._of_mentions(said, focus, used, of_lists.numbers, anchors, kept) if not strange else []
+        )
         scope = self._cells.scope(
             named_in(said.raw, self._facts) or named_in(said.sentence, self._facts) or focus.described
         )
@@ -152,8 +160,12 @@ class _Reader:
         strange += [_left(one, said.sentence) for one in strange_partners(said, self._cells)]
         strange += [_left(one, said.sentence) for one in misnamed(said, self._cells)]
         strange += [_left(one, said.sentence) for one in other_refusals(said, self._cells)]
+        settled = of_lists.words.union(*(each.words for each in standing))
+        strange = [one for one in strange if one.is_false or stem(one.phrase) not in settled]
         is_plain = _NOT_OF_ONE.search(said.text) is None and _lead_in(said) not in _CONDITIONS
-        yield from dict.fromkeys(one._replace(is_false=one.is_false and is_plain) for one in strange)
+        yield from dict.fromkeys(
+            one._replace(is_false=one.is_of_nothing or (one.is_false and is_plain)) for one in strange
+        )
         # Why a refusal was made is judged with the refusal.
         is_passed_over = is_excused(said) or (self._facts.is_refusal and explains(said, self._facts))
         if strange or is_passed_over:
@@ -161,13 +173,16 @@ class _Reader:
         known = self._facts.about(focus.named) if focus.named else self._facts.everything
         looked = Looked(
             said.written in self._verified,
-            of_lists.words.union(*(each.words for each in standing)),
+            settled,
             len(anchors) if not measures_in(said.text) else 0,
             self._cells.vocabulary,
             _before_kinds(said.text, scope),
+            bool(kept) and all(kept),
         )
         if not is_borne_out(_without_quotes(said, scope), known, self._facts, looked):
-            yield LeftOver(said.written.replace(MARK, "…"), said.sentence)
+            is_false = is_plain and unheard_deed(said, self._facts)
+            is_false = is_false or unheard_cause(said, _lead_in(said), self._facts)
+            yield LeftOver(said.written.replace(MARK, "…"), said.sentence, is_false=is_false)
 
     def _of_mentions(
         self,
@@ -176,8 +191,10 @@ class _Reader:
         used: dict[object, list[frozenset[str]]],
         counted: frozenset[int],
         anchors: list[Mention],
+        kept: list[bool],
     ) -> Iterator[LeftOver]:
-        """`anchors` gets those that were bound and that few other cells could hold."""
+        """`anchors` gets those that were bound and that few other cells could hold; `kept`, of each, whether
+        the run left it as it was."""
         every: list[Mention] = sorted([*said.days, *said.times, *said.numbers], key=lambda one: one.start)
         told = right_moves(said.sentence, self._cells.scope(frozenset())) if len(every) > 1 else frozenset()
         for one in every:
@@ -190,12 +207,14 @@ class _Reader:
             else:
                 bound = self._moments.read(one, said, scope)
                 bound = _unless_used_up(one, bound, used)
+            kept.append(any(not scope.has_changed(cell) for cell in bound.cells))
             is_so_now = any(cell.when is not When.WAS for cell in bound.cells)
-            if is_so_now and (not isinstance(one, Quantity) or _is_telling(one)):
+            if is_so_now and (not isinstance(one, Quantity) or is_telling(one.values)):
                 anchors.append(one)
             if bound.reading is not Reading.SO:
                 written = said.sentence[one.start : one.end]
-                yield LeftOver(written, said.sentence, bound.instead, bound.reading is Reading.FALSE)
+                is_false = bound.reading is Reading.FALSE
+                yield LeftOver(written, said.sentence, bound.instead, is_false, bound.is_of_nothing)
 
 
 def _lead_in(said: Said) -> str:
@@ -208,7 +227,7 @@ def _unless_used_up(one: Mention, bound: Bound, used: dict[object, list[frozense
     """An amount, day or time that a sentence gives twice stands for two things: each needs its own cell."""
     if not bound.cells:
         return bound
-    if isinstance(one, Quantity) and not _is_telling(one):
+    if isinstance(one, Quantity) and not is_telling(one.values):
         return bound
     fields = frozenset(f"{cell.record}/{cell.field}/{cell.value}" for cell in bound.cells)
     values: Iterable[object] = one.values if isinstance(one, Quantity) else ()
@@ -237,11 +256,6 @@ def _before_kinds(clause: str, scope: Scope) -> frozenset[str]:
     return frozenset(
         stem(one) for one, other in pairwise(re.findall(r"[a-z]+", clause)) if singular(other) in kinds
     )
-
-
-def _is_telling(one: Quantity) -> bool:
-    """No count: any number of things may be two."""
-    return any(value % 1 or value > LARGEST_COUNT for value in one.values)
 
 
 def _left(strange: Strange, sentence: str) -> LeftOver:

@@ -29,9 +29,10 @@ from pipelines.core.verdict.claims import (
     vague_deeds,
 )
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
-from pipelines.core.verdict.facts import Facts, bare, is_question
+from pipelines.core.verdict.facts import Facts, is_question
 from pipelines.core.verdict.grounding import MOST_LEFT_OVER, LeftOver, left_over
 from pipelines.core.verdict.questions import is_asked_for
+from pipelines.core.verdict.records import bare
 from pipelines.core.verdict.said import NEGATED, named_in
 from pipelines.core.verdict.tool_words import ToolWords, writing_tools
 from pipelines.core.verdict.verdict import FailureMode, Finding, broken, held, left_open
@@ -110,6 +111,9 @@ def answer_to_a_question(evidence: RunEvidence) -> Finding | None:
 
 
 def _left_over(one: LeftOver) -> Finding:
+    if one.is_false and not one.instead:
+        says = f'The agent says "{quoted(one.phrase)}", but no call, reply, rule or record tells of that.'
+        return _false(says, [])
     if one.is_false:
         says = f'The agent says "{quoted(one.sentence)}", but it was told {one.instead}, not {one.phrase}.'
         return _false(says, [])

@@ -7,6 +7,7 @@ from decimal import Decimal
 from functools import cached_property, lru_cache
 
 from pipelines.core.english.dates import Day, dates, times
+from pipelines.core.english.idioms import plain_verbs
 from pipelines.core.english.numbers import quantities
 from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import related
@@ -90,7 +91,9 @@ class Known:
         self.days.update(day for one in dates(text) for day in one.days)
         self.times.update(minute for one in times(text) for minute in one.minutes)
         words = content_stems(text)
-        words |= content_stems(" ".join(tokens(text))) if len(text) <= LONGEST_ID else frozenset()
+        if len(text) <= LONGEST_ID:
+            words |= content_stems(" ".join(tokens(text)))
+            words |= content_stems(plain_verbs(" ".join(tokens(text))))  # as answers are read: `on_time`
         self.stems |= words
         self.states |= words
 

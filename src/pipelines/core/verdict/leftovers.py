@@ -25,6 +25,7 @@ _GONE = re.compile(
     rf"\bnone\s+(?:of\s+(?:them|these|the\s+\w+)\s+)?(?:(?:is|are|was|were)\s+)?{_LEFT}\b"
     rf"|\bno\s+(?:more\s+|free\s+|open\s+)?(?P<no>[a-z]+)\s+(?:(?:is|are|were|was)\s+)?{_LEFT}\b"
     r"|\b(?P<of>[a-z]+)\s*:\s*none\b"
+    rf"|(?:\bnot|n't)\s+(?:got\s+)?(?:a\s+single|one|§)\s+(?:(?P<single>[a-z]+)\s+{_LEFT}\b|§|one\b)|\bexhausted\s+of\b"
     r"|\b(?:is|are|'s|was|were)\s+(?:now\s+|already\s+|currently\s+|all\s+)*(?P<full>full|unavailable|exhausted)\b(?!\s+(?:of|price|amount|pass|day|refund))"
     r"|\b(?:was|is|got|took|the)\s+(?:the\s+)?(?:very\s+)?last\s+(?:free\s+|open\s+|remaining\s+|available\s+)?(?P<last>one|[a-z]+)\b"
 )
@@ -39,7 +40,7 @@ _OF_USED = frozenset(
     )
 )
 _WORDS = frozenset(
-    map(stem, ("none", "last", "full", "unavailable", "exhausted", "one", "got", "left", "remain"))
+    map(stem, ("none", "last", "full", "unavailable", "exhausted", "one", "single", "got", "left", "remain"))
 )
 
 
@@ -58,7 +59,7 @@ _CHARGED = CHARGED | {stem("kept"), stem("deducted")}
 _OF_DEBT = frozenset(
     map(stem, ("open", "due", "unpaid", "remaining", "outstanding", "owe", "balance", "pay"))
 )
-_OF_COST = _CHARGED | {stem("free"), stem("pay"), stem("cost")}
+_OF_COST = _CHARGED | frozenset(map(stem, ("free", "pay", "cost", "cent", "penny", "thing", "nothing")))
 
 
 _NOT = re.compile(r"\bnot\b|n't\b|\bnever\b")
@@ -73,7 +74,7 @@ class Gone(NamedTuple):
 
 def used_up(said: Said, scope: Scope) -> Gone:
     found = _GONE.search(said.text)
-    if found is None or _NOT.search(said.text, 0, found.end()):
+    if found is None or _NOT.search(said.text, 0, found.start()):
         return Gone()
     thing = found["no"] or found["last"] or found["of"] or ""
     left = {cell: rest for cell, rest in _rests(scope) if not thing or thing == "one" or _is_of(cell, thing)}

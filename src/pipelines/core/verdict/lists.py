@@ -22,8 +22,8 @@ from pipelines.core.json_text import Json
 from pipelines.core.simulation.reading.words import tokens
 from pipelines.core.verdict.bound import Reading
 from pipelines.core.verdict.cells import Cells, said_words
-from pipelines.core.verdict.facts import bare
 from pipelines.core.verdict.known import LARGEST_COUNT, LONGEST_ID, is_nothing
+from pipelines.core.verdict.records import bare
 from pipelines.core.verdict.said import Said, is_stated
 from pipelines.core.verdict.small_words import NEUTRAL
 from pipelines.core.verdict.speech import content_stems, sentences

@@ -12,7 +12,7 @@ from pipelines.core.english.numbers import Quantity
 from pipelines.core.verdict.amounts import Amounts
 from pipelines.core.verdict.beside import Beside, Mention, beside, best, roles
 from pipelines.core.verdict.bound import Bound, Reading
-from pipelines.core.verdict.cells import Cell, Cells, Scope, When
+from pipelines.core.verdict.cells import Cell, Cells, Scope, When, field_words
 from pipelines.core.verdict.said import NEGATED, Said, is_stated
 
 _ENDS = frozenset({"start", "end"})
@@ -25,6 +25,8 @@ _COMPARES = re.compile(
     r"\b(?:instead|than|rather|before|other|another|was|were|from|until|had|originally)\b|→|->"
 )
 LONGEST_BETWEEN = 60
+SHORTEST_MONTH = 28
+_MONTH = re.compile(r"(?P<year>\d{4})-(?P<month>\d{2})")  # `period: 2026-04`
 _TELLS_CHANGE = re.compile(
     r"\b(?:moved?|chang\w+|went|goes|gone|going|reschedul\w+|switch\w+|shifted|increase\w*|rose|risen|rais\w+|drop\w*|fell|falls|fallen"
     r"|correct\w+|adjust\w+|updat\w+|extend\w+|renew\w+|lower\w+|reduc\w+|upgrad\w+|downgrad\w+|postpon\w+|transfer\w+|swapped"
@@ -81,12 +83,16 @@ class Moments:
         return bool(today and is_so_called and any(day.agrees_with(today) for day in one.days))
 
     def _bound(self, one: Dated | Timed, near: Beside, scope: Scope, said: Said) -> list[Cell]:
-        dated = [cell for cell in scope.cells if (cell.days if isinstance(one, Dated) else cell.minutes)]
+        dated = [
+            cell
+            for cell in scope.cells
+            if (cell.days or holds(one, cell) if isinstance(one, Dated) else cell.minutes)
+        ]
         holding = [cell for cell in dated if holds(one, cell) and self._amounts.is_timely(cell, near, said)]
         named = best(dated, near)
         if named and not _COMPARES.search(near.lead):
             return [cell for cell in holding if cell.field in {other.field for other in named}]
-        ends = roles(near.near) & _ENDS
+        ends = _ends(near, scope)
         meant = [cell for cell in dated if not roles(cell.words).isdisjoint(ends)]
         if len(ends) == 1 and meant and not _COMPARES.search(near.clause):
             return [
@@ -99,7 +105,7 @@ class Moments:
     def _is_of_another(self, near: Beside, scope: Scope) -> bool:
         """Whether the words name a field of a thing spoken of, or which end of it is meant."""
         own = [cell for cell in scope.cells if cell.days and (scope.is_own(cell) or cell.row)]
-        ends = roles(near.near) & _ENDS
+        ends = _ends(near, scope)
         return bool(best(own, near)) or any(not roles(cell.words).isdisjoint(ends) for cell in own)
 
     def _is_reckoned(self, one: Dated, said: Said, scope: Scope) -> bool:
@@ -150,9 +156,18 @@ class Moments:
         return Bound(Reading.OPEN)
 
 
+def _ends(near: Beside, scope: Scope) -> frozenset[str]:
+    """Which end is meant; what a thing is called says nothing of that: `your leave request`."""
+    kinds = frozenset(word for thing in scope.own for word in field_words(thing.entity_type))
+    return roles(near.near - kinds) & _ENDS
+
+
 def holds(one: Mention, cell: Cell) -> bool:
     if isinstance(one, Quantity):
         return bool({abs(value).normalize() for value in one.values} & cell.numbers)
+    month = _MONTH.fullmatch(cell.value) if isinstance(cell.value, str) else None
+    if month is not None and isinstance(one, Dated) and len(one.days) >= SHORTEST_MONTH:
+        return all(day.month == int(month["month"]) and day.year == int(month["year"]) for day in one.days)
     return holds_any(one, cell.days, cell.minutes)
 
 
@@ -249,7 +264,7 @@ def _of_texts(low: str, changed: list[tuple[Cell, Cell]]) -> Iterator[WrongMove]
         old, new = _spelled(was.value), _spelled(now.value)
         found = re.search(rf"\bfrom\s+(?:\w+\s+)?{old}\s+(?:\w+\s+)?to\s+(?:the\s+)?(?P<end>\S+)", low)
         end = found["end"].rstrip(".,;)") if found is not None else ""
-        if any(map(str.isdigit, end)) and not re.match(new, end):
+        if found is not None and any(map(str.isdigit, end)) and not re.match(new, low[found.start("end") :]):
             yield WrongMove(end, f"{now.field} {now.value}")
         if re.search(rf"\bfrom\s+(?:\w+\s+)?{new}\s+(?:\w+\s+)?to\s+(?:the\s+)?{old}\b", low):
             yield WrongMove(f"from {now.value} to {was.value}", f"{now.field} {was.value} → {now.value}")

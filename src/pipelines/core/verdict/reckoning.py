@@ -18,6 +18,11 @@ def is_small(value: Decimal) -> bool:
     return value <= LARGEST_COUNT and value % 1 == 0
 
 
+def is_telling(values: Iterable[Decimal]) -> bool:
+    """No count: any number of things may be two."""
+    return any(value % 1 or value > LARGEST_COUNT for value in values)
+
+
 def few_of(numbers: Iterable[Decimal]) -> list[Decimal]:
     return sorted(set(numbers) - {Decimal()})[-MOST_OPERANDS:]
 

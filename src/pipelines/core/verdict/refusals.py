@@ -21,6 +21,7 @@ from pipelines.core.english.synonyms import related
 from pipelines.core.json_text import Json, dumps
 from pipelines.core.simulation.reading.words import tokens as name_tokens
 from pipelines.core.simulation.reading.words import word_set
+from pipelines.core.verdict.borne_out import RECORD_NOUNS
 from pipelines.core.verdict.declining import is_refused, said_by
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.facts import Facts
@@ -115,17 +116,19 @@ def explained(evidence: RunEvidence) -> Explained:
 
 
 _CAUSE = re.compile(
-    r"\b(?:because(?:\s+of)?|since|as(?!\s+(?:you|i|we|requested|asked|for|of|long|won|lost|soon|far|well|planned|before|usual))|due\s+to|owing\s+to)\s+(?P<cause>[^.;!?]{6,200})"
+    r"\b(?:because(?:\s+of)?|since|as(?!\s+(?:you|i|we|requested|asked|for|of|long|won|lost|soon|far|well|planned|before|usual|it\s+(?:is|was)|they))|due\s+to|owing\s+to)\s+(?P<cause>(?:[^.;!?]|\.(?=\d)){6,200})"
 )
 _SO_NOT = re.compile(
-    r"^(?P<cause>[^.;!?]{6,200}?),?\s+(?:so|therefore|and\s+so|which\s+is\s+why)\s+(?:\w+\s+){1,3}?[^.;!?]{0,60}"
+    r"^(?P<cause>(?:[^.;!?]|\.(?=\d)){6,200}?),?\s+(?:so|therefore|and\s+so|which\s+is\s+why)\s+(?:\w+\s+){1,3}?[^.;!?]{0,60}"
     r"(?:can't|cannot|couldn't|could\s+not|can\s+not|unable|wasn't\s+able|not\s+possible)"
 )
 _COLON = re.compile(
-    r"\b(?:can't|cannot|couldn't|could\s+not|can\s+not|unable|(?:wasn't|not)\s+(?:able|possible))\b[^.;!?:]{0,120}:\s+(?P<cause>[^.;!?]{6,200})"
+    r"\b(?:can't|cannot|couldn't|could\s+not|can\s+not|unable|(?:wasn't|not)\s+(?:able|possible)|no\s+\w+\s+is\s+possible)\b[^.;!?:]{0,120}[:;]\s+(?P<cause>(?:[^.;!?]|\.(?=\d)){6,200})"
 )
 _OTHERS = re.compile(r"\b(?:another|other|else|someone|somebody)\b")
-_NOT_THEN = re.compile(r"\b(?:as\s+long\s+as|while)\s+(?P<cause>[^.;!?]{6,200})")
+_NOT_THEN = re.compile(
+    r"\b(?:as\s+long\s+as|while)\s+(?!that|this|it's\s+so)(?P<cause>(?:[^.;!?]|\.(?=\d)){6,200})"
+)
 
 
 class _Another(NamedTuple):
@@ -146,7 +149,8 @@ def _another_reason(evidence: RunEvidence, reasons: list[_Reason]) -> _Another |
         for one, reason in zip(told, reasons, strict=True)
     ]
     small = NEUTRAL | {stem(word) for word in asked}
-    own = [one._replace(stems=one.stems - {stem(word) for word in asked}) for one in told]
+    about = {stem(word) for word in asked} | kind_stems(evidence)
+    own = [one._replace(stems=(one.stems - about) - _SAYS_LITTLE or one.stems) for one in told]
     if not all(one.stems or one.numbers for one in telling):
         return None  # it says no more than what was refused
     others = [
@@ -293,7 +297,7 @@ _ID = re.compile(r"\b[A-Za-z]{1,8}[-_]?\d[\w-]*")
 
 def _reason_stems(text: str) -> frozenset[str]:
     plainer = _LACKING.sub(
-        lambda found: f" {found['what'] or found['free']} exhausted ", _ID.sub(" ", text).lower()
+        lambda found: f" {found[found.lastgroup or 0]} exhausted ", _ID.sub(" ", text).lower()
     )  # an id tells not why
     found = content_stems(plainer)
     found |= _denied_words(plainer)
@@ -308,7 +312,9 @@ def _denied_words(text: str) -> frozenset[str]:
 
 # Nothing is left of it, in whatever words.
 _LACKING = re.compile(
-    r"\bno\s+(?:free|available|open|vacant|remaining)\s+(?:\w+\s+)?(?P<free>\w+)"
+    r"\b(?:no|0)\s+(?:free|available|open|vacant|remaining|in)\s+(?:\w+\s+)?(?P<free>\w+)"
+    r"|\b(?:exhausted\s+of|(?:run|ran|running)\s+out\s+of)\s+(?:\w+\s+)?(?P<out>\w+)"
+    r"|\b(?:isn't|not|n't\s+got)\s+(?:§|a\s+single|one)\s+(?P<one>\w+)(?:\s+(?:left|available|free|remaining))?"
     r"|\b(?:no|not\s+an?|not\s+a\s+single|none\s+of\s+(?:the|its|your))\s+(?:more\s+|free\s+|available\s+)?(?P<what>\w+)"
     r"(?:\s+\w+)?\s+(?:left|available|free|remaining|remains?|is\s+free|are\s+free)\b"
 )
@@ -344,6 +350,8 @@ def _refusal_text(response: Json) -> str:
     match response:
         case {"error": {"code": code, "message": message}}:
             return f"{code}: {message}"
+        case {"error": str(code) | {"code": str(code)}, "message": str(message)}:
+            return f"{code}: {message}"
         case {"error": str(text)} | {"message": str(text)} | str(text):
             return text
         case _:
@@ -377,10 +385,14 @@ def _is_about(rule: str, tool: ToolWords) -> bool:
 def _subject_stems(evidence: RunEvidence) -> frozenset[str]:
     """What only says what a reason is about, and tells nothing of it: `cancel`, `order`."""
     tools = writing_tools(evidence.tools)
-    kinds = {
-        word for kind in evidence.after.entity_types() for word in content_stems(" ".join(name_tokens(kind)))
-    }
-    return frozenset(stem(word) for tool in tools for word in tool.nouns | tool.past | tool.doing) | kinds
+    verbs = {stem(word) for tool in tools for word in tool.nouns | tool.past | tool.doing}
+    return kind_stems(evidence) | verbs
+
+
+def kind_stems(evidence: RunEvidence) -> frozenset[str]:
+    """Words for the kinds of things of the world."""
+    names = (" ".join(name_tokens(kind)) for kind in evidence.after.entity_types())
+    return frozenset(word for name in names for word in content_stems(name))
 
 
 # Whether they were named
@@ -390,7 +402,7 @@ def _known_stems(evidence: RunEvidence) -> frozenset[str]:
     """Words that an explanation may use without bringing in anything new: the request, rules and replies."""
     given = [evidence.user_instruction, evidence.behavior_instructions or ""]
     given += [shortened(dumps(row.response).decode(), LONGEST_REPLY) for row in evidence.calls]
-    found: set[str] = {*NEUTRAL, "already"} | Facts(evidence).everything.stems
+    found: set[str] = {*NEUTRAL, *RECORD_NOUNS, "already"} | Facts(evidence).everything.stems
     for text in given:
         evidence.keep_going()
         found |= content_stems(text)
@@ -426,6 +438,7 @@ def _told(sentence: str) -> _Told:
     )
 
 
+_NONE_LEFT = stem("exhausted")
 _NUMBER_WORDS = {"single": Decimal(1), "twice": Decimal(2), "double": Decimal(2), "thrice": Decimal(3)}
 
 
@@ -436,6 +449,7 @@ def _names(told: list[_Told], reason: _Reason, known: frozenset[str], keep_going
     keep_going()
     own = _told(reason.text)
     # "only pending orders": the reason is that it is not pending.
+    nouns = {other for word in own.stems - {_NONE_LEFT} for other in related(word)}
     may_be_denied = bool(own.denied) or _IS_CONDITION.search(reason.text.lower()) is not None
     for one in told:
         same = {
@@ -446,6 +460,8 @@ def _names(told: list[_Told], reason: _Reason, known: frozenset[str], keep_going
         }
         same |= {str(number) for number in own.numbers & one.numbers if number > LEAST_TELLING}
         same |= {str(day) for day in own.days for other in one.days if day.agrees_with(other)}
+        if same and _NONE_LEFT in same and not one.stems.isdisjoint(nouns):
+            return True  # that nothing is left of the same thing can be said in many words
         if same:
             shared |= same
             strange |= {word for word in one.stems if word[0] != "~" and known.isdisjoint(related(word))}
@@ -506,11 +522,18 @@ def _speaks_of(sentence: str, row: EvidenceRow) -> bool:
     return any(re.search(rf"\b(?:that|this|the|your)\s+{re.escape(kind)}\b", sentence) for kind in kinds)
 
 
+_TELLS_NO_REASON = re.compile(
+    r"^(?:please\s+)?(?:let\s+me\s+know|feel\s+free|is\s+there)\b|^[^,;:]{0,40}\b(?:is|are|remains?|stays?)\s+(?:unchanged|as\s+(?:it|they)\s+(?:is|was|are|were))\W*$"
+)
+
+
 def _is_bare(evidence: RunEvidence) -> bool:
     """Nothing but the refusal: what is not done, to which number, and no word that leads up to a reason."""
     subject = _subject_stems(evidence) | NEUTRAL | {stem("work")}
     for answer in said_by(evidence):
         evidence.keep_going()
+        if _TELLS_NO_REASON.search(answer.lower()):
+            continue
         more = {word for word in content_stems(answer) - subject if word.isalpha()}
         low = answer.lower()
         if _GIVES_REASON.search(low) or _SOMEBODY.search(low) or _ALREADY.search(low) or more:

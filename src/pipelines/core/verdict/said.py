@@ -10,7 +10,8 @@ from pipelines.core.english.idioms import plain_verbs
 from pipelines.core.english.mentions import MARK, mentions, without_mentions
 from pipelines.core.english.numbers import Quantity
 from pipelines.core.simulation.reading.words import word_set
-from pipelines.core.verdict.facts import Facts, bare
+from pipelines.core.verdict.facts import Facts
+from pipelines.core.verdict.records import bare
 from pipelines.core.verdict.speech import LONGEST_SENTENCE, clauses
 
 LONGEST_NAME = 4  # words of a name that a sentence calls a thing by
@@ -127,8 +128,9 @@ def spoken_of(said: Said, start: int, focus: frozenset[str], facts: Facts) -> fr
         return focus
     opened = said.sentence.rfind("(", 0, start)
     if opened > said.sentence.rfind(")", 0, start):  # `AS-12 (15 September, 07:20) or AS-13`
+        within = [names for at, names in named if opened < at < start]
         before = [names for at, names in named if at < opened]
-        return before[-1] if before else named_in(said.raw, facts)
+        return (within or before)[-1] if within or before else named_in(said.raw, facts)
     every = [one for one, _ in mentions(said.sentence).spans()]
     since = max((other for other in every if other < start), default=0)
     near = frozenset(name for at, names in named if since <= at <= start for name in names)

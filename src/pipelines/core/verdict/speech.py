@@ -17,7 +17,7 @@ LONGEST_READ = 50_000  # characters of one answer; the contract cuts a final res
 
 _QUOTES = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"', "\u00a0": " ", "–": "-", "—": ";"})
 _SENTENCE_END = re.compile(
-    r"(?<=[.!?])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\b(?:no|dr|mr|ms|st|vs)\.)(?<!\b(?:mrs|etc|apt|inc|ltd)\.)(?<!\bprof\.)"
+    r"(?<=[.!?])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\b(?:no|dr|mr|ms|st|vs|fr|rs|nr|ca)\.)(?<!\b(?:mrs|etc|apt|inc|ltd)\.)(?<!\bprof\.)"
     r"[\"')\]]*\s+|\n+",
     re.IGNORECASE,
 )
@@ -37,6 +37,8 @@ _CLAUSE_END = re.compile(
     r"|\s+and\s+(?=(?:then\s+|also\s+)?(?:[a-z]+ed|sent|paid|i|we|it|the|your|has|have|could|was|will|no|nothing"
     r"|you|you're|you'll|there|there's|this)\b)"
 )
+#: `one night, §, is kept`
+_APPOSITION = re.compile(r",\s(§(?:\s\w{1,12})?),\s(?=(?:is|are|was|were|has|have|will)\b)")
 _WORD_CHARACTER = re.compile(r"\w")
 _CONTRACTED = re.compile(r"n't$|'[a-z]+$")  # "they're", "hadn't", "Omar's"
 _ADDRESS = re.compile(r"[\w.+-]{1,64}@[\w.-]{1,64}")  # "anna@post.example" gives no example
@@ -87,6 +89,7 @@ def clauses(sentence: str) -> tuple[str, ...]:
     single_spaced = " ".join(
         sentence.lower().split()
     )  # a run of spaces is otherwise searched from each of them
+    single_spaced = _APPOSITION.sub(r" \1 ", single_spaced)
     return tuple(piece for piece in _CLAUSE_END.split(single_spaced) if piece and piece.strip())
 
 

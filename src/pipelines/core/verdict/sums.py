@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from decimal import Decimal
 from functools import cached_property
-from itertools import pairwise
+from itertools import combinations
 
 from pipelines.core.english.dates import Dated, Timed
 from pipelines.core.english.mentions import MARK, mentions, without_mentions
@@ -12,8 +12,9 @@ from pipelines.core.english.numbers import Quantity
 from pipelines.core.verdict.speech import sentences
 
 MOST_NUMBERS = 40  # of an answer; with more, the first
+MOST_APART = 6  # numbers that somebody compares with each other
 _SUMS_UP = re.compile(
-    r"\b(?:total|subtotal|sum|altogether|together|in\s+all|left|remain\w*|balance|owe[ds]?|outstanding|due|net|difference|open)\b|=",
+    r"\b(?:by|over|above|short|more|less|saved?|amount\s+to|total|subtotal|sum|altogether|together|in\s+all|left|remain\w*|balance|owe[ds]?|outstanding|due|net|difference|open)\b|=",
     re.IGNORECASE,
 )
 
@@ -79,13 +80,13 @@ def wrong_sums(sentence: str, said: Collection[Decimal]) -> Iterator[str]:
 
 
 def _results(held: Sequence[Decimal]) -> set[Decimal]:
-    """Of all that came before, of any run of it up to here, of the last two."""
+    """Of all that came before, of any run of it up to here; what lies between any two of the last few."""
     sums, total = set(), Decimal()
     for at, value in enumerate(reversed(held)):
         total += value
         if at:
             sums.add(total)
-    return sums | {abs(a - b) for a, b in pairwise(held)}
+    return sums | {abs(a - b) for a, b in combinations(held[-MOST_APART:], 2)}
 
 
 def numbers_in(text: str) -> list[Decimal]:

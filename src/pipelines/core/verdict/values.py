@@ -7,39 +7,32 @@ anything that belongs to it, is not bound; in the place of the thing's own value
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import combinations, pairwise
 from typing import NamedTuple
 
-from pipelines.core.english.mentions import mentions
+from pipelines.core.english.states import GOING_ON
 from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import related
-from pipelines.core.simulation.reading.words import singular, tokens
+from pipelines.core.simulation.reading.words import tokens, word_set
 from pipelines.core.verdict.borne_out import ENTERED
 from pipelines.core.verdict.bound import Reading
 from pipelines.core.verdict.cells import STATE, Cell, Cells, Scope, Thing, When, said_words
-from pipelines.core.verdict.facts import Facts, bare
-from pipelines.core.verdict.known import is_nothing
-from pipelines.core.verdict.said import NEGATED, Said, is_stated, names_at, says_is, says_present
+from pipelines.core.verdict.said import NEGATED, Said, is_stated, names_at, says_is
 from pipelines.core.verdict.speech import content_stems
 from pipelines.core.verdict.tool_words import writing_tools
 
-_SUPPOSED = re.compile(
+SUPPOSED = re.compile(
     r"\b(?:if|unless|once|as\s+soon\s+as|until|when|whether|before|after|only|would|could|can|may|might|must|should|any|needs?|requires?"
     r"|an?\s+\w+\s+(?:that|which|who)|will|shall|asked|wanted)\b|'ll\b|\?"
 )
 _COMPARES = re.compile(
-    r"\b(?:instead|before|was|were|had|previous(?:ly)?|old|than|rather|from|while|or|other|another|compared|like|original(?:ly)?"
+    r"\b(?:instead|before|was|were|had|previous(?:ly)?|old|than|rather|from|while|or|other|another|compared|like|originally|original(?!\s+(?:means|method|payment|form|card))"
     r"|alternative\w*|besides?|except|also)\b|→|->"
 )
-_REPLACES = re.compile(r"\b(?:instead|than|rather|was|were|previous(?:ly)?|old|or|originally)\b|→|->")
 _QUOTED = re.compile(r"\"[^\"]*\"")
 _PAST = re.compile(
     r"\b(?:was|were|had|before|previous(?:ly)?|from|instead|old|formerly|originally|until|no\s+longer|rather|than)\b|→|->"
 )
 _NONE_OF = re.compile(r"\b(?:no|zero|without(?:\s+any)?)\s+(?P<what>[a-z]+(?:\s+[a-z]+)?)\b")
-_REFERENCE = re.compile(r"#?[a-z0-9][a-z0-9_\-./@:]*[a-z0-9]|#\d", re.IGNORECASE)
-_ADDRESS = re.compile(r"[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){0,4}")
-_BEFORE_IT = re.compile(r"(?P<word>[a-z]+)(?:\s+(?:is|was|to|number|no\.?|now|:))*\W{0,2}$")
 
 
 _OF_SEVERAL = re.compile(r"\b(?:both|all|and)\b.*\b(?:are|were|have\s+been)\b")
@@ -60,7 +53,8 @@ def strange_values(said: Said, scope: Scope, cells: Cells) -> Iterator[Strange]:
     plain = _QUOTED.sub(" ", clause)  # a title may hold any word: "Bread Without Hurry"
     yield from dict.fromkeys((*_denied(clause, scope), *_denied(said.text, scope)))
     yield from _undone(clause, scope, cells)
-    if _SUPPOSED.search(plain):
+    yield from _too_early(said.text, scope, cells)
+    if SUPPOSED.search(plain):
         return
     values = _said_values(clause, cells)
     bare_clause = plain
@@ -119,19 +113,14 @@ def _read(
 ) -> Strange | None:
     is_state = STATE.fullmatch(value) is not None and value not in cells.proper_names
     holding = [cell for cell in scope.cells if str(cell.value).lower() == value]
+    if is_state and any(value in tokens(c.field) and _is_some(c) and scope.is_own(c) for c in scope.cells):
+        return None  # `60.00 has been paid`, of a record with `paid: 60`
     if is_state:  # of what only belongs to the thing, a state is said where its kind or field is named
         words = said_words(clause)
         holding = [cell for cell in holding if scope.is_own(cell) or cell.row or cell.words & words]
-    if is_state and _OF_SEVERAL.search(clause) and says_is(clause, value):
-        of_all = [
-            thing
-            for kind, key in fields
-            for thing in scope.own
-            if thing.entity_type == kind and key in thing.after
-        ]
-        others = [thing for thing in of_all if value not in {str(v).lower() for v in thing.after.values()}]
-        if 1 < len(of_all) <= MOST_NAMED and others and len(others) < len(of_all):
-            return Strange(value, Reading.FALSE, f"another state of {others[0].id}")
+    other = _not_of_all(value, fields, scope) if is_state and _OF_SEVERAL.search(clause) else None
+    if other is not None and says_is(clause, value):
+        return Strange(value, Reading.FALSE, f"another state of {other.id}")
     is_past = _PAST.search(_without_passive(clause)) is not None
     if any(cell.when in (When.IS, When.GIVEN, When.TOLD) for cell in holding):
         return None
@@ -175,12 +164,24 @@ def _read(
     return Strange(value, Reading.OPEN) if in_place else None
 
 
+def _not_of_all(value: str, fields: list[tuple[str, str]], scope: Scope) -> Thing | None:
+    """Of a few things the first that is not in a state in which others are."""
+    every = [
+        thing
+        for kind, key in fields
+        for thing in scope.own
+        if thing.entity_type == kind and key in thing.after
+    ]
+    others = [thing for thing in every if value not in {str(v).lower() for v in thing.after.values()}]
+    return others[0] if 1 < len(every) <= MOST_NAMED and 0 < len(others) < len(every) else None
+
+
 def strange_plurals(sentence: str, cells: Cells) -> Iterator[Strange]:
     """`Both orders, A-1 and A-2, are ready`, where one of them is not. Its clauses have one thing each, so
     the sentence is looked at whole."""
     low = sentence.lower()
     verb = _ARE.search(low)
-    if verb is None or NEGATED.search(low) or _SUPPOSED.search(low) or not is_stated(low):
+    if verb is None or NEGATED.search(low) or SUPPOSED.search(low) or not is_stated(low):
         return
     named = [
         thing for at, names in names_at(low[: verb.start()], cells.facts) for thing in cells.named(names)
@@ -206,23 +207,70 @@ def _undone(clause: str, scope: Scope, cells: Cells) -> Iterator[Strange]:
     what a declared tool does is a deed."""
     if (
         len(scope.own) != 1
-        or _SUPPOSED.search(clause)
+        or SUPPOSED.search(clause)
         or NEGATED.search(clause)
         or _COMPARES.search(_without_passive(clause))
     ):
         return
     near = {word for cell in scope.cells for word in _text_stems(cell.value)} | cells.deeds(scope.ids)
     near |= ENTERED if cells.evidence.writes else frozenset()
+    worked = {row.tool for row in cells.evidence.calls if row.succeeded}
     for tool in writing_tools(cells.evidence.tools):
-        for form in tool.past:
+        for form in tool.past if tool.tool not in worked else ():
             word = stem(form)
-            if says_is(clause, form) and near.isdisjoint(related(word)) and word not in _LIKE_STATES:
+            is_short = _in_short(clause, form, scope.own[0])
+            is_said = is_short or (says_is(clause, form) and word not in _LIKE_STATES)
+            if is_said and near.isdisjoint(related(word)):
                 tried = [row for row in cells.evidence.calls if row.tool == tool.tool]
                 thing = scope.own[0]
                 yield Strange(
                     form, Reading.FALSE if tried else Reading.OPEN, f"no call that did so to {thing.id}"
                 )
                 return
+
+
+#: How a thing ends up that was asked for, claimed, ordered or billed.
+_OUTCOMES = (
+    "approved",
+    "accepted",
+    "granted",
+    "upheld",
+    "paid",
+    "settled",
+    "delivered",
+    "resolved",
+    "refunded",
+)
+_NOT_YET = GOING_ON | word_set(
+    "requested submitted queued draft unpaid overdue under_review in_review received filed in_transit due"
+)
+
+
+def _too_early(clause: str, scope: Scope, cells: Cells) -> Iterator[Strange]:
+    """`your claim has been approved`, of one that is under review."""
+    is_said_so = not (SUPPOSED.search(clause) or NEGATED.search(clause) or _COMPARES.search(clause))
+    if len(scope.own) != 1 or not is_said_so or not is_stated(clause):
+        return
+    told = [cell for cell in scope.cells if cell.when is not When.WAS and isinstance(cell.value, str)]
+    near = {word for cell in told for word in _text_stems(cell.value)} | cells.deeds(scope.ids)
+    states = [cell for cell in told if tokens(cell.field)[-1] in ("status", "state") and scope.is_own(cell)]
+    for outcome in _OUTCOMES:
+        is_field = any(outcome in tokens(c.field) and _is_some(c) for c in scope.cells)  # `paid: 60`
+        if states and says_is(clause, outcome) and near.isdisjoint(related(stem(outcome))):
+            if not is_field and all(str(cell.value).lower() in _NOT_YET for cell in states):
+                yield Strange(outcome, Reading.FALSE, states[0].told())
+            return
+
+
+_FINITE = re.compile(
+    r"\b(?:is|are|was|were|be|been|has|have|had|will|can|could|may|i|we|you|to)\b|'(?:s|ve|re|ll)\b"
+)
+
+
+def _in_short(clause: str, form: str, thing: Thing) -> bool:
+    """`RX-31 (50 mg) refilled today`: without any other verb."""
+    is_first = clause.lstrip().startswith(thing.id.lower())
+    return is_first and re.search(rf"[\s)]{form}\b", clause) is not None and not _FINITE.search(clause)
 
 
 #: Of what is `fully booked` or `closed today` nobody has booked or closed it in the run.
@@ -257,6 +305,8 @@ def _stands_for_field(clause: str, value: str, fields: list[tuple[str, str]]) ->
     spelled = _spelled(value)
     if re.search(rf"(?::|\bas)\s+(?:an?\s+)?{spelled}(?=\W*$|\s*[(|,;])", clause):
         return True
+    if re.fullmatch(rf"\W*(?:(?:now|already|currently|still)\s+)?{spelled}\W*", clause):
+        return value != "done"  # `ST-71: 12 September, confirmed, 57.00`
     words = {word for _, key in fields for word in tokens(key)}
     named = "|".join(sorted(map(re.escape, words)))
     return (
@@ -277,7 +327,7 @@ def _denied(clause: str, scope: Scope) -> Iterator[Strange]:
             and scope.ids
             and cell.record in scope.ids
         ):
-            if says_is_not(clause, cell.value.lower()) and not _SUPPOSED.search(clause):
+            if says_is_not(clause, cell.value.lower()) and not SUPPOSED.search(clause):
                 yield Strange(cell.value, Reading.FALSE, f"{cell.field} {cell.value}")
         elif isinstance(cell.value, bool) and cell.words and cell.record in scope.ids:
             word = " ".join(cell.field.lower().split("_"))
@@ -287,16 +337,17 @@ def _denied(clause: str, scope: Scope) -> Iterator[Strange]:
                 not cell.value
                 and says_is(clause, word)
                 and not _TO_BE.search(clause)
-                and not _SUPPOSED.search(clause)
+                and not SUPPOSED.search(clause)
                 and not NEGATED.search(clause)
             ):
                 yield Strange(word, Reading.FALSE, f"{cell.field} is false")
         is_told = scope.is_own(cell) or bool(cell.row)
         is_said = cell.value is False and is_told and _says_all(words, cell)
+        is_said = is_said and tokens(cell.field)[-1] in clause  # not `scanning`, of `scanned: false`
         if (
             is_said
             and not NEGATED.search(clause)
-            and not _SUPPOSED.search(clause)
+            and not SUPPOSED.search(clause)
             and not _TO_BE.search(clause)
         ):
             is_plain = cell.row and scope.ids and is_stated(clause) and _CAME_TRUE.search(clause)
@@ -336,7 +387,7 @@ def _untold(clause: str, scope: Scope) -> Iterator[Strange]:
     """`free of charge`, where a fee was taken; `can't be refunded`, of what was."""
     free = FREE.search(clause)
     says_there_are = (
-        _IN_STOCK.search(clause) and not _OUT_OF_STOCK.search(clause) and not _SUPPOSED.search(clause)
+        _IN_STOCK.search(clause) and not _OUT_OF_STOCK.search(clause) and not SUPPOSED.search(clause)
     )
     for cell in scope.cells:
         is_none = cell.value == 0 and not isinstance(cell.value, bool) and cell.when is When.IS
@@ -348,7 +399,8 @@ def _untold(clause: str, scope: Scope) -> Iterator[Strange]:
             or not (scope.is_own(cell) or cell.row)
         ):
             continue
-        if free is not None and cell.row and cell.words & CHARGED:
+        stood = cell._replace(when=When.IS, row=0) in scope.cells and not scope.has_changed(cell)
+        if free is not None and cell.row and cell.words & CHARGED and not (stood and cell.when is When.TOLD):
             is_of_it = _FREE_IT.search(clause) is not None and is_stated(clause) and scope.is_single
             yield Strange(free[0], Reading.FALSE if is_of_it else Reading.OPEN, cell.told())
             return
@@ -365,11 +417,14 @@ def _untold(clause: str, scope: Scope) -> Iterator[Strange]:
 
 FREE = re.compile(
     r"\bfree\s+of\s+charge\b|\bfor\s+free\b|\b(?:at|with|without)\s+(?:no|any)?\s*(?:extra\s+|additional\s+)?(?:cost|charge|fee)s?\b"
+    r"|\bnothing\s+(?:was|is|has\s+been|will\s+be)\s+charged\b|(?:\bnot|n't|\bnever)\s+(?:be\s+|been\s+)?(?:charged|cost)\b"
+    r"|\b(?:neither|none)\b[^,;]{0,30}\bcosts?\b[^,;]{0,12}\b(?:cent|penny|thing|anything)\b"
     r"|\b(?:costs?|owe|pay|charged?)\s+(?:you\s+)?nothing\b|\b(?:is|was|were)\s+free\b(?!\s+(?:to|on|at|from|again))"
 )
 #: Said of what was just done, and not of what others are.
 _FREE_IT = re.compile(
     r"\bfree\s+of\s+charge\b|\bno\s+(?:extra\s+)?(?:cost|charge|fee)\b|\b(?:is|was)\s+free\b|\bpay\s+nothing\b"
+    r"|\bnothing\s+(?:was|is|has\s+been|will\s+be)\s+charged\b|(?:\bnot|n't)\s+(?:be\s+|been\s+)?charged\b"
 )
 _STOCK = frozenset(map(stem, ("stock", "available", "copies", "inventory", "vacancies", "remaining")))
 _IN_STOCK = re.compile(
@@ -424,190 +479,3 @@ def _pattern(value: str) -> re.Pattern[str]:
 
 def _spelled(value: str) -> str:
     return re.escape(value).replace("_", r"[\s_-]")
-
-
-# References
-
-
-def references(sentence: str) -> Iterator[str]:
-    """Words with digits in them that are no number, day or time."""
-    taken = iter([*mentions(sentence).spans(), (len(sentence), len(sentence))])
-    start, end = next(taken)
-    for token in _REFERENCE.finditer(sentence):
-        while end <= token.start():
-            start, end = next(taken)
-        if token.end() <= start and any(map(str.isdigit, token[0])):
-            yield token[0]
-
-
-def strange_references(sentence: str, scope: Scope, cells: Cells) -> Iterator[Strange]:
-    """Ids and addresses that nobody gave; that stand in another record; or in the place of another."""
-    facts, low = cells.facts, sentence.lower()
-    for found in _ADDRESS.finditer(low):
-        if bare(found[0]) not in facts.names and bare(found[0]) not in facts.asked_bare:
-            is_false = any("@" in id for record in facts.records for id in record.ids)
-            yield Strange(found[0], Reading.FALSE if is_false else Reading.OPEN, "another address")
-    own = {bare(str(cell.value)) for cell in scope.cells} | {thing.id.lower() for thing in scope.own}
-    is_plain = not _REPLACES.search(low) and not NEGATED.search(low) and "?" not in low
-    for token in references(sentence):
-        name = bare(token)
-        if "@" in token or not name:
-            continue
-        if not _is_known(name, facts):
-            held = _in_its_place(token, low, scope)
-            is_meant = _shape(token) in facts.shapes or _is_called_id(token, low, cells) or bool(held)
-            is_false = is_meant and is_stated(low)
-            reading = Reading.FALSE if is_false else Reading.OPEN
-            yield Strange(token, reading, held or "other ids" if is_false else "")
-        elif is_plain and scope.own and name not in own and not cells.named({token.lower()}):
-            held = _in_its_place(token, low, scope)
-            if held:
-                yield Strange(token, Reading.FALSE, held)
-            elif name in facts.names and name not in facts.asked_bare:
-                yield Strange(token, Reading.OPEN)
-
-
-def _is_called_id(token: str, low: str, cells: Cells) -> bool:
-    """`ticket T-999`, `your refund number is RF-999`: said to be the id of something."""
-    lead = low[: low.index(token.lower())].rstrip("# ")
-    if _ID_OF.search(lead):
-        return True
-    last = re.findall(r"[a-z]+", lead)[-1:]
-    kinds = {word for kind in cells.evidence.after.entity_types() for word in tokens(kind)}
-    return bool(last) and (last[0] in kinds or singular(last[0]) in kinds)
-
-
-_ID_OF = re.compile(
-    r"\b(?:confirmation|reference|refund|ticket|case|tracking|transaction|booking|reservation|receipt)\s+"
-    r"(?:id|number|no\.?|code|reference)(?:\s+(?:is|was)|:)?\s*$"
-)
-
-
-def unknown_ids(said: Said, cells: Cells) -> Iterator[Strange]:
-    """`order 4512`, where there is no such order: digits behind the kind of thing are its id."""
-    for one in said.numbers:
-        written = said.sentence[one.start : one.end]
-        is_id = written.isdigit() and len(written) > 2 and one.currency is None and is_stated(said.text)
-        if is_id and not NEGATED.search(said.text) and _is_called_id(written, said.sentence.lower(), cells):
-            digits = cells.facts.digits.split()
-            is_there = any(
-                cells.evidence.after.resolve_id(kind, written) for kind in cells.evidence.after.entity_types()
-            )
-            if not _is_known(written, cells.facts) and written not in digits and not is_there:
-                yield Strange(written, Reading.FALSE, "other ids")
-
-
-def repeated_references(sentence: str) -> Iterator[Strange]:
-    """`CT-3 was merged into CT-3`: what is named twice in one breath stands for two things."""
-    same = _TO_THE_SAME.search(sentence.lower())
-    if same is not None:
-        yield Strange(same[0], Reading.OPEN)
-    found = [bare(token) for token in references(sentence)]
-    yield from (Strange(token, Reading.OPEN) for token in dict.fromkeys(found) if found.count(token) > 1)
-
-
-_TO_THE_SAME = re.compile(r"\bfrom\s+(?:the\s+)?(?P<one>[\w-]{2,40})\s+to\s+(?:the\s+)?(?P=one)\b")
-
-
-def misnamed(said: Said, cells: Cells) -> Iterator[Strange]:
-    """`SKU-101 Barcode labels`, where these are another: two things of a kind named as if they were one."""
-    clause = said.raw
-    at = [(start, cells.named(names)) for start, names in names_at(clause, cells.facts)]
-    for (start, first), (other, second) in pairwise(at):
-        if len(first) != 1 or len(second) != 1 or first[0].entity_type != second[0].entity_type:
-            continue
-        between = clause[start:other]
-        names = (
-            first[0].id.lower(),
-            str(first[0].after.get("name", first[0].after.get("title", "-"))).lower(),
-        )
-        is_beside = any(re.fullmatch(rf"{re.escape(n)}\W{{1,3}}", between) for n in names)
-        if is_beside and "," not in between and first[0].id != second[0].id:
-            yield Strange(str(second[0].id), Reading.OPEN)
-
-
-def _in_its_place(token: str, low: str, scope: Scope) -> str:
-    """What the field holds whose name stands before a reference: `from gate B6`."""
-    lead = _BEFORE_IT.search(low[: low.index(token.lower())])
-    word = stem(lead["word"]) if lead is not None else "-"
-    held = [
-        cell
-        for cell in scope.cells
-        if word in cell.words and isinstance(cell.value, str) and any(map(str.isdigit, cell.value))
-    ]
-    if not held or any(bare(token) in _names_in(str(cell.value)) for cell in held):
-        return ""
-    return f"{word} {held[0].value}"
-
-
-def _names_in(value: str) -> set[str]:
-    """The whole, and each word of it: `OUT-7, expected today`."""
-    return {bare(value), bare(value).lstrip("0"), *map(bare, value.split())}
-
-
-def _is_known(name: str, facts: Facts) -> bool:
-    is_short = name[0].isdigit() and f"0{name}" in facts.names  # "9D" for `09D`
-    return is_short or name in facts.names or name in facts.asked_bare or name in facts.words_with_digits
-
-
-def _shape(text: str) -> str:
-    return re.sub(r"\d", "9", text.lower().lstrip("#"))
-
-
-def _wrong_way(clause: str, cells: Cells) -> Iterator[Strange]:
-    """`out of SAV-01`, where that is where the money went."""
-    for found in _OUT_OF.finditer(clause):
-        for row in cells.evidence.writes:
-            given = row.arguments.items() if isinstance(row.arguments, dict) else ()
-            sources = {bare(str(value)) for key, value in given if _SOURCE.search(key.lower())}
-            targets = {bare(str(value)) for key, value in given if _TARGET.search(key.lower())}
-            if row.succeeded and sources and bare(found["id"]) in targets - sources:
-                yield Strange(found[0], Reading.FALSE, f"{found['id']} as where it went to")
-
-
-_OUT_OF = re.compile(r"\b(?:from|out\s+of)\s+(?:\w+\s+){0,3}?(?P<id>[a-z]{0,8}[-_#]?\d[\w-]*)")
-_SOURCE = re.compile(r"(?:^|_)(?:from|source|sender)(?:_|$)")
-_TARGET = re.compile(r"(?:^|_)(?:to|target|destination|dest|recipient)(?:_|$)")
-
-
-def strange_partners(said: Said, cells: Cells) -> Iterator[Strange]:
-    """Two things of different kinds that a clause names together and no record, call or reply does."""
-    if NEGATED.search(said.text) or _SUPPOSED.search(said.text):
-        return
-    yield from _wrong_way(said.raw, cells)
-    named = [cells.named(names) for _, names in names_at(said.raw, cells.facts)]
-    single = [things[0] for things in named if len(things) == 1][:6]
-    for one, other in combinations(dict.fromkeys((t.entity_type, t.id) for t in single), 2):
-        a = next(t for t in single if (t.entity_type, t.id) == one)
-        b = next(t for t in single if (t.entity_type, t.id) == other)
-        if a.entity_type == b.entity_type:
-            continue
-        held = _referred(a, b) or _referred(b, a)
-        if held and (says_present(said.raw) or _HAS_BEEN.search(said.raw)):
-            yield Strange(b.id, Reading.FALSE, held)
-        elif held or not _belong_together(a, b, cells):
-            yield Strange(b.id, Reading.OPEN)
-
-
-_HAS_BEEN = re.compile(r"\b(?:has|have)\s+(?:now\s+)?been\b")
-
-
-def _referred(one: Thing, other: Thing) -> str:
-    """What a thing's field for another kind of thing holds, where that is not this one."""
-    for key, value in one.after.items():
-        is_reference = key.lower() in (other.entity_type.lower(), f"{other.entity_type.lower()}_id")
-        held = {str(each).lower() for each in one.values(key)}
-        if not is_reference or not isinstance(value, str) or is_nothing(value):
-            continue
-        is_id = any(map(str.isdigit, value)) == any(map(str.isdigit, other.id))  # not `violin`
-        if is_id and other.id.lower() not in held:
-            return f"{key} {value}"
-    return ""
-
-
-def _belong_together(a: Thing, b: Thing, cells: Cells) -> bool:
-    first, second = a.id.lower(), b.id.lower()
-    records = cells.facts.records
-    near = [record for record in records if first in record.ids]
-    links = frozenset({first}).union(*(record.links for record in near))
-    return any(second in record.ids and record.ids & links for record in records)
