@@ -12,6 +12,7 @@ from pipelines.core.problems import Problem, Refused
 from pipelines.core.simulation.behavior import Behavior, Rule, read_behavior, weave
 from pipelines.core.simulation.behavior.described import Described, may_restrict, read_described
 from pipelines.core.simulation.behavior.lexicon import Lexicon, build_lexicon
+from pipelines.core.simulation.behavior.plan_targets import PlanTargets, plan_targets
 from pipelines.core.simulation.behavior.reader.vocabulary import Vocabulary
 from pipelines.core.simulation.behavior.things import ToolWords
 from pipelines.core.simulation.behavior.tokens import sentences
@@ -20,7 +21,7 @@ from pipelines.core.simulation.call import Call
 from pipelines.core.simulation.domain.shapes import Survey
 from pipelines.core.simulation.guessed_refusals import Refusal, inferred_refusals, refusal_in
 from pipelines.core.simulation.language import Origin, Plan, parse_plan, read_latency
-from pipelines.core.simulation.reading.assemble import read_plan, survey_for
+from pipelines.core.simulation.reading.assemble import ReadPlan, read_plan, survey_for
 from pipelines.core.simulation.reply_check import ANY_FIELD, agreeing, computed_in
 from pipelines.core.simulation.run_plan import answered
 from pipelines.core.simulation.simulator import Moment, Question, SimulatedReply, SimulationFailed
@@ -81,6 +82,7 @@ class PlannedSimulator:
         self._may_read = may_read
         self._is_strict = is_strict
         self._translated = translated
+        self._read_plans: dict[tuple[str, tuple[str, ...]], ReadPlan] = {}
         self._plans: dict[str, ToolPlan] = {}
         self.plans: Mapping[str, ToolPlan] = _Plans(self)
 
@@ -228,6 +230,7 @@ class PlannedSimulator:
             world=self._world,
             ledger_schema=self._ledger_schema,
             may_read=self._may_read,
+            known=self._vocabulary,
         )
         return tried(self._with_translated(found), self._lexicon, self._world)
 
@@ -261,7 +264,32 @@ class PlannedSimulator:
 
     @cached_property
     def _lexicon(self) -> Lexicon:
-        return build_lexicon(list(self.tools.values()), self._world, self._ledger_schema)
+        return build_lexicon(list(self.tools.values()), self._world, self._ledger_schema, self._targets)
+
+    @cached_property
+    def _targets(self) -> dict[str, PlanTargets]:
+        """What the tools change, for the words of a behaviour text; of guesses nothing is known."""
+        if not self._behavior_text:
+            return {}
+        found: dict[str, PlanTargets] = {}
+        for name, tool in self.tools.items():
+            if tool.simulation is not None:
+                found[name] = plan_targets(tool.simulation)
+            elif self._may_read() and (read := self._read(tool)).confidence >= GUESS_BELOW:
+                found[name] = plan_targets(list(read.body))
+        return found
+
+    def _read(self, tool: Tool, enforced: tuple[str, ...] = ()) -> ReadPlan:
+        if (tool.name, enforced) not in self._read_plans:
+            self._read_plans[tool.name, enforced] = read_plan(
+                tool,
+                tools=list(self.tools.values()),
+                world=self._world,
+                ledger_schema=self._ledger_schema,
+                known=self._survey,
+                enforced=enforced,
+            )
+        return self._read_plans[tool.name, enforced]
 
     def _compiled(self, tool: Tool) -> ToolPlan:
         if tool.simulation is not None:
@@ -277,14 +305,7 @@ class PlannedSimulator:
 
     def _as_read(self, tool: Tool, described: Described) -> ToolPlan:
         """None of the description is read twice: what the reader of behaviour text has read is its own."""
-        found = read_plan(
-            tool,
-            tools=list(self.tools.values()),
-            world=self._world,
-            ledger_schema=self._ledger_schema,
-            known=self._survey,
-            enforced=[rule.sentence for rule in described.rules],
-        )
+        found = self._read(tool, tuple(rule.sentence for rule in described.rules))
         described = described if _has_change(list(found.body)) else Described()
         notes = (*found.notes, *_unread_amounts(tool.description, found.body))
         untold = [said for said in described.not_read if not any(said in note for note in found.notes)]

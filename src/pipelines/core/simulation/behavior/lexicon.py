@@ -15,6 +15,7 @@ from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.ledger import World
 from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.simulation.behavior import words
+from pipelines.core.simulation.behavior.plan_targets import PlanTargets
 from pipelines.core.simulation.behavior.things import (
     Kind,
     Kinds,
@@ -82,8 +83,12 @@ class Lexicon:
 
 
 def build_lexicon(
-    tools: Sequence[ToolLike], world: World, ledger_schema: LedgerSchema | None = None
+    tools: Sequence[ToolLike],
+    world: World,
+    ledger_schema: LedgerSchema | None = None,
+    targets: Mapping[str, PlanTargets] | None = None,
 ) -> Lexicon:
+    """`targets`: what the plans of some tools change; that is surer than how these are called."""
     surveyed = shapes.survey(world, ledger_schema)
     kinds, inside = _kinds(surveyed), _kinds_inside(surveyed)
     plain = [_tool_words(tool) for tool in tools]
@@ -98,6 +103,8 @@ def build_lexicon(
             kinds.setdefault(noun, inside.get(joined(words_of(noun)), Kind(name=noun)))
     nouns = short | _noun_index(kinds)
     by_name = {tool.name.lower(): _with_kind(tool, nouns, kinds) for tool in plain}
+    for name, one in (targets or {}).items():
+        by_name[name.lower()] = _with_targets(by_name[name.lower()], one, kinds)
     return Lexicon(
         tools=by_name,
         kinds=Kinds(kinds, roles),
@@ -239,6 +246,21 @@ def _noun_index(kinds: Mapping[str, Kind]) -> dict[str, str]:
 def _with_kind(tool: ToolWords, nouns: Mapping[str, str], kinds: Mapping[str, Kind]) -> ToolWords:
     kind = _kind_of_tool(tool, nouns, kinds)
     return replace(tool, kind=kind, makes=_made_by(replace(tool, kind=kind), nouns, kinds))
+
+
+def _with_targets(tool: ToolWords, targets: PlanTargets, kinds: Mapping[str, Kind]) -> ToolWords:
+    """`register_for_exam` makes registrations, `check_out_dog` is about stays: by what the plan changes."""
+    if not targets.all:
+        return tool
+    makes = (
+        tool.makes if tool.makes in targets.adds or len(targets.adds) > 1 else next(iter(targets.adds), None)
+    )
+    kind, known = tool.kind, kinds.get(tool.kind or "")
+    is_given = known is not None and bool(known.fields) and _id_argument(tool, known.name) is not None
+    changed = targets.sets or targets.adds
+    if kind not in targets.all and not is_given and len(changed) == 1:
+        kind = next(iter(changed))
+    return replace(tool, reads=False, kind=kind, makes=makes, creates=tool.creates and bool(targets.adds))
 
 
 def _made_by(tool: ToolWords, nouns: Mapping[str, str], kinds: Mapping[str, Kind]) -> str | None:

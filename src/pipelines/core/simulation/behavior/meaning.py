@@ -132,6 +132,7 @@ class Age:
     than: Duration
     noun: str | None = None
     ahead: bool = False  # how long until it, instead
+    since: Field | None = None  # from this moment on, instead of from now
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import ast
 import copy
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pipelines.core.english.words import joined, word_set
@@ -50,6 +50,7 @@ class PlanEditor:
     lexicon: Lexicon
     before: dict[int, list[tuple[int, Step]]]  # place -> (rank, step), in front of the step that stands there
     fresh: set[str]
+    perhaps: set[str] = field(default_factory=set)  # names of what is found only where something refers to it
 
     @classmethod
     def of(cls, body: Sequence[Json], tool: ToolWords, lexicon: Lexicon) -> "PlanEditor":

@@ -57,6 +57,7 @@ def read_behavior(
     world: World,
     ledger_schema: LedgerSchema | None = None,
     may_read: Callable[[], bool] = lambda: True,
+    known: Vocabulary | None = None,
 ) -> Behavior:
     """The rules a text states for these tools over this world, and the sentences that could not be taken
     as one. Nothing further is read once `may_read` says no.
@@ -67,8 +68,8 @@ def read_behavior(
             f"the behaviour text has {size:,} bytes; at most {LONGEST_BEHAVIOR:,} are read, so none of it is"
         )
         return Behavior(not_understood=(told,))
-    lexicon = build_lexicon(tools, world, ledger_schema)
-    reader = _Reader(lexicon=lexicon, vocabulary=Vocabulary(lexicon=lexicon, tools=tools))
+    vocabulary = known or Vocabulary(lexicon=build_lexicon(tools, world, ledger_schema), tools=tools)
+    reader = _Reader(lexicon=vocabulary.lexicon, vocabulary=vocabulary)
     written = sentences(text)
     for number, sentence in enumerate(written):
         if number == MAX_SENTENCES or not may_read():

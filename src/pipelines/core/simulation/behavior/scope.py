@@ -482,6 +482,8 @@ def written_value(value: Json | Decimal) -> str:
 
 
 def _sum(op: str, parts: list[Text]) -> Text:
+    if op in ("*", "/") and len(set(map(repr, parts))) < len(parts):
+        raise Unresolved("a value is not multiplied by itself")
     if op in "+-*/":
         return text("(", joined(parts, f" {op} "), ")")
     return text(f"{op}(", joined(parts, ", "), ")")

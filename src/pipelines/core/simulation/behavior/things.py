@@ -245,7 +245,9 @@ def _stems(parts: Iterable[str]) -> frozenset[str]:
 def _ends_alike(path: Path, spoken: Sequence[str]) -> bool:
     name = [singular(word) for word in words_of(path[-1])]
     wanted = [singular(word) for word in spoken]
-    return len(name) > len(wanted) and name[-len(wanted) :] == wanted and wanted[-1] not in ("id", "number")
+    if len(name) <= len(wanted) or name[-len(wanted) :] != wanted or wanted[-1] in ("id", "number"):
+        return False
+    return name[-len(wanted) - 1] != "per"  # a price_per_night is no night
 
 
 def _said_longer(path: Path, spoken: Sequence[str]) -> bool:

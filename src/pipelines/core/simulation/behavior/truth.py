@@ -184,6 +184,9 @@ def _compared(condition: Compare, scope: Scope) -> Text:
             or (isinstance(right, Literal_) and isinstance(right.value, str))
             or place.is_date
         )
+        is_number_wanted = isinstance(right, Literal_) and not isinstance(right.value, str)
+        if is_number_wanted and (place.is_date or _gives_moment(place, scope)):
+            raise Unresolved(f"{place.name} is a moment, which no number is more or less than")
         if is_moment and op in ("<", "<=", ">", ">="):
             return _dated(place.value, op, scope.amount(right))
         if isinstance(right, Field) and op in ("==", "!="):
@@ -193,6 +196,12 @@ def _compared(condition: Compare, scope: Scope) -> Text:
             return text("len(", place.value, f") {op} ", scope.amount(right))
         return text(place.value, f" {op} ", scope.amount(right))
     return text(scope.amount(left), f" {op} ", scope.amount(right))
+
+
+def _gives_moment(place: Place, scope: Scope) -> bool:
+    """Whether it is an argument that is kept where records have moments."""
+    kind = scope.lexicon.kinds.get(scope.tool.makes or scope.kind or "")
+    return place.root == ARGUMENTS and kind is not None and (place.name,) in kind.dates()
 
 
 def _share_of(place: Place, share: Percent, scope: Scope) -> str:
@@ -233,16 +242,14 @@ def _has_some(field: Field, scope: Scope) -> Text:
 
 def _aged(condition: Age, scope: Scope) -> Text:
     place = scope.moment(condition.of, condition.noun)
+    other = text("now") if condition.since is None else scope.place(condition.since).value
     span, op = condition.than, condition.op
-    if span.unit in ("month", "year") and not condition.ahead:
-        return _months_old(place.value, op, span)
-    between = (
-        ("days_between(now, ", place.value, ")")
-        if condition.ahead
-        else ("days_between(", place.value, ", now)")
-    )
+    earlier, later = (other, place.value) if condition.ahead else (place.value, other)
+    given = joined([place.value] if condition.since is None else [place.value, other], " and ")
+    if span.unit in ("month", "year"):
+        return text("(", given, " and ", _months_apart(earlier, later, op, span), ")")
     count, factor = _in_days(span)
-    return text("(", place.value, " and ", *between, f"{factor} {op} {count})")
+    return text("(", given, " and days_between(", earlier, ", ", later, f"){factor} {op} {count})")
 
 
 def _in_days(span: Duration) -> tuple[str, str]:
@@ -254,18 +261,18 @@ def _in_days(span: Duration) -> tuple[str, str]:
     return written_value(span.amount), f" * {per_day}"
 
 
-def _months_old(value: Text, op: str, span: Duration) -> Text:
+def _months_apart(earlier: Text, later: Text, op: str, span: Duration) -> Text:
     months = written_value(span.amount * (12 if span.unit == "year" else 1))
-    then = text("add_months(", value, f", {months})")
+    then = text("add_months(", earlier, f", {months})")
     test = {
-        ">": text("is_before(", then, ", now)"),
-        ">=": text("not is_before(now, ", then, ")"),
-        "<": text("is_before(now, ", then, ")"),
-        "<=": text("not is_before(", then, ", now)"),
+        ">": text("is_before(", then, ", ", later, ")"),
+        ">=": text("not is_before(", later, ", ", then, ")"),
+        "<": text("is_before(", later, ", ", then, ")"),
+        "<=": text("not is_before(", then, ", ", later, ")"),
     }.get(op)
     if test is None:
         raise Unresolved("an age is more or less than a span of time")
-    return text("(", value, " and ", test, ")")
+    return test
 
 
 def _exists(noun: str, scope: Scope) -> Text:
@@ -320,8 +327,11 @@ def _unique(field: Field, scope: Scope) -> Text:
     path = find_field(kind.fields, field.name) if kind is not None else None
     if kind is None or path is None:
         raise Unresolved(f"nothing here has a field {field.name!r}")
+    own = None if scope.tool.makes else scope.lexicon.id_argument(scope.tool, kind.name)
+    others = text(" and not same_id(id_of(other), ", Ref(ARGUMENTS, (own,)), ")") if own else text("")
     return text(
         f"not any({dotted('other', path)} == ",
         argument.value,
+        others,
         f" for other in entities({literal(kind.name)}))",
     )

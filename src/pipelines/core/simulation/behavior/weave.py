@@ -268,11 +268,13 @@ def _write(rule: Rule, editor: PlanEditor) -> None:
             raise NoPlaceInPlan(f"the plan counts {body.target.path[-1]} in another way")
     if body.of_new and editor.one_of(body.target.root, editor.end, is_new=True) is None:
         raise NoPlaceInPlan(f"the plan adds no {body.target.root}")
-    name = _entity(body.target.root, editor)
+    name = _entity(body.target.root, editor, is_perhaps=True)
     target = dotted(name, body.target.path)
     roots = (body.value.roots() if body.value else set()) | (body.when.roots() if body.when else set())
     names = {**editor.names(roots - {body.target.root}, editor.end), body.target.root: name}
     step: Step = {"unset": [target]} if body.value is None else {"set": {target: body.value.written(names)}}
+    if name in editor.perhaps:  # a shipment that is in no container leaves all containers alone
+        step = {"if": f"{name} != null", "then": [step]}
     if body.when is None:
         editor.insert(editor.end, _noted(step, rule), 10)
         return
@@ -331,8 +333,9 @@ def _before_changes(roots: set[str], editor: PlanEditor) -> int:
         return editor.end
 
 
-def _entity(kind: str, editor: PlanEditor) -> str:
-    """The name of an entity to be changed; found for the purpose where the plan does not bind it."""
+def _entity(kind: str, editor: PlanEditor, *, is_perhaps: bool = False) -> str:
+    """The name of an entity to be changed; found for the purpose where the plan does not bind it, perhaps
+    only where a record refers to one."""
     made = editor.one_of(kind, editor.end, is_new=True)
     known = editor.one_of(kind, editor.end)
     if made is not None and known is not None and known.kind == kind != made.kind:
@@ -358,7 +361,11 @@ def _entity(kind: str, editor: PlanEditor) -> str:
     wanted = literal(about.only_id) if about is not None and about.only_id else editor.id_of(kind, editor.end)
     name = editor.fresh_name(kind)
     place = editor.place_after({kind}, editor.end)
-    editor.insert(place, {"find": {"as": name, "in": kind, "id": wanted}}, -1)
+    find: JsonObject = {"as": name, "in": kind, "id": wanted}
+    if is_perhaps and not wanted.startswith(f"{ARGUMENTS}.") and (about is None or not about.only_id):
+        find["optional"] = True
+        editor.perhaps.add(name)
+    editor.insert(place, {"find": find}, -1)
     return name
 
 

@@ -17,6 +17,7 @@ from pipelines.core.simulation.behavior.reader.phrases import Phrases
 from pipelines.core.simulation.behavior.reader.said import Said
 from pipelines.core.simulation.behavior.reader.tool_names import named_tools
 from pipelines.core.simulation.behavior.reader.vocabulary import Deed
+from pipelines.core.simulation.behavior.things import ToolWords
 
 _ASKED = word_set("required mandatory compulsory obligatory needed")
 _GIVEN = word_set("provided given supplied stated named specified entered included")
@@ -64,7 +65,7 @@ class AskedValues:
             yield from self._asked_once(spoken, found.end + 1)
         end = cursor.after(found.end + 1, *_ONCE) if cursor.words(found.end, found.end + 1) else None
         if end is not None and cursor.low(found.end).endswith("ed"):
-            yield from self._asked_once(spoken, end)
+            yield from self._asked_once(spoken, end, is_deed=True)
 
     def _no_two(self, at: int) -> Iterator[tuple[Said, int]]:
         """`No two customers share an email address`."""
@@ -98,11 +99,21 @@ class AskedValues:
             tools = tuple(tool for tool in spoken.tools if self.phrases.words.is_about(tool, kind))
             yield from self._asked_once(Spoken(tools=tools, name=spoken.name, end=spoken.end), spoken.end)
 
-    def _asked_once(self, spoken: Spoken, end: int) -> Iterator[tuple[Said, int]]:
-        makers = tuple(tool for tool in spoken.tools if tool.makes)
+    def _asked_once(self, spoken: Spoken, end: int, *, is_deed: bool = False) -> Iterator[tuple[Said, int]]:
+        """Asked of what makes such records, and of what changes the value in one: but `can be recorded only
+        once` is no value that others may not have."""
+        makers = tuple(
+            tool for tool in spoken.tools if tool.makes or (not is_deed and self._changes(tool, spoken.name))
+        )
         deeds = Spoken(tools=makers, name=spoken.name, end=end).deeds
         if deeds:
             yield Said(verbs=(deeds,), needed=(m.Unique(m.Field(spoken.name)),), is_named=True), end
+
+    def _changes(self, tool: ToolWords, name: str) -> bool:
+        lexicon, kind = self.phrases.words.lexicon, tool.kind
+        if kind is None or tool.reads or lexicon.id_argument(tool, kind) is None:
+            return False
+        return (name,) in lexicon.kinds[kind].fields
 
     # -- that it is given
 

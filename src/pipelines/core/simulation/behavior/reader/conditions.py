@@ -263,6 +263,9 @@ class Conditions:
                                  "in advance", "away")  # fmt: skip
             if span is not None and ahead is not None and len(bounds) == 1:
                 yield m.Age(name, bounds[0][0], span, None, True), ahead
+            elif span is not None and len(bounds) == 1 and cursor.low(end) in ("after", "before"):
+                for other, last in self._moments(end + 1, tools, name):
+                    yield m.Age(name, bounds[0][0], span, None, cursor.low(end) == "after", other), last
             elif span is not None and f"{span.unit}s" in words_of(name.name):  # duration_minutes
                 counted = m.both(*(m.Compare(name, op, self.phrases.literal(one)) for op, one in bounds))
                 if counted is not None:
@@ -300,13 +303,20 @@ class Conditions:
             if kind is not None and path is not None and kind.fields[path].keeps == "list":
                 yield m.Among(name, listed), end
 
+    def _taken(self, tool: ToolWords, name: str) -> list[str]:
+        """Texts that an argument may be: those of its schema, and of the field it is kept in."""
+        kind = self.phrases.words.lexicon.kinds.get(tool.makes or tool.kind or "")
+        field = kind.fields.get((name,)) if kind is not None else None
+        seen = [value for value in field.values if isinstance(value, str)] if field is not None else []
+        return [*tool.choices(name), *seen]
+
     def values(
         self, at: int, tools: Sequence[ToolWords], name: str
     ) -> Iterator[tuple[tuple[m.Value, ...], int]]:
         """`one of 'a', 'b' or c`: quoted, or such as the argument takes."""
         start = self.cursor.after(at, "one of :", "one of", "any of", "either") or at
         is_listed = start > at and not any(tool.choices(name) for tool in tools)
-        known = {key_of([value]): value for tool in tools for value in tool.choices(name)}
+        known = {key_of([value]): value for tool in tools for value in self._taken(tool, name)}
         found: list[m.Value] = []
         while True:
             token = self.phrases.token(start)
@@ -363,6 +373,10 @@ class Conditions:
                 if key_of([other]) == key_of(said) and other != name.name:
                     yield m.Field(other, None, True), start + length
         yield from self.phrases.amount_field(at, tools[0].kind if tools else None)
+
+    def _moments(self, at: int, tools: Sequence[ToolWords], name: m.Field) -> Iterator[tuple[m.Field, int]]:
+        yield from (one for one in self._other(at, tools, name) if one[0].is_argument)
+        yield from self.phrases.moment(at, tools[0].kind if tools else None)
 
 
 def _is_numeric(tools: Sequence[ToolWords], name: str) -> bool:

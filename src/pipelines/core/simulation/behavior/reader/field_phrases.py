@@ -40,6 +40,7 @@ class FieldPhrases:
             ahead = self.cursor.after(end, "from now", "from the run date", "ahead", "in the future")
             if not rest and span.duration is not None and ahead is not None:
                 yield m.Age(moment, op, span.duration, None, True), ahead
+            yield from self._apart(moment, bounds, end)
         recent = self.cursor.after(at, "within the last", "in the last", "within the past", "in the past")
         found = self.cursor.quantity(recent) if recent is not None else None
         if found is not None and found[0].duration is not None:
@@ -47,6 +48,24 @@ class FieldPhrases:
         word, token = self.cursor.low(at), self.token(at + 1)
         if word in ("before", "after", "since") and token is not None and token.kind is TokenKind.DATE:
             yield m.Compare(moment, "<" if word == "before" else ">", m.Literal_(token.text)), at + 2
+
+    def _apart(
+        self, moment: m.Field, bounds: tuple[tuple[m.Op, Quantity], ...], at: int
+    ) -> Iterator[tuple[m.Condition, int]]:
+        """How far two moments lie apart: `check_out is more than 21 days after check_in`."""
+        start = self.cursor.after(at, "after", "before")
+        if start is None or len(bounds) > 1 or bounds[0][1].duration is None:
+            return
+        is_later = self.cursor.low(start - 1) == "after"
+        for other, end in self.moment(start, moment.owner):
+            yield m.Age(moment, bounds[0][0], bounds[0][1].duration, None, is_later, other), end
+
+    def moment(self, at: int, near: str | None) -> Iterator[tuple[m.Field, int]]:
+        """A field that holds a moment, or an argument that is called as such a field is."""
+        for name, end in self.amount_field(at, near):
+            path = self.words.field_of(name.owner, [name.name]) if name.owner else None
+            if name.owner and path in self.words.lexicon.kinds[name.owner].dates():
+                yield name, end
 
     def _left(self, at: int) -> int:
         return at + (self.cursor.low(at) in ("left", "remaining", "available"))

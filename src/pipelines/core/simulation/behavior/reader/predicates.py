@@ -392,12 +392,14 @@ class Predicates(Complements):
                 so = m.both(*parts)
             if so is not None:
                 yield said.with_condition(so), end
+        # What is given in a refund on an order, rather than what the order is worth.
+        worth = said.kinds[0] if said.kinds and not said.verbs else None
         for op, begin in self.cursor.comparison(start) if start > at and said.kinds else ():
             for other, end in self.phrases.amount_field(begin, None):  # must be higher than the current bid
-                yield said.with_condition(m.Measure(said.kinds[0], op, other)), end
+                yield said.with_condition(m.Measure(worth, op, other)), end
         if self.cursor.low(start - 1) in ("exceed", "exceeds") and said.kinds:
             for other, end in self.phrases.amount_field(start, None):
-                yield said.with_condition(m.Measure(said.kinds[0], ">", other)), end
+                yield said.with_condition(m.Measure(worth, ">", other)), end
 
     def _for_whom(self, said: Said, at: int) -> Iterator[tuple[Said, int]]:
         """`is for sales managers only`, `are reserved for full members`, `are off limits to minors`."""

@@ -281,6 +281,9 @@ class StatePhrases(FieldPhrases):
     def having(self, kind: str, at: int) -> Iterator[tuple[m.Condition, int]]:
         """After `with` or `has`: `no seats left`, `an active membership`, `more than two fines`."""
         low = self.cursor.low(at)
+        if (given := self.cursor.after(at, "that", "this", "the same", "the given")) is not None:
+            yield from self._as_given(kind, given)
+            return
         is_none = low == "no"
         start = self.cursor.past(at + (is_none or low == "any"), ARTICLES)
         for so, end in self.state(kind, start):
@@ -306,6 +309,13 @@ class StatePhrases(FieldPhrases):
                 m.Compare(name, "==", m.Literal_(True)) if "boolean" in about.kinds else m.HasSome(name)
             )
             yield (m.negated(has) if is_none else has), self._left(end)
+
+    def _as_given(self, kind: str, at: int) -> Iterator[tuple[m.Condition, int]]:
+        """`a dog with that name`, where the call gives a name."""
+        for name, path, end in self._own_field(kind, at):
+            tools = self.words.lexicon.tools.values()
+            if len(path) == 1 and any(path[0] in tool.arguments for tool in tools):
+                yield m.Compare(name, "==", m.Field(path[0], None, True)), end
 
     def linked_records(self, kind: str, at: int) -> Iterator[tuple[m.Condition, int]]:
         """`an active session`, `three or more expired reservations`: records that hold this one's id."""
