@@ -250,17 +250,22 @@ def _with_kind(tool: ToolWords, nouns: Mapping[str, str], kinds: Mapping[str, Ki
 
 def _with_targets(tool: ToolWords, targets: PlanTargets, kinds: Mapping[str, Kind]) -> ToolWords:
     """`register_for_exam` makes registrations, `check_out_dog` is about stays: by what the plan changes."""
-    if not targets.all:
-        return tool
-    makes = (
-        tool.makes if tool.makes in targets.adds or len(targets.adds) > 1 else next(iter(targets.adds), None)
+    known = kinds.get(tool.kind or "")
+    is_seeded = known is not None and bool(known.fields)
+    is_given = known is not None and _id_argument(tool, known.name) is not None
+    # What no record is kept of (a payment) may still be what the tool is for.
+    changed = (targets.sets or targets.adds) if is_seeded else targets.adds
+    if not changed:
+        return replace(tool, reads=tool.reads and not targets.all)
+    kind = (
+        next(iter(changed))
+        if tool.kind not in targets.all and not is_given and len(changed) == 1
+        else tool.kind
     )
-    kind, known = tool.kind, kinds.get(tool.kind or "")
-    is_given = known is not None and bool(known.fields) and _id_argument(tool, known.name) is not None
-    changed = targets.sets or targets.adds
-    if kind not in targets.all and not is_given and len(changed) == 1:
-        kind = next(iter(changed))
-    return replace(tool, reads=False, kind=kind, makes=makes, creates=tool.creates and bool(targets.adds))
+    makes = next(iter(targets.adds)) if len(targets.adds) == 1 else tool.makes if targets.adds else None
+    called = tool.makes if tool.makes != makes else None
+    creates = tool.creates and bool(targets.adds)
+    return replace(tool, reads=False, kind=kind, makes=makes, called=called, creates=creates)
 
 
 def _made_by(tool: ToolWords, nouns: Mapping[str, str], kinds: Mapping[str, Kind]) -> str | None:

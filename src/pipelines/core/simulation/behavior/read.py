@@ -303,6 +303,12 @@ def _is_addressed(heard: list[Token], lexicon: Lexicon) -> bool:
     return bool(spoken & _ADDRESSED) or ("agent" in spoken and lexicon.kind_of("agent") is None)
 
 
+def _matters(token: Token) -> bool:
+    """Whether a word in parentheses changes what a rule says, or tells what it is answered with."""
+    is_code = token.text.isupper() and len(token.text) > 3
+    return token.low in _MATTERS or is_code or (token.number is not None and 400 <= token.number <= 599)
+
+
 def _without_asides(heard: list[Token]) -> list[Token]:
     """Without parentheses that only explain: `(8% tax)`."""
     kept: list[Token] = []
@@ -314,7 +320,7 @@ def _without_asides(heard: list[Token]) -> list[Token]:
             else None
         )
         inside = heard[at + 1 : end] if end is not None else []
-        if end is not None and 0 < len(inside) <= 10 and not any(token.low in _MATTERS for token in inside):
+        if end is not None and 0 < len(inside) <= 10 and not any(map(_matters, inside)):
             at = end + 1
             continue
         kept.append(heard[at])

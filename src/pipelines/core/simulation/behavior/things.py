@@ -107,6 +107,7 @@ class ToolWords:
     output: Mapping[str, JsonObject]  # properties of the reply, or of each element where it is a list
     kind: str | None = None  # what the tool is about
     makes: str | None = None  # the kind of which each call adds one, where its words or arguments say so
+    called: str | None = None  # what it makes by its name, where its plan adds something called otherwise
     described: tuple[str, ...] = ()  # the words of its description
 
     def choices(self, argument: str) -> list[str]:

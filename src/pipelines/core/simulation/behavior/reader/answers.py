@@ -136,7 +136,7 @@ def _words_for_error(phrases: Phrases, at: int) -> tuple[str, int] | None:
 
 def _is_code(phrases: Phrases, at: int, has_status: bool) -> bool:
     token: Token = phrases.cursor.tokens[at]
-    if token.low in phrases.words.lexicon.tools or "." in token.text:
+    if token.low in phrases.words.lexicon.tools or "." in token.text or token.low in _AROUND:
         return False
     if token.kind is TokenKind.NAME:
         near = phrases.cursor.low(at - 1), phrases.cursor.low(at + 1)

@@ -7,11 +7,13 @@ with any other rule.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pipelines.core.english.words import word_set
+from pipelines.core.english.words import singular, word_set
+from pipelines.core.english.words import tokens as words_of
 from pipelines.core.simulation.behavior import meaning as m
 from pipelines.core.simulation.behavior.reader.arguments import Spoken, SpokenArguments
 from pipelines.core.simulation.behavior.reader.complements import Complements
 from pipelines.core.simulation.behavior.reader.conditions import Conditions
+from pipelines.core.simulation.behavior.reader.cursor import Quantity
 from pipelines.core.simulation.behavior.reader.modality import Modal, modal
 from pipelines.core.simulation.behavior.reader.phrases import Phrases
 from pipelines.core.simulation.behavior.reader.said import Said
@@ -201,7 +203,7 @@ class AskedValues:
                 continue
             start = cursor.after(found.end, *said)
             amount = cursor.quantity(start) if start is not None else None
-            if amount is not None:
+            if amount is not None and _is_in(amount[0], field.name):
                 yield (
                     m.Compare(field, "<=" if op == "<=" else ">=", self.phrases.literal(amount[0])),
                     amount[1],
@@ -235,3 +237,10 @@ def _is_limit(need: m.Condition) -> bool:
         case m.All(parts):
             return all(_is_limit(part) for part in parts)
     return False
+
+
+def _is_in(amount: Quantity, name: str) -> bool:
+    """A length of time is a limit on what is counted so: `limited to 24 hours` says nothing of a level."""
+    said = words_of(name)
+    lasting = bool(word_set("duration length period term time") & set(said))
+    return amount.duration is None or lasting or amount.unit in map(singular, said)

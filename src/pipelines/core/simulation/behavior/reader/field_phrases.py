@@ -230,6 +230,10 @@ class FieldPhrases:
             spans = [(op, one.duration) for op, one in bounds]
             if said not in _LONG:
                 return None
+            aged = [path for path in known.fields if "age" in words_of(path[-1])]
+            if said in ("older", "younger") and len(aged) == 1:  # age_years, which counts nothing else
+                is_in = unit in map(singular, words_of(aged[0][-1]))
+                return self._within(self.words.named(kind, aged[0]), aged[0], kind, bounds) if is_in else None
             by_unit = self.words.field_of(kind, [f"{unit}s"])
             if by_unit is not None and said not in ("older", "younger"):
                 return self._within(self.words.named(kind, by_unit), by_unit, kind, bounds)

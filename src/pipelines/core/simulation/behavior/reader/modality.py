@@ -44,10 +44,13 @@ def modal(cursor: Cursor, at: int) -> Modal | None:
     start = at
     while True:
         low, following = cursor.low(start), cursor.low(start + 1)
+        has_to = low in ("has", "have", "need", "needs", "required") and following == "to"
+        if (low in ("need", "needs") and following == "not") or (found.is_not and has_to):
+            return None  # what need not be done is not forbidden
         if low in ("not", "never", "neither", "non") or (low == "no" and following == "longer"):
             found = replace(found, is_not=True)
             start += 1 + (low == "no")
-        elif low in _DUTIES or (low in ("has", "have", "need", "needs", "required") and following == "to"):
+        elif low in _DUTIES or has_to:
             found = replace(found, must=True)
             start += 1 + (low not in _DUTIES)
         elif low in _ABLE and following == "to":

@@ -350,7 +350,7 @@ class _SentenceReader:
         if (
             not answers
             and tool.reads
-            and not said.is_named
+            and tool.name.lower() not in self.phrases.cursor.lows
             and (tool.kind is None or self.phrases.words.lexicon.id_argument(tool, tool.kind) is None)
         ):
             return True

@@ -314,10 +314,9 @@ class Vocabulary:
                     _add(found, stem(base), Deed(tool=tool.name, rank=0, particle=second))
                 if words_of(tool.name)[0] not in kinds:  # whatever it was taken for: `reverse_transaction`
                     _add(found, stem(words_of(tool.name)[0]), Deed(tool=tool.name, rank=0))
-                if (
-                    known.makes
-                ):  # placing an order is also said as ordering, making an application as applying
-                    for word in _verbs_in(singular(words_of(known.makes)[-1])):
+                # Placing an order is also said as ordering, making an application as applying.
+                for made in filter(None, (known.makes, known.called)):
+                    for word in _verbs_in(singular(words_of(made)[-1])):
                         _add(found, stem(word), Deed(tool=tool.name, rank=1))
                 for noun in action_nouns(verb):  # a registration
                     _add(found, stem(noun), own)
@@ -355,12 +354,12 @@ class Vocabulary:
         return find_argument(tool, " ".join(_without_number_of(words)))
 
     def is_about(self, tool: ToolWords, kind: str) -> bool:
-        return kind in (tool.kind, tool.makes) or self._names_id(tool, kind)
+        return kind in (tool.kind, tool.makes, tool.called) or self._names_id(tool, kind)
 
     def makers(self, kind: str) -> list[ToolWords]:
         """Tools of which each call adds one such thing."""
         tools = [tool for tool in self.lexicon.tools.values() if not tool.reads]
-        found = [tool for tool in tools if tool.makes == kind]
+        found = [tool for tool in tools if kind in (tool.makes, tool.called)]
         own = [tool for tool in tools if tool.kind == kind]
         found = found or [tool for tool in own if self.lexicon.id_argument(tool, kind) is None]
         noun = singular(words_of(kind)[-1])  # a loan is made by whatever lends, borrows or checks out
