@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
-from pipelines.core.verdict.said import NEGATED
+from pipelines.core.verdict.said import NEGATED, is_foreign
 from pipelines.core.verdict.speech import clauses, sentences
 from pipelines.core.verdict.tool_words import words_of, writing_tools
 
@@ -54,7 +54,9 @@ def affirms(evidence: RunEvidence) -> bool:
     if not refused or any(row.succeeded and not evidence.tool_reads(row.tool) for row in evidence.calls):
         return False
     said = [sentence.lower() for sentence in said_by(evidence)]
-    if any(NEGATED.search(sentence) or _HOLDS_BACK.search(sentence) for sentence in said):
+    if any(
+        NEGATED.search(sentence) or _HOLDS_BACK.search(sentence) or is_foreign(sentence) for sentence in said
+    ):
         return False
     return any(_IS_SO.search(sentence) and not sentence.endswith("?") for sentence in said)
 

@@ -42,7 +42,13 @@ from pipelines.core.verdict.references import (
 from pipelines.core.verdict.said import QUESTION, Said, is_foreign, named_in, spoken_of, statements
 from pipelines.core.verdict.speech import LONGEST_READ, LONGEST_SENTENCE, sentences
 from pipelines.core.verdict.sums import Sums, numbers_in, wrong_sums
-from pipelines.core.verdict.unheard import unheard_cause, unheard_deed
+from pipelines.core.verdict.unheard import (
+    denies_change,
+    is_too_soon,
+    unheard_cause,
+    unheard_deed,
+    unheard_payment,
+)
 from pipelines.core.verdict.values import Strange, other_refusals, strange_plurals, strange_values
 
 MOST_LEFT_OVER = 5
@@ -161,6 +167,7 @@ class _Reader:
         strange += [_left(one, said.sentence) for one in misnamed(said, self._cells)]
         strange += [_left(one, said.sentence) for one in other_refusals(said, self._cells)]
         settled = of_lists.words.union(*(each.words for each in standing))
+        settled |= self._addressed(said.sentence)
         strange = [one for one in strange if one.is_false or stem(one.phrase) not in settled]
         is_plain = _NOT_OF_ONE.search(said.text) is None and _lead_in(said) not in _CONDITIONS
         yield from dict.fromkeys(
@@ -179,10 +186,18 @@ class _Reader:
             _before_kinds(said.text, scope),
             bool(kept) and all(kept),
         )
-        if not is_borne_out(_without_quotes(said, scope), known, self._facts, looked):
+        is_untold = unheard_payment(said, self._facts) or denies_change(said, self._facts)
+        if is_untold or is_too_soon(said, scope, self._facts):
+            yield LeftOver(said.written.replace(MARK, "…"), said.sentence)
+        elif not is_borne_out(_without_quotes(said, scope), known, self._facts, looked):
             is_false = is_plain and unheard_deed(said, self._facts)
             is_false = is_false or unheard_cause(said, _lead_in(said), self._facts)
             yield LeftOver(said.written.replace(MARK, "…"), said.sentence, is_false=is_false)
+
+    def _addressed(self, sentence: str) -> frozenset[str]:
+        """Stems of the names by which an answer speaks to somebody who is known."""
+        names = {stem(found["who"].lower()) for found in _VOCATIVE.finditer(sentence)}
+        return frozenset(names & (self._facts.asked.stems | self._facts.everything.stems))
 
     def _of_mentions(
         self,

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from pipelines.core.english.dates import Dated, Day, Timed
 from pipelines.core.english.mentions import mentions
 from pipelines.core.english.numbers import Quantity
+from pipelines.core.english.words import tokens
 from pipelines.core.verdict.amounts import Amounts
 from pipelines.core.verdict.beside import Beside, Mention, beside, best, roles
 from pipelines.core.verdict.bound import Bound, Reading
@@ -24,6 +25,7 @@ _SHOULD = re.compile(
 _COMPARES = re.compile(
     r"\b(?:instead|than|rather|before|other|another|was|were|from|until|had|originally)\b|→|->"
 )
+_SET_FOR = re.compile(r"\b(?:for|from|until|between)\s+(?:the\s+)?$")
 LONGEST_BETWEEN = 60
 SHORTEST_MONTH = 28
 _MONTH = re.compile(r"(?P<year>\d{4})-(?P<month>\d{2})")  # `period: 2026-04`
@@ -90,6 +92,8 @@ class Moments:
         ]
         holding = [cell for cell in dated if holds(one, cell) and self._amounts.is_timely(cell, near, said)]
         named = best(dated, near)
+        if _SET_FOR.search(near.lead):  # when it was booked is not what it is booked for
+            named = [cell for cell in named if not _is_of_deed(cell)]
         if named and not _COMPARES.search(near.lead):
             return [cell for cell in holding if cell.field in {other.field for other in named}]
         ends = _ends(near, scope)
@@ -136,6 +140,8 @@ class Moments:
         text = _SHOULD.sub(" ", said.text)
         if not is_stated(text) or NEGATED.search(text) or (isinstance(one, Dated) and len(one.days) > 2):
             return Bound(Reading.OPEN)
+        if any(holds(one, cell) for cell in scope.cells if scope.is_own(cell)):
+            return Bound(Reading.OPEN)  # the thing has it: of which field it is said is not plain enough
         kind = [cell for cell in scope.cells if (cell.days if isinstance(one, Dated) else cell.minutes)]
         own = [cell for cell in kind if cell.when is When.IS and scope.is_own(cell)]
         told = [cell for cell in kind if cell.when is When.TOLD or cell.when is When.IS]
@@ -154,6 +160,12 @@ class Moments:
         if len(same) == 1 and not was_so and len(scope.own) == 1 and not _COMPARES.search(near.clause):
             return Bound(Reading.FALSE, own[0].told())
         return Bound(Reading.OPEN)
+
+
+def _is_of_deed(cell: Cell) -> bool:
+    """`booked_on`, `created_at`: when something was done to the thing."""
+    first, *rest = tokens(cell.field) or ("",)
+    return rest in (["on"], ["at"], ["date"]) and first.endswith("ed")
 
 
 def _ends(near: Beside, scope: Scope) -> frozenset[str]:

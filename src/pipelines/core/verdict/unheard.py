@@ -4,9 +4,12 @@ import re
 
 from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import DEEDS, related
+from pipelines.core.english.words import tokens
 from pipelines.core.verdict.borne_out import RECORD_NOUNS, telling_words
+from pipelines.core.verdict.cells import Scope
 from pipelines.core.verdict.facts import Facts
 from pipelines.core.verdict.said import NEGATED, Said
+from pipelines.core.verdict.speech import content_stems
 
 _CARRIED_OUT_BY = re.compile(
     r"(?:\b(?:has|have)|'s\s+(?=(?:\w+\s+)?been\b)|'ve)\s*(?:(?:now|also|already|just|all|even|since)\s+)*(?:been\s+(?:\w+ly\s+)?)?"
@@ -40,6 +43,51 @@ def unheard_deed(said: Said, facts: Facts) -> bool:
         if verb in _BY_OTHERS or is_unknown or is_money:
             return True
     return False
+
+
+_OWN_MONEY_DEED = re.compile(
+    r"\b(?:i|we)(?:'ve|\s+have)?\s+(?:(?:also|now|just|already|\w+ly)\s+)*"
+    r"(?:charged|billed|debited|credited|refunded|reimbursed|repaid|paid|transferred)\b"
+)
+
+
+def unheard_payment(said: Said, facts: Facts) -> bool:
+    """Whether the agent says that it moved money, where no call of the run has a word of moving any: the
+    amount may be right, and nobody was charged."""
+    if _OWN_MONEY_DEED.search(said.text) is None or NEGATED.search(said.text):
+        return False
+    return (facts.deeds.stems | facts.deeds.states | facts.done.stems).isdisjoint(
+        _MONEY_MOVES | {stem("bill")}
+    )
+
+
+_NO_CHANGE = re.compile(
+    r"\b(?:nothing\s+(?:to|needed\s+to\s+be)\s+chang\w+|no\s+changes?\s+(?:was|were|is|are)?\s*(?:needed|necessary|required))\b"
+)
+
+
+def denies_change(said: Said, facts: Facts) -> bool:
+    """`there was nothing to change`, in a run that changed something: perhaps of something else."""
+    return bool(facts.touched) and _NO_CHANGE.search(said.text) is not None
+
+
+_AT_ONCE = re.compile(
+    r"\b(?:immediately|at\s+once|right\s+away|straight\s+away|as\s+of\s+(?:now|today)|with\s+immediate\s+effect"
+    r"|(?:has|have)\s+(?:now\s+|already\s+)?ended|(?:is|are)\s+(?:now\s+)?over)\b"
+)
+
+
+def is_too_soon(said: Said, scope: Scope, facts: Facts) -> bool:
+    """Whether something is said to hold or to be over at once of which a reply names the day: `effective
+    immediately`, where `effective_from` is in July."""
+    if _AT_ONCE.search(said.text) is None:
+        return False
+    words, today = content_stems(said.text), facts.day_of_run()
+    return any(
+        not words.isdisjoint(map(stem, tokens(cell.field)))
+        for cell in scope.cells
+        if cell.row and cell.days and not (today and any(day.agrees_with(today) for day in cell.days))
+    )
 
 
 _CAUSED = re.compile(r"^(?:caused\s+by|because|due\s+to|owing\s+to)\b")

@@ -365,8 +365,15 @@ def _denied(clause: str, scope: Scope) -> Iterator[Strange]:
                 )
                 if is_it and not isinstance(cell.value, str):
                     is_whole = len(cell.words) == 1 or every <= cell.words or bool(cell.row and first)
+                    is_whole = is_whole and not _is_nothing_elsewhere(cell, scope)
                     yield Strange(found[0], Reading.FALSE if is_whole else Reading.OPEN, cell.told())
                     return
+
+
+def _is_nothing_elsewhere(cell: Cell, scope: Scope) -> bool:
+    """Whether another thing that is spoken of has nothing there: of which one it is said is not plain."""
+    same = (each for each in scope.cells if each.field == cell.field and each.record != cell.record)
+    return any(not _is_some(each) for each in same)
 
 
 #: `your credit has been returned`, of a reply with `credit_returned: false`
