@@ -1,9 +1,9 @@
-"""The sets of blind cases: the first, and later ones, each by other hands and known by a flag (`--sixth`)."""
+"""The sets of blind cases: the first, and later ones, each by other hands, known by a flag (`--seventh`)."""
 
 from pathlib import Path
 
 HERE = Path(__file__).parent
-LATER = ("second", "third", "fourth", "fifth", "sixth")
+LATER = ("second", "third", "fourth", "fifth", "sixth", "seventh")
 
 
 def folders(kind: str) -> tuple[Path, ...]:

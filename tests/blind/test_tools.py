@@ -9,6 +9,7 @@ from tool_scores import (
     FOLDER,
     FOURTH,
     SECOND,
+    SEVENTH,
     SIXTH,
     THIRD,
     ToolScore,
@@ -101,6 +102,19 @@ def test_nor_does_the_sixth():
     assert found.right_calls >= 0.95
     assert renamed.right_calls >= found.right_calls - 0.02
     assert unchanged_share(plain, other) >= 0.94
+
+
+@pytest.mark.slow
+def test_nor_does_the_seventh():
+    """Nobody has looked at its calls: 86.0 % were right by the rules before, 85.6 by the next ones."""
+    plain, other = scored(folder=SEVENTH), scored(folder=SEVENTH, renamed=1)
+    found, renamed = figures(plain), figures(other)
+    assert (found.reads_that_write, renamed.reads_that_write) == ((), ())
+    assert len(found.unclear_that_write) <= 2
+    assert found.right_side >= 0.95
+    assert found.sure_right_side >= 0.98
+    assert found.right_calls >= 0.85
+    assert renamed.right_calls >= found.right_calls - 0.02
 
 
 @pytest.mark.slow

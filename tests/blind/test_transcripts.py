@@ -4,7 +4,7 @@ They were blind when they were written. Rules have been written with all of them
 figures keep what was reached and do not tell how the judge does on an agent that nobody here has seen."""
 
 import pytest
-from transcript_scores import FIFTH, FOURTH, PROBES, SIXTH, THIRD, Judged, judged
+from transcript_scores import FIFTH, FOURTH, PROBES, SEVENTH, SIXTH, THIRD, Judged, judged
 
 MOST_WRONG_PASSES = 0
 MOST_WRONG_FAILS = 0
@@ -70,6 +70,16 @@ def test_nor_of_the_sixth_set():
     assert sum(one.is_wrong_pass for one in found) == 0
     assert sum(one.is_wrong_fail for one in found) == 0
     assert sum(one.outcome == "PENDING" for one in found) <= 0.48 * len(found)
+
+
+@pytest.mark.slow
+def test_nor_of_the_seventh_set():
+    """When it was new: 3 wrong PASSes, 4 wrong FAILs and 77 of 131 English ones PENDING, by the rules before
+    and by those that were written meanwhile; then the wrong ones, and two trades, were looked at."""
+    found = [*judged(SEVENTH)]
+    assert sum(one.is_wrong_pass for one in found) <= 2
+    assert sum(one.is_wrong_fail for one in found) == 0
+    assert sum(one.outcome == "PENDING" for one in found) <= 0.64 * len(found)
 
 
 @pytest.mark.slow

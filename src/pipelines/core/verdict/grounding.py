@@ -167,8 +167,9 @@ class _Reader:
         strange += [_left(one, said.sentence) for one in misnamed(said, self._cells)]
         strange += [_left(one, said.sentence) for one in other_refusals(said, self._cells)]
         settled = of_lists.words.union(*(each.words for each in standing))
-        settled |= self._addressed(said.sentence)
-        strange = [one for one in strange if one.is_false or stem(one.phrase) not in settled]
+        addressed = self._addressed(said.sentence)
+        settled |= addressed
+        strange = [one for one in strange if stem(one.phrase) not in (addressed if one.is_false else settled)]
         is_plain = _NOT_OF_ONE.search(said.text) is None and _lead_in(said) not in _CONDITIONS
         yield from dict.fromkeys(
             one._replace(is_false=one.is_of_nothing or (one.is_false and is_plain)) for one in strange

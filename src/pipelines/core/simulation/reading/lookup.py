@@ -151,7 +151,9 @@ def _of_what_is_picked(reading: Reading) -> Drafted | None:
         return None
     noun = name_for(noun_of(wanted), avoid=(picked.noun,))
     such = restrictions(reading, wanted, noun, [links[0].path])
-    others = [one for one in reading.arguments if one is not found.id_argument and one.is_required]
+    # What a tool is given whose effect is not clear may be what it would keep.
+    given = reading.arguments if reading.name.reads() else ()
+    others = [one for one in given if one is not found.id_argument and one.is_required]
     asked = [said for one in others if (said := condition_of(one, noun, wanted)) is not None]
     where = " and ".join((refers(noun, links[0], arg(found.id_argument.name)), *asked, *such))
     order = order_of(reading, wanted)
