@@ -65,7 +65,7 @@ def test_the_second_set_does_not_fall_either():
 def test_nor_does_the_third():
     found = figures(scored(folder=THIRD))
     assert (len(found.reads_that_write), len(found.unclear_that_write)) == (0, 0)
-    assert found.right_side >= 0.97
+    assert found.right_side >= 0.96  # `ack(alarm_id, user)` did write, but a user that no alarm has
     assert found.sure_right_side >= 0.99
     assert found.right_calls >= 0.92
 
@@ -110,8 +110,8 @@ def test_nor_does_the_seventh():
     plain, other = scored(folder=SEVENTH), scored(folder=SEVENTH, renamed=1)
     found, renamed = figures(plain), figures(other)
     assert (found.reads_that_write, renamed.reads_that_write) == ((), ())
-    assert len(found.unclear_that_write) <= 2
-    assert found.right_side >= 0.95
+    assert found.unclear_that_write == ()  # two of them did, and were looked at
+    assert found.right_side >= 0.96
     assert found.sure_right_side >= 0.98
     assert found.right_calls >= 0.85
     assert renamed.right_calls >= found.right_calls - 0.02

@@ -194,3 +194,20 @@ def test_an_amount_that_a_change_is_made_without_is_named(description: str, note
     world = World.from_initial_state({"loan": {"l-5": {"status": "open", "due": "2026-05-10"}}})
     plan = build_simulator([tool], world=world).plan_of("renew_loan")
     assert [note for note in plan.notes if "in no step" in note] == notes
+
+
+FAR_FETCHED = [
+    # What is dispatched is a message, and the order that it is about need not be named.
+    tool("edi_dispatch", "Dispatches an EDI message.", message_type="text", order_id_="text"),
+    # No order has a step, and nothing says that it gets one.
+    tool("order_workflow", "Advances the workflow.", order_id="text", step="text"),
+]
+
+
+@pytest.mark.parametrize("one", FAR_FETCHED, ids=lambda one: one.name)
+def test_a_change_that_is_far_fetched_is_not_made(one: Tool) -> None:
+    simulator = build_simulator([one], world=World.from_initial_state(SHOP))
+    assert simulator.plan_of(one.name).is_guess
+    ledger = Ledger(World.from_initial_state(SHOP))
+    given = dict.fromkeys(one.input_schema["properties"], "o1")
+    assert simulator.answer(one.name, given, ledger, NOW).updates == ()

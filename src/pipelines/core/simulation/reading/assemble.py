@@ -17,6 +17,7 @@ from pipelines.core.simulation.reading.amounts import read_amount, read_told_amo
 from pipelines.core.simulation.reading.computing import read_computing
 from pipelines.core.simulation.reading.create import read_create, read_made, read_recorded
 from pipelines.core.simulation.reading.delete import read_delete
+from pipelines.core.simulation.reading.doubtful import is_doubtful
 from pipelines.core.simulation.reading.follows import followed
 from pipelines.core.simulation.reading.guards import guarded
 from pipelines.core.simulation.reading.invented import invented_in
@@ -82,6 +83,8 @@ def read_plan(
     around = known or survey_for(tools, world=world, ledger_schema=ledger_schema)
     reading = read_tool(tool, around)
     drafted = next((found for family in families(reading) if (found := family(reading)) is not None), None)
+    if drafted is not None and is_doubtful(reading, drafted.steps):
+        drafted = read_unclear(reading)
     drafted = followed(reading, guarded(reading, drafted or refuse(reading), enforced))
     body = [*_credentials(reading), *drafted.steps]
     notes = (*drafted.notes, *_taken(reading, drafted))

@@ -1,0 +1,38 @@
+"""Changes that were drafted and are too far-fetched to be made: what the tool changes is then not clear."""
+
+from collections.abc import Iterator, Sequence
+
+from pipelines.core.english.stems import stem
+from pipelines.core.english.words import tokens
+from pipelines.core.json_text import Json
+from pipelines.core.simulation.reading.steps import Step, arg
+from pipelines.core.simulation.reading.tool_reading import Reading
+
+
+def is_doubtful(reading: Reading, steps: Sequence[Step]) -> bool:
+    """A change of nothing but one record, where the call need not say which, or into a place that no record
+    has and no word of the tool speaks of (`advance_case(case_id, step)`, where cases have no step)."""
+    about = reading.subject
+    written = dict(_written(steps))
+    if about is None or not written or reading.name.reads():
+        return False
+    if any(op in step for step in steps for op in ("add", "append", "remove", "for")):
+        return False
+    if not about.id_argument.is_required and any(one.is_required for one in reading.arguments):
+        return True
+    given = {arg(one.name) for one in reading.arguments}
+    said = set(map(stem, tokens(f"{reading.tool.name} {reading.tool.description or ''}")))
+    return all(
+        value in given
+        and place.partition(".")[0] not in about.collection.fields
+        and said.isdisjoint(map(stem, tokens(place)))
+        for place, value in written.items()
+    )
+
+
+def _written(steps: Sequence[Step]) -> Iterator[tuple[str, Json]]:
+    """Places of the record, and what is set there."""
+    for step in steps:
+        sets = step.get("set")
+        for name, value in sets.items() if isinstance(sets, dict) else ():
+            yield name.partition(".")[2], value
