@@ -67,6 +67,7 @@ _AT = re.compile(rf"\bat\s(?P<hour>{'|'.join(_HOURS)})\b", re.IGNORECASE)
 _ENDS_THERE = re.compile(
     r"\s*(?:$|[.,;:!?)(]|(?:on|in\sthe|this|next|tomorrow|today|tonight|sharp|as|and|with)\b)", re.IGNORECASE
 )
+_OF_DAY = re.compile(r"\s*(?:on|in\sthe|this|next|tomorrow|today|tonight|sharp)\b", re.IGNORECASE)
 
 
 class Day(NamedTuple):
@@ -127,7 +128,8 @@ def _by_the_hour(text: str, known: list[Timed]) -> Iterator[Timed]:
         end = starts.get(match.start("second"))
         if match.start("first") in taken or (end is None and not match["between"]):
             continue
-        if end is None and not _ENDS_THERE.match(text, match.end()):
+        is_spelled = not (first.isdigit() or second.isdigit())  # `between 5-10` may count anything
+        if end is None and not (_ENDS_THERE if is_spelled else _OF_DAY).match(text, match.end()):
             continue
         of_end = end.minutes if end is not None else _halves(second)
         of_start = frozenset(
