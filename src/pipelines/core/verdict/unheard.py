@@ -62,7 +62,7 @@ def unheard_payment(said: Said, facts: Facts) -> bool:
 
 
 _NO_CHANGE = re.compile(
-    r"\b(?:nothing\s+(?:to|needed\s+to\s+be)\s+chang\w+|no\s+changes?\s+(?:was|were|is|are)?\s*(?:needed|necessary|required))\b"
+    r"\b(?:nothing\s+(?:to|needed\s+to\s+be)\s+chang\w+|no\s+changes?(?:\s+(?:was|were|is|are))?\s+(?:needed|necessary|required))\b"
 )
 
 
