@@ -3,7 +3,7 @@
 from pathlib import Path
 
 HERE = Path(__file__).parent
-LATER = ("second", "third", "fourth", "fifth", "sixth", "seventh")
+LATER = ("second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
 
 
 def folders(kind: str) -> tuple[Path, ...]:
