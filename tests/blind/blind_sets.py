@@ -1,9 +1,9 @@
-"""The sets of blind cases: the first, and later ones, each by other hands, known by a flag (`--seventh`)."""
+"""The sets of blind cases: the first, and later ones, each by other hands, known by a flag (`--tenth`)."""
 
 from pathlib import Path
 
 HERE = Path(__file__).parent
-LATER = ("second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
+LATER = ("second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
 
 def folders(kind: str) -> tuple[Path, ...]:
