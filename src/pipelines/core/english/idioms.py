@@ -178,3 +178,33 @@ _SPACE = re.compile(r"\s")
 def plain_verbs(clause: str) -> str:
     """A clause in lower case, with one word for each turn of phrase."""
     return _FOUND.sub(lambda found: _PHRASES[_SPACE.sub(" ", found[0])], clause)
+
+
+#: States that are told in several ways, none of which says more than another.
+SAME_STATES = tuple(
+    frozenset(row.split("|"))
+    for row in (
+        "in transit|on its way|on their way|on the way|under way|underway|en route|on the road|in delivery",
+        "in progress|under way|underway|being worked on|ongoing|running|started",
+        "pending|waiting|awaiting|not decided|undecided|open|waiting for an answer|requested",
+        "in maintenance|maintenance|in the workshop|in repair|under repair|out of service|being repaired",
+        "checked out|on loan|lent out|out on loan|lent|borrowed",
+        "in use|taken|occupied|busy",
+        "available|free|vacant|in stock|on the shelf",
+        "no show|did not turn up|failed to turn up|not turned up|missed",
+        "void|voided|annulled|cancelled",
+        "completed|complete|finished|done|carried out",
+        "inactive|not active|deactivated|switched off|disabled",
+        "suspended|on hold|paused|held",
+        "waitlisted|waiting|on the waiting list|waiting list|wait list",
+        "out of service|broken|defective|faulty|damaged",
+        "collected|picked up",
+        "closed|shut",
+        "rejected|turned down|declined|refused|denied",
+        "expired|lapsed|out of date|run out",
+        "draft|not submitted|unsent",
+        "paid|settled|cleared|paid up",
+        "unpaid|not paid|outstanding|open",
+        "terminated|ended|over",
+    )
+)

@@ -53,7 +53,12 @@ IRREGULAR = {
         "throw": "threw thrown",
         "undo": "undid undone",
         "unfreeze": "unfroze unfrozen",
+        "ride": "rode ridden",
+        "rise": "rose risen",
+        "teach": "taught",
         "wake": "woke woken",
+        "wear": "wore worn",
+        "win": "won",
         "withdraw": "withdrew withdrawn",
         "write": "wrote written",
     }.items()

@@ -15,6 +15,7 @@ _SUFFIXES = (
 _BASES = {form: base for base, forms in IRREGULAR.items() for form in forms} | {
     "renewal": "renew",
     "renewals": "renew",
+    "creation": "create",
 }
 del _BASES["left"]  # nights that are left were not left by anybody
 
