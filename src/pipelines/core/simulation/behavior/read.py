@@ -12,6 +12,7 @@ from pipelines.core.seed_limits import LONGEST_BEHAVIOR
 from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
 from pipelines.core.simulation.behavior.lexicon import Lexicon, build_lexicon
+from pipelines.core.simulation.behavior.parts.read_parts import readings_by_parts
 from pipelines.core.simulation.behavior.reader.read_sentence import readings
 from pipelines.core.simulation.behavior.reader.vocabulary import Vocabulary
 from pipelines.core.simulation.behavior.resolve import answer_of, resolve
@@ -121,8 +122,8 @@ class _Reader:
         self.before = _Before(sentence, start, is_understood=False)
         self.last_guards = ()
 
-    def _is_taken(self, sentence: str) -> bool:
-        ways = self._ways(sentence) if len(sentence) <= LONGEST_SENTENCE else ()
+    def _is_taken(self, sentence: str, is_joined: bool = False) -> bool:
+        ways = self._ways(sentence, is_joined) if len(sentence) <= LONGEST_SENTENCE else ()
         return any(self._take(clauses, sentence) for clauses in ways)
 
     def _goes_with_the_last(self, sentence: str) -> bool:
@@ -133,7 +134,7 @@ class _Reader:
         spoken, guards = self.spoken_of, self.last_guards
         del self.rules[before.start :]
         self.spoken_of = self.last_guards = ()
-        if self._is_taken(f"{before.sentence.rstrip('.! ')}; {sentence[0].lower()}{sentence[1:]}"):
+        if self._is_taken(f"{before.sentence.rstrip('.! ')}; {sentence[0].lower()}{sentence[1:]}", True):
             if not before.is_understood:
                 self.not_understood.remove(before.sentence)
             self.before = None
@@ -142,9 +143,11 @@ class _Reader:
         self.spoken_of, self.last_guards = spoken, guards
         return False
 
-    def _ways(self, sentence: str) -> Iterator[tuple[c.Clause, ...]]:
+    def _ways(self, sentence: str, is_joined: bool) -> Iterator[tuple[c.Clause, ...]]:
         for heard in _hearings(sentence, self.lexicon):
             yield from readings(heard, self.vocabulary, self._fits, self.spoken_of)
+        for heard in _hearings(sentence, self.lexicon):
+            yield from readings_by_parts(heard, self.vocabulary, self._fits, self.spoken_of, is_joined)
 
     def _fits(self, clause: c.Clause) -> bool:
         """Whether a clause means something for each of the tools it names."""
@@ -297,10 +300,24 @@ def _hearings(sentence: str, lexicon: Lexicon) -> Iterator[list[Token]]:
 def _is_addressed(heard: list[Token], lexicon: Lexicon) -> bool:
     """Words to the agent are no rules of the backend, unless agents are things the backend knows."""
     # "You can't refund …" tells what the backend does; "you should check …" what the agent does.
-    is_told = len(heard) > 1 and heard[0].low == "you" and heard[1].low in ("can", "may")
-    own = {at for at, token in enumerate(heard[:-1]) if token.low == "your" and heard[at + 1].low == "own"}
-    spoken = {token.low for at, token in enumerate(heard) if at >= is_told and at not in own}
+    lows = [token.low for token in heard] + ["", ""]
+    told = {
+        at
+        for at, low in enumerate(lows)
+        if low == "you" and _is_told(lows[at - 1] if at else "", lows[at + 1 :])
+    }
+    own = {at for at, low in enumerate(lows) if low == "your" and lows[at + 1] == "own"}
+    spoken = {low for at, low in enumerate(lows) if at not in told | own}
     return bool(spoken & _ADDRESSED) or ("agent" in spoken and lexicon.kind_of("agent") is None)
+
+
+def _is_told(before: str, following: Sequence[str]) -> bool:
+    """Whether `you` is anybody who calls: what they may, what they get, what they have to be."""
+    if before in ("gives", "get", "gets", "shows", "tells"):
+        return True
+    return following[0] in ("can", "may", "get") or (
+        following[0] in ("must", "need") and following[1] in ("be", "have")
+    )
 
 
 def _matters(token: Token) -> bool:

@@ -291,6 +291,9 @@ def _default(clause: c.Default, scope: Scope) -> list[Resolved]:
         or [kind for kind in holders if _makes(scope, kind.name, kind.name)]
     )
     path = find_field(own[0].fields, argument.name) if len(own) == 1 else None
+    new = scope.lexicon.kinds.get(scope.tool.makes or "")
+    if path is None and new is not None and not own:
+        own, path = [new], (argument.name,)  # kept as it would be when given
     if path is None:
         raise Unresolved(f"nothing that {scope.tool.name} makes has {argument.name}")
     target = Ref(own[0].name, path)

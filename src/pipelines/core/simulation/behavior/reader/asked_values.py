@@ -204,8 +204,9 @@ class AskedValues:
             start = cursor.after(found.end, *said)
             amount = cursor.quantity(start) if start is not None else None
             if amount is not None and _is_in(amount[0], field.name):
+                measured = m.Sum("length", (field,)) if amount[0].unit == "character" else field
                 yield (
-                    m.Compare(field, "<=" if op == "<=" else ">=", self.phrases.literal(amount[0])),
+                    m.Compare(measured, "<=" if op == "<=" else ">=", self.phrases.literal(amount[0])),
                     amount[1],
                 )
 

@@ -70,6 +70,9 @@ class Vocabulary:
     lexicon: Lexicon
     tools: Sequence[ToolLike]
     _states: dict[tuple[str, str], m.Condition | None] = field(default_factory=dict)
+    _named: dict[str, tuple[tuple[tuple[str, Path], ...], tuple[tuple[str, str], ...]]] = field(
+        default_factory=dict
+    )
 
     # -- things
 
@@ -172,6 +175,19 @@ class Vocabulary:
         if found is None and len(plain) > 1 and plain[-1] in TAILS:
             found = find_field(known.fields, " ".join(plain[:-1]))
         return found
+
+    def named_by(
+        self, words: Sequence[str]
+    ) -> tuple[tuple[tuple[str, Path], ...], tuple[tuple[str, str], ...]]:
+        """The fields of all kinds, and the arguments of all tools, that words may mean; looked up once."""
+        key = " ".join(words)
+        if key not in self._named:
+            kinds = (kind.name for kind in self.lexicon.kinds.values() if kind.fields)
+            fields = ((name, path) for name in kinds if (path := self.field_of(name, words)) is not None)
+            tools = self.lexicon.tools.values()
+            taken = ((tool.name, name) for tool in tools if (name := self.argument_of(tool, words)))
+            self._named[key] = tuple(fields), tuple(taken)
+        return self._named[key]
 
     def named(self, kind: str, path: Path) -> m.Field:
         return m.Field("_".join(path), kind)

@@ -1,0 +1,213 @@
+"""What a call changes beside: a state, a value, a number that goes up or down."""
+
+from collections.abc import Iterator
+
+from pipelines.core.english.words import tokens as words_of
+from pipelines.core.english.words import word_set
+from pipelines.core.simulation.behavior import clauses as c
+from pipelines.core.simulation.behavior import meaning as m
+from pipelines.core.simulation.behavior.parts.cues import Cue
+from pipelines.core.simulation.behavior.parts.spans import Span
+from pipelines.core.simulation.behavior.parts.statement import Reading, Statement, tokens_of
+from pipelines.core.simulation.behavior.parts.targets import Target, targets
+from pipelines.core.simulation.behavior.reader.vocabulary import number_of
+from pipelines.core.simulation.behavior.things import Path, ToolWords
+
+_RULING = (Cue.FORBID, Cue.MUST, Cue.ONLY, Cue.ALLOW, Cue.UNLESS, Cue.NOT)
+_CHANGING = (Cue.BECOME, Cue.MORE, Cue.LESS, Cue.CLEAR)
+
+
+def effects(statement: Statement) -> Iterator[Reading]:
+    changing = statement.with_cue(*_CHANGING, Cue.GIVE, Cue.DEFAULT)
+    if not changing or statement.with_cue(*_RULING) or statement.is_answered:
+        return
+    for target in _events(statement):
+        if len(target.tools) != 1 or target.tools[0].reads:
+            continue
+        found = _changes(statement, target.tools[0], target.used)
+        if found is not None:
+            clauses, used = found
+            used |= target.used | tokens_of([*changing, *statement.with_cue(Cue.WHEN, Cue.NEW)])
+            yield Reading(clauses=clauses, used=used, tools=target.tools)
+
+
+def _events(statement: Statement) -> Iterator[Target]:
+    """The deed that brings the change about is told first, or after `when`."""
+    first = next((span for span in statement.spans if span.deeds and not span.tool), None)
+    own = {deed.tool for deed in first.deeds} if first is not None else set()
+    is_named = any(span.tool for span in statement.spans)
+    for target in targets(statement):
+        is_first = bool(own & {tool.name for tool in target.tools})
+        if first is None or is_named or not target.used or is_first or _follows_when(statement, target):
+            yield target
+
+
+def _follows_when(statement: Statement, target: Target) -> bool:
+    start = min(target.used)
+    return any(span.has(Cue.WHEN) and 0 <= start - span.end <= 4 for span in statement.spans)
+
+
+def _changes(
+    statement: Statement, tool: ToolWords, taken: frozenset[int]
+) -> tuple[tuple[c.Clause, ...], frozenset[int]] | None:
+    made: list[c.Clause] = []
+    used: set[int] = set()
+    who = m.Who(names=(tool.name,), reaches_links=True)
+    for span in statement.spans:
+        if used & set(range(span.start, span.end)) or taken & set(range(span.start, span.end)):
+            continue
+        stamped = _stamped(statement, span, tool)
+        if stamped is not None:
+            field, places = stamped
+            made.append(c.Assign(field, m.Now(), None, who))
+            used |= places
+            continue
+        state = _state(statement, span, tool)
+        if state is not None:
+            field, value, places = state
+            made.append(c.Assign(field, m.Literal_(value), None, who))
+            used |= places
+            continue
+        stepped = _step(statement, span, tool)
+        if stepped is not None:
+            clause, places = stepped
+            made.append(clause)
+            used |= places
+    names = [clause.field.name for clause in made if isinstance(clause, (c.Assign, c.Step))]
+    if not made or len(set(names)) < len(names):
+        return None
+    return tuple(made), frozenset(used)
+
+
+_NOW = (
+    "the current time",
+    "the current date",
+    "the current moment",
+    "the present time",
+    "the time of the call",
+    "today",
+    "now",
+)
+
+
+def _stamped(statement: Statement, span: Span, tool: ToolWords) -> tuple[m.Field, frozenset[int]] | None:
+    """`closed_at is filled with the current time`."""
+    lows = statement.cursor
+    now = next(((at, end) for at in range(lows.end) if (end := lows.after(at, *_NOW)) is not None), None)
+    dates = [
+        (kind, path)
+        for kind, path in span.fields
+        if path in statement.words.lexicon.kinds[kind].dates() and statement.reaches(tool, kind)
+    ]
+    own = [one for one in dates if one[0] in (tool.makes, tool.kind)] or dates
+    if now is None or len(own) != 1:
+        return None
+    return statement.words.named(*own[0]), tokens_of([span]) | frozenset(range(*now))
+
+
+def _state(
+    statement: Statement, span: Span, tool: ToolWords
+) -> tuple[m.Field, m.Value, frozenset[int]] | None:
+    """A state that something is brought to: it follows the word for the change."""
+    cue = next((one for one in statement.before_span(span) if one.has(*_CHANGING)), None)
+    if cue is None or not span.states or not cue.has(Cue.BECOME):
+        return None
+    if statement.cursor.low(span.start - 1) == "from":
+        return None
+    kinds = [kind for kind, _ in span.states if statement.reaches(tool, kind)]
+    near = [kind for one in statement.before_span(span) for kind in one.kinds if kind in kinds]
+    kind = next(
+        iter(
+            [*near, *(k for k in (tool.kind, tool.makes) if k in kinds), *(kinds if len(kinds) == 1 else [])]
+        ),
+        None,
+    )
+    so = next((so for of, so in span.states if of == kind), None)
+    named = [
+        one
+        for one in statement.spans
+        if kind
+        and any(of == kind and path == statement.words.lexicon.kinds[kind].status for of, path in one.fields)
+    ]
+    match so:
+        case m.OneOf(field, (value,)):
+            return field, value, tokens_of([span, *named])
+        case m.Compare(m.Field() as field, "==", m.Literal_(value)):
+            return field, value, tokens_of([span])
+    return None
+
+
+def _step(statement: Statement, span: Span, tool: ToolWords) -> tuple[c.Clause, frozenset[int]] | None:
+    """`raises the balance of the account by the amount paid`, `takes one seat off`."""
+    cues = [one for one in statement.spans if one.has(Cue.MORE, Cue.LESS)]
+    kinds = [
+        (kind, path)
+        for kind, path in span.fields
+        if _is_number(statement, kind, path) and statement.reaches(tool, kind)
+    ]
+    if not cues or not kinds or any(of == tool.name for of, _ in span.arguments):
+        return None
+    spoken = [one for one in kinds if one[0] in statement.kinds]
+    found = spoken or kinds
+    if len(found) != 1:
+        return None
+    kind, path = found[0]
+    cue = min(cues, key=lambda one: abs(one.start - span.start))
+    others = [
+        one for one in statement.spans if one is not span and one.fields and not one.kinds and not one.states
+    ]
+    if (
+        others
+        and statement.cursor.low(span.start - 1) not in ("to", "from")
+        and statement.cursor.low(span.start - 2) not in ("to", "from")
+    ):
+        return None  # adds its price to the balance: only the balance goes up
+    by = _amount(statement, span, tool)
+    if by is None:
+        return None
+    amount, places = by
+    sign = "+" if cue.has(Cue.MORE) else "-"
+    who = m.Who(names=(tool.name,), reaches_links=True)
+    clause = c.Step(statement.words.named(kind, path), amount, "+" if sign == "+" else "-", None, who)
+    return clause, tokens_of([span, cue]) | places
+
+
+def _amount(statement: Statement, span: Span, tool: ToolWords) -> tuple[m.Amount, frozenset[int]] | None:
+    for one in statement.spans:
+        if one.quantity is not None and not one.quantity.is_percent:
+            return m.Literal_(number_of(one.quantity.number)), tokens_of([one])
+    given = [
+        (one, name)
+        for one in statement.spans
+        for of, name in one.arguments
+        if of == tool.name and one is not span and tool.arguments[name].get("type") in ("integer", "number")
+    ]
+    if given:
+        return m.Field(given[0][1], None, True), tokens_of([given[0][0]])
+    others = [
+        one for one in statement.spans if one is not span and one.fields and not one.kinds and not one.states
+    ]
+    if others:
+        kinds = [
+            (kind, path)
+            for kind, path in others[0].fields
+            if _is_number(statement, kind, path) and statement.reaches(tool, kind)
+        ]
+        own = [one for one in kinds if one[0] == tool.kind] or kinds
+        return (
+            (statement.words.named(*own[0]), tokens_of(others[:1]))
+            if len(own) == 1 and len(others) == 1
+            else None
+        )
+    numbers = [name for name, schema in tool.arguments.items() if schema.get("type") in ("integer", "number")]
+    own_words = {part for _, path in span.fields for part in words_of(path[-1])} | _AMOUNTS
+    if len(numbers) == 1 and own_words & set(words_of(numbers[0])):
+        return m.Field(numbers[0], None, True), frozenset()
+    return None
+
+
+_AMOUNTS = word_set("amount quantity count number units total sum value points qty")
+
+
+def _is_number(statement: Statement, kind: str, path: Path) -> bool:
+    return "number" in statement.words.lexicon.kinds[kind].fields[path].kinds

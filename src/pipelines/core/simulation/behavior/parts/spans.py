@@ -1,0 +1,239 @@
+"""A statement cut into spans: the longest words that stand for something, with all that they may mean."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from pipelines.core.english.idioms import SAME_STATES, plain_verbs
+from pipelines.core.english.stems import stem
+from pipelines.core.english.synonyms import related
+from pipelines.core.english.words import singular, word_set
+from pipelines.core.english.words import tokens as words_of
+from pipelines.core.simulation.behavior import meaning as m
+from pipelines.core.simulation.behavior.parts.cues import LIGHT, NEUTRAL, PHRASES, Cue
+from pipelines.core.simulation.behavior.reader.cursor import Cursor, Quantity
+from pipelines.core.simulation.behavior.reader.vocabulary import PARTICLES, Deed, Vocabulary, key_of
+from pipelines.core.simulation.behavior.things import Kind, Path, ToolWords
+from pipelines.core.simulation.behavior.tokens import Kind as TokenKind
+from pipelines.core.simulation.behavior.tokens import Token
+
+LONGEST = 4  # words of one name
+_MARKS = frozenset((",", ";", ":", "(", ")", "-", "/", "'s", "="))
+#: Words of a rule that no field is called by alone.
+_NO_NAMES = word_set("number order list new of time day date at on in name type part more less first last")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Span:
+    start: int
+    end: int
+    words: tuple[str, ...]
+    cues: frozenset[Cue] = frozenset()
+    tool: ToolWords | None = None  # called by its name
+    deeds: tuple[Deed, ...] = ()
+    kinds: tuple[str, ...] = ()
+    fields: tuple[tuple[str, Path], ...] = ()
+    arguments: tuple[tuple[str, str], ...] = ()  # of which tool, and its name
+    states: tuple[tuple[str, m.Condition], ...] = ()
+    choices: tuple[tuple[str, str, str], ...] = ()  # a value that an argument of a tool takes
+    quantity: Quantity | None = None
+    text: str | None = None  # quoted
+
+    @property
+    def stands_for_something(self) -> bool:
+        return bool(
+            self.tool or self.deeds or self.kinds or self.fields or self.arguments or self.states
+            or self.choices or self.quantity or self.text is not None
+        )  # fmt: skip
+
+    @property
+    def is_neutral(self) -> bool:
+        """Whether it says nothing by itself, here."""
+        known = NEUTRAL if self.stands_for_something else NEUTRAL | LIGHT
+        return all(word in known or word in _MARKS for word in self.words)
+
+    def has(self, *cues: Cue) -> bool:
+        return not self.cues.isdisjoint(cues)
+
+
+def spans(tokens: Sequence[Token], words: Vocabulary) -> list[Span]:
+    cutter = _Cutter(tokens, words)
+    found: list[Span] = []
+    at = 0
+    while at < len(tokens):
+        found.append(cutter.longest(at))
+        at = found[-1].end
+    return found
+
+
+class _Cutter:
+    def __init__(self, tokens: Sequence[Token], words: Vocabulary) -> None:
+        self.tokens, self.words, self.cursor = tokens, words, Cursor(tokens=tokens)
+        self.tools = [*words.lexicon.tools.values()]
+        self.kinds = [kind for kind in words.lexicon.kinds.values() if kind.fields]
+        said = (self.cursor.words(at, at + length) for at in range(len(tokens)) for length in (1, 2))
+        self.spoken = {kind for one in said if one for kind in words.kinds_named(one)}
+
+    def longest(self, at: int) -> Span:
+        token = self.tokens[at]
+        if token.kind is TokenKind.TEXT:
+            return Span(start=at, end=at + 1, words=(token.low,), text=token.text)
+        named = self._named_tool(at)
+        if named is not None:
+            return named
+        quantity = self.cursor.quantity(at)
+        if quantity is not None and token.number is not None and not self._is_pronoun(at):
+            return Span(
+                start=at,
+                end=quantity[1],
+                words=tuple(self.cursor.lows[at : quantity[1]]),
+                quantity=quantity[0],
+            )
+        for length in range(LONGEST, 0, -1):
+            said = self.cursor.words(at, at + length)
+            cues = frozenset(
+                cue for phrase, cue in PHRASES if phrase == tuple(self.cursor.lows[at : at + length])
+            )
+            of_world = self._of_world(at, length, said) if len(said) == length else None
+            if of_world is not None and of_world.stands_for_something:
+                return of_world if not cues else _with_cues(of_world, cues)
+            if cues and not self._hides_a_state(at, length):
+                return Span(
+                    start=at, end=at + length, words=tuple(self.cursor.lows[at : at + length]), cues=cues
+                )
+        text = token.text if token.kind is TokenKind.NAME else None
+        return Span(start=at, end=at + 1, words=(token.low,), text=text)
+
+    def _hides_a_state(self, at: int, length: int) -> bool:
+        """`is used`, where a ticket may be used."""
+        is_told = length > 1 and self.cursor.low(at) in ("is", "are", "has", "have")
+        return is_told and any(
+            True for _ in self._states(self.cursor.words(at + length - 1, at + length) or [""])
+        )
+
+    def _is_pronoun(self, at: int) -> bool:
+        """`one`, where nothing follows that could be counted."""
+        following = self.cursor.words(at + 1, at + 2)
+        return self.cursor.low(at) == "one" and (not following or following[0] in NEUTRAL | LIGHT)
+
+    def _named_tool(self, at: int) -> Span | None:
+        token = self.tokens[at]
+        tool = self.words.lexicon.tools.get(token.low)
+        if tool is None or not (token.kind is TokenKind.NAME or "_" in token.text):
+            return None
+        return Span(start=at, end=at + 1, words=(token.low,), tool=tool)
+
+    def _of_world(self, at: int, length: int, said: Sequence[str]) -> Span | None:
+        if length > 1 and any(word in NEUTRAL for word in (said[0], said[-1])) and said[-1] not in PARTICLES:
+            return None
+        if length == 1 and said[0] in NEUTRAL and said[0] not in self.words.nouns:
+            return None
+        plain = [*said]
+        ways = (plain, _without_tail(plain), [MEASURED[said[0]]] if said[0] in MEASURED else [])
+        found = Span(
+            start=at,
+            end=at + length,
+            words=tuple(said),
+            deeds=tuple(deed for deed in self._deeds(said, at) if deed.given is None),
+            kinds=self.words.kinds_named(plain),
+            fields=next((kept for said_so in ways if (kept := self._named(said_so)[0])), ()),
+            arguments=next((taken for said_so in ways[:2] if (taken := self._named(said_so)[1])), ()),
+            states=tuple(self._states(plain)),
+            choices=tuple(self._choices(plain)),
+        )
+        # What only a tool's name calls a thing (`deposit_cash`) is first what a field is called.
+        if (found.fields or found.arguments) and not self._is_called(found.kinds, plain):
+            found = replace(found, kinds=())
+        return found
+
+    def _is_called(self, kinds: Sequence[str], said: Sequence[str]) -> bool:
+        last = singular(said[-1])
+        return any(last in map(singular, words_of(kind)) for kind in kinds)
+
+    def _deeds(self, said: Sequence[str], at: int) -> tuple[Deed, ...]:
+        if len(said) == 1:
+            deeds = self.words.deeds_of(said[0])
+            if not deeds and said[0] not in LIGHT:
+                like = related(stem(said[0])) - {stem(said[0])}
+                deeds = tuple(
+                    replace(deed, rank=deed.rank + 3)
+                    for verb in like
+                    for deed in self.words.deeds.get(verb, ())
+                    if deed.rank == 0
+                )
+            return (
+                tuple(deed for deed in deeds if not deed.particle or deed.particle == self.cursor.low(at + 1))
+                or deeds
+            )
+        if len(said) == 2:
+            parted = tuple(deed for deed in self.words.deeds_of(said[0]) if deed.particle == said[1])
+            plain = plain_verbs(" ".join(said))  # called off
+            return (
+                parted
+                or self.words.deeds_of("".join(said))
+                or (self.words.deeds_of(plain) if " " not in plain else ())
+            )
+        return ()
+
+    def _named(self, said: Sequence[str]) -> tuple[tuple[tuple[str, Path], ...], tuple[tuple[str, str], ...]]:
+        """The fields and the arguments that words may mean."""
+        if not said or (len(said) == 1 and said[0] in _NO_NAMES):
+            return (), ()
+        return self.words.named_by(said)
+
+    def _states(self, said: Sequence[str]) -> Iterator[tuple[str, m.Condition]]:
+        spelled = [*said[:-1], singular(said[-1])]
+        for kind in self.kinds:
+            so = self.words.state(kind.name, said) or self.words.state(kind.name, spelled)
+            so = so or self._state_like(kind, said)
+            if so is not None:
+                yield kind.name, so
+
+    def _state_like(self, kind: Kind, said: Sequence[str]) -> m.Condition | None:
+        """A value of other words: `waiting list` for waitlisted, `on its way` for in_transit."""
+        if kind.name not in self.spoken:
+            return None
+        values = (
+            [value for value in kind.fields[kind.status].values if isinstance(value, str)]
+            if kind.status
+            else []
+        )
+        wanted = "".join(stem(word) for word in said)
+        hits = [value for value in values if len(said) > 1 and "".join(map(stem, words_of(value))) == wanted]
+        if not hits:
+            same = next((row for row in SAME_STATES if " ".join(said) in row), frozenset())
+            hits = [value for value in values if " ".join(words_of(value)) in same]
+        return (
+            m.OneOf(self.words.named(kind.name, kind.status), tuple(hits))
+            if kind.status and len(hits) == 1
+            else None
+        )
+
+    def _choices(self, said: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+        key = key_of(said)
+        for tool in self.tools:
+            for name in tool.arguments:
+                for value in tool.choices(name):
+                    if key_of([value]) == key:
+                        yield tool.name, name, value
+
+
+#: What is measured, by the word for how much there is of it.
+MEASURED = {
+    "weigh": "weight", "weighs": "weight", "weighing": "weight", "heavier": "weight", "lighter": "weight",
+    "taller": "height", "higher": "height", "wider": "width", "deeper": "depth", "older": "age",
+    "younger": "age",
+    "costing": "cost", "dearer": "price", "cheaper": "price", "kilos": "weight",
+}  # fmt: skip
+_TAILS = word_set(
+    "address addresses number numbers date time code name value level amount id details method option "
+    "mode setting"
+)
+
+
+def _without_tail(said: Sequence[str]) -> Sequence[str]:
+    """`email address` is what `email` is."""
+    return said[:-1] if len(said) > 1 and said[-1] in _TAILS else ()
+
+
+def _with_cues(span: Span, cues: frozenset[Cue]) -> Span:
+    return replace(span, cues=cues)
