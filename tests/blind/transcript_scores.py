@@ -19,7 +19,9 @@ from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.judge import judge
 from pipelines.core.verdict.verdict import JudgeError
 
-FOLDER, _, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH, NINTH, TENTH = folders("transcripts")  # there is no second
+FOLDER, _, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH, NINTH, TENTH = folders(
+    "transcripts"
+)  # there is no second
 PROBES = FOLDER.with_name("transcripts_probes")  # by the one who wrote the rules
 
 # These groups tell when a trade was first looked at; all of them have been since.

@@ -146,7 +146,10 @@ class _Reader:
     def _ways(self, sentence: str, is_joined: bool) -> Iterator[tuple[c.Clause, ...]]:
         for heard in _hearings(sentence, self.lexicon):
             yield from readings(heard, self.vocabulary, self._fits, self.spoken_of)
+        whole = next(_hearings(sentence, self.lexicon), [])
         for heard in _hearings(sentence, self.lexicon):
+            if len(heard) < len(whole) and any(token.low == "(" for token in whole):
+                continue  # what stands in brackets is a statement like others
             yield from readings_by_parts(heard, self.vocabulary, self._fits, self.spoken_of, is_joined)
 
     def _fits(self, clause: c.Clause) -> bool:

@@ -41,7 +41,10 @@ def targets(statement: Statement) -> Iterator[Target]:
         ((_score(statement, span), span) for span in statement.spans if span.deeds), key=lambda one: -one[0]
     )
     tried: set[tuple[str, ...]] = set()
+    is_other = _says_another_deed(statement)
     for score, span in scored:
+        if is_other and span.kinds:
+            continue  # what is done is said, and is not known: no noun tells it
         group = [other for of, other in scored if of == score and _are_joined(statement, span, other)]
         found = [_tools_of(statement, one) for one in group]
         if not all(found):
@@ -50,9 +53,7 @@ def targets(statement: Statement) -> Iterator[Target]:
         if tools not in tried:
             tried.add(tools)
             yield Target(tuple(map(statement.tool, tools)), tokens_of(group))
-    for found_tools, used in (
-        (*_takers(statement), *_makers(statement)) if not _says_another_deed(statement) else ()
-    ):
+    for found_tools, used in (*_takers(statement), *_makers(statement)) if not is_other else ():
         names = tuple(tool.name for tool in found_tools)
         if names not in tried:
             tried.add(names)

@@ -1,0 +1,134 @@
+"""Whose a thing is, and how many others refer to it."""
+
+from collections.abc import Iterator, Sequence
+
+from pipelines.core.simulation.behavior import meaning as m
+from pipelines.core.simulation.behavior.parts.cues import Cue
+from pipelines.core.simulation.behavior.parts.fact import Fact, FactReader
+from pipelines.core.simulation.behavior.parts.spans import Span
+from pipelines.core.simulation.behavior.parts.statement import tokens_of
+
+
+class Relations(FactReader):
+    """What ties records to one another, and to whoever calls."""
+
+    def counted(self) -> Iterator[Fact]:
+        """`with two or more overdue invoices`, `none of its purchases is disputed`: what refers to it."""
+        for span in self.statement.spans:
+            found = self._referring(span) if span.kinds and self.is_free(span) else None
+            if found is None:
+                continue
+            kind, of = found
+            near = [
+                one for one in self.statement.spans if abs(one.start - span.start) <= 8 and self.is_free(one)
+            ]
+            states = [
+                (one, so) for one in near for name, so in one.states if name == kind and one is not span
+            ]
+            bound = next(
+                ((bounds, at, end) for at in range(max(0, span.start - 6), span.start)
+                 for bounds, end in self.cursor.bounds(at) if end <= span.start),
+                None,
+            )  # fmt: skip
+            none = next((one for one in near if one.has(Cue.NONE) and 0 <= span.start - one.end <= 3), None)
+            op: m.Op = ">="
+            than, used = 1, tokens_of([span, *(one for one, _ in states)])
+            if bound is not None and len(bound[0]) == 1 and not bound[0][0][1].unit:
+                op, than = bound[0][0][0], int(bound[0][0][1].number)
+                used |= frozenset(range(bound[1], bound[2]))
+            elif none is not None:
+                op, than, used = "==", 0, used | tokens_of([none])
+            elif not states and not any(
+                set(one.words) & {"with", "has", "have", "having", "any"} for one in near
+            ):
+                continue
+            so = m.both(*(so for _, so in states))
+            yield Fact(
+                so=m.Counted(of, m.Thing(kind, so), op, than),
+                start=span.start,
+                end=span.end,
+                kind=of,
+                used=used,
+            )
+            return
+
+    def _referring(self, span: Span) -> tuple[str, str] | None:
+        """Of which kind the records are, and to what that the call names they refer."""
+        links = self.words.lexicon.links
+        for kind in span.kinds:
+            if (
+                kind in (self.tool.kind, self.tool.makes)
+                or self.words.lexicon.id_argument(self.tool, kind) is not None
+            ):
+                continue
+            before = next((one.kinds for one in self.statement.before_span(span) if one.kinds), ())
+            reached = [of for of in before or (self.tool.kind,) if of and (kind, of) in links]
+            if len(reached) == 1 and self.statement.reaches(self.tool, reached[0]):
+                return kind, reached[0]
+        return None
+
+    def doers(self) -> Iterator[Fact]:
+        """`only by the cleaner it was assigned to`, `by its own instructor and by no one else`."""
+        if self.tool.kind is None or not any(one.has(Cue.ONLY, Cue.OWN) for one in self.statement.spans):
+            return
+        for span in self.statement.spans:
+            persons = [kind for kind in span.kinds if kind in self.words.folk and kind != self.tool.kind]
+            lead = self.cursor.lows[max(0, span.start - 3) : span.start]
+            is_doer = "by" in lead or "only" in lead or "but" in lead
+            if not persons or not is_doer or not self.is_free(span):
+                continue
+            if any(one.states and 0 <= span.start - one.end <= 1 for one in self.statement.spans):
+                continue  # active cleaners: what they are like, not who they are
+            following = self.cursor.lows[span.end : span.end + 8]
+            ends = next(
+                (at for at, low in enumerate(following) if low in ("can", "may", ",", "and")), len(following)
+            )
+            of = self._belonging_to(persons[0])
+            if of is None:
+                continue
+            so = m.Related(of, persons[0])
+            end = span.end + ends
+            yield Fact(so=so, start=span.start, end=span.end, used=frozenset(range(span.start, end)))
+            return
+
+    def _belonging_to(self, person: str) -> str | None:
+        """The kind of thing that is there before the call and says who such a person is."""
+        lexicon = self.words.lexicon
+        role = lexicon.kinds.roles[person].role if person in lexicon.kinds.roles else ""
+        kinds = dict.fromkeys(
+            kind for kind in (self.tool.kind, *self.statement.kinds) if kind and kind != self.tool.makes
+        )
+        found = [
+            kind for kind in kinds
+            if (kind, person) in lexicon.links or (role and (role,) in lexicon.kinds[kind].fields)
+        ]  # fmt: skip
+        return found[0] if found else None
+
+    def owners(self) -> Iterator[Fact]:
+        for place in range(self.cursor.end):
+            if place in self.used or self.cursor.low(place) not in (
+                "the",
+                "by",
+                "their",
+                "another",
+                "other",
+                "someone",
+                "somebody",
+                "its",
+                "whoever",
+            ):
+                continue
+            for thing, end in self.statement.phrases.thing(place):
+                if (
+                    any(isinstance(one, (m.Owns, m.Related)) for one in _leaves(thing.so))
+                    and len(thing.so) == 1
+                ):
+                    yield Fact(
+                        so=thing.so[0], start=place, end=end, kind="", used=frozenset(range(place, end))
+                    )
+                    break
+
+
+def _leaves(so: Sequence[m.Condition]) -> Iterator[m.Condition]:
+    for one in so:
+        yield one.part if isinstance(one, m.Not) else one
