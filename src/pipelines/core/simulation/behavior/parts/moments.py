@@ -95,10 +95,12 @@ class Moments(FactReader):
             for kind in near
             if kind in self.words.lexicon.kinds and self.statement.reaches(self.tool, kind)
         ]
-        for place in range(at, min(at + 5, self.cursor.end)):
+        ruling = self.statement.with_cue(Cue.FORBID, Cue.ALLOW, Cue.MUST)
+        stop = min((span.start for span in ruling if span.start > at), default=self.cursor.end)
+        for place in range(at, min(at + 5, stop)):
             for field, end in times.event(self.statement.phrases, place, near):
                 if field.owner is None or self.statement.reaches(self.tool, field.owner):
-                    return field, end
+                    return field, min(end, stop)
         return None
 
     def _over(self) -> Iterator[Fact]:

@@ -158,8 +158,8 @@ def mode_of(statement: Statement, fact: Fact) -> Cue | None:
     if _exempting(statement, fact):
         return Cue.UNLESS
     for span in reversed(statement.spans):
-        is_behind = span.start >= fact.start and span.start not in fact.used
-        if is_behind or span.start >= fact.end or not span.has(Cue.WHEN, Cue.UNLESS) or span.has(Cue.FORBID):
+        is_inside = span.start >= fact.start  # the `before` of a window joins no condition
+        if is_inside or not span.has(Cue.WHEN, Cue.UNLESS) or span.has(Cue.FORBID):
             continue
         between = statement.cursor.lows[span.end : fact.start]
         is_lead = not any(

@@ -87,21 +87,21 @@ class Statement:
         """The spans that a reading does not account for."""
         own = {word for tool in reading.tools for word in _own_words(tool)}
         left = [span for span in self.spans if not self._is_accounted(span, reading, own)]
-        return [] if left and self._are_aside(left, reading) else left
+        return [] if left and self._are_aside(left) else left
 
-    def _are_aside(self, left: Sequence[Span], reading: Reading) -> bool:
-        """Whether all that is left stands behind the last comma, where nothing of the rule does, and asks for
-        nothing: `…, for the file`, `…, and not any longer`."""
+    def _are_aside(self, left: Sequence[Span]) -> bool:
+        """Whether what is left only says again what the rule says (`…, and not any longer`), or that what stands
+        in the way is gone then (`until the hold has been lifted`).
+        """
         until = next((span for span in self.spans if span.words[-1] in ("until", "till")), None)
         if until is not None and left[0].start > until.start and self.with_cue(Cue.FORBID):
-            # until it has been lifted: what stands in the way is gone then, which need not be said
-            return not any(span.quantity or span.states or span.choices or span.text for span in left)
-        start = max((at for at, low in enumerate(self.cursor.lows) if low == ","), default=None)
-        if start is None or left[0].start < start or any(place > start for place in reading.used):
-            return False
-        return not any(
-            span.quantity or span.states or span.fields or span.has(Cue.UNLESS, Cue.WHEN) for span in left
-        )
+            return not any(
+                span.quantity or span.states or span.choices or span.text for span in left
+            ) and all(span.stands_for_something or span.cues for span in left)
+        comma = max((at for at, low in enumerate(self.cursor.lows) if low == ","), default=None)
+        is_last = comma is not None and left[0].start > comma
+        behind = [span for span in self.spans if comma is not None and span.start > comma]
+        return is_last and all(span.has(Cue.NOT, Cue.NONE) or span.is_neutral for span in behind)
 
     def _is_accounted(self, span: Span, reading: Reading, own: set[str]) -> bool:
         places = range(span.start, span.end)

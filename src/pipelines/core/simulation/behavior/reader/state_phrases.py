@@ -300,7 +300,9 @@ class StatePhrases(FieldPhrases):
             for name, path, end in self._own_field(kind, self.cursor.past(after, word_set("of in"))):
                 yield self._within(name, path, kind, bounds), self._left(end)
         for name, path, end in self._own_field(kind, start):
-            about = self.words.lexicon.kinds[kind].fields[path]
+            about = self.words.lexicon.kinds[kind].fields.get(path)
+            if about is None:
+                continue  # a usual field that no record has been seen with
             if path in self.words.lexicon.kinds[kind].dates() and not self.is_name(end - 1):
                 continue  # a class that has started is not one that has a start
             for so, last in self.compared(kind, path, end):
