@@ -1,15 +1,16 @@
 """Which noun of the tools means which type of the world, settled once from all the evidence."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pipelines.core.english.stems import stem
 from pipelines.core.english.words import joined, singular, singulars, tokens
 from pipelines.core.ledger import World
 from pipelines.core.simulation.domain.arguments import ToolLike
-from pipelines.core.simulation.domain.evidence import Evidence, all_evidence
+from pipelines.core.simulation.domain.evidence import EXAMPLE, Evidence, all_evidence
 from pipelines.core.simulation.domain.fields import SAMPLE, find_field
+from pipelines.core.simulation.domain.key_arguments import key_arguments
 from pipelines.core.simulation.domain.references import Reference, noun_of_id, references_in
 from pipelines.core.simulation.domain.regularities import Counter, counted_states
 from pipelines.core.simulation.domain.roles import field_at, status_path
@@ -63,17 +64,18 @@ class _Weighed:
 def with_names(known: Survey, world: World, tools: Sequence[ToolLike]) -> Survey:
     """The survey with each table called as the tools call it."""
     facts = facts_of(tools)
-    references = references_in(world, {joined(noun) for tool in facts for noun in tool.id_nouns})
-    weighed: dict[Noun, _Weighed] = {}
-    for one in all_evidence(known.tables, world, references, facts):
-        weighed.setdefault(one.noun, _Weighed(noun=one.noun)).add(one)
-    settled = _settled(weighed, known, facts)
+    references, weighed, settled = _weighed(known, world, facts)
+    unnamed_keys = key_arguments(facts, settled, world, known.tables)
+    if unnamed_keys:
+        facts = facts_of(tools, unnamed_keys)
+        references, weighed, settled = _weighed(known, world, facts, unnamed_keys)
     asked = [noun for tool in facts for noun in (*tool.id_nouns, tool.thing)]
+    unnamed = {singulars(tokens(name)) for name in unnamed_keys}
     keys = {(one.noun, one.to) for one in references if not one.in_list}
     keys |= {(noun, kind) for noun, kind in settled.items() if _is_own_id(noun, known.tables.get(kind))}
     meanings = tuple(_meaning(weighed.get(noun), noun, kind, keys) for noun, kind in settled.items())
     tables = {
-        kind: replace(table, called=_ranked(kind, settled, weighed, asked))
+        kind: replace(table, called=_ranked(kind, settled, weighed, asked, unnamed))
         for kind, table in known.tables.items()
     }
     tables = {
@@ -98,6 +100,21 @@ def with_names(known: Survey, world: World, tools: Sequence[ToolLike]) -> Survey
         references=references,
         tools={one.tool.name: one for one in facts},
     )
+
+
+def _weighed(
+    known: Survey, world: World, facts: Sequence[ToolFacts], keys: Mapping[str, str] | None = None
+) -> tuple[tuple[Reference, ...], dict[Noun, _Weighed], dict[Noun, str]]:
+    """Fields that refer, what speaks for each noun, and which type it means."""
+    references = references_in(world, {joined(noun) for tool in facts for noun in tool.id_nouns})
+    weighed: dict[Noun, _Weighed] = {}
+    told = (
+        Evidence(noun=singulars(tokens(name)), entity_type=kind, weight=EXAMPLE, reason=f"`{name}` picks one")
+        for name, kind in (keys or {}).items()
+    )
+    for one in (*all_evidence(known.tables, world, references, facts), *told):
+        weighed.setdefault(one.noun, _Weighed(noun=one.noun)).add(one)
+    return references, weighed, _settled(weighed, known, facts)
 
 
 def _links(
@@ -309,13 +326,18 @@ def _meaning(one: _Weighed | None, noun: Noun, kind: str, keys: set[tuple[Noun, 
 
 
 def _ranked(
-    kind: str, settled: Mapping[Noun, str], weighed: Mapping[Noun, _Weighed], asked: Sequence[Noun]
+    kind: str,
+    settled: Mapping[Noun, str],
+    weighed: Mapping[Noun, _Weighed],
+    asked: Sequence[Noun],
+    unnamed: Container[Noun],
 ) -> tuple[Noun, ...]:
-    """What the tools speak of most first; the label has no say, so that it may be any."""
+    """What the tools speak of most first; the label has no say, so that it may be any. An ear tag is what a
+    cow is known by, not what it is called."""
 
-    def rank(noun: Noun) -> tuple[int, float, Noun]:
+    def rank(noun: Noun) -> tuple[bool, int, float, Noun]:
         weight = weighed[noun].without_label.get(kind, 0.0) if noun in weighed else 0.0
-        return (-asked.count(noun), -weight, noun)
+        return (noun in unnamed, -asked.count(noun), -weight, noun)
 
     own = [noun for noun, meant in settled.items() if meant == kind]
     # `vacant_room` is a room: the longer name says no more of the type.

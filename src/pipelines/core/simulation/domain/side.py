@@ -11,7 +11,7 @@ from pipelines.core.english.inflection import action_nouns, all_forms
 from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import related
 from pipelines.core.english.verbs import ADJECTIVES, LEADING_NOUNS, OFTEN_NOUNS, VAGUE, VALUES
-from pipelines.core.english.words import is_plural, singular, tokens, word_set
+from pipelines.core.english.words import ARTICLES, is_plural, singular, tokens, word_set
 from pipelines.core.simulation.domain.clauses import (
     QUESTIONS,
     Claim,
@@ -153,6 +153,12 @@ def says_what_would_be(words: Sequence[str]) -> bool:
 
 def is_told(words: Sequence[str]) -> bool:
     return len(words) > 1 and (words[-1] in _TOLD or singular(words[-1]) in _TOLD)
+
+
+def names_itself(description: str, word: str | None) -> bool:
+    """deed_register, "The register of deeds": what may be a verb is a thing here."""
+    words = tokens(description[:200].lower())
+    return len(words) > 2 and words[0] in ARTICLES and words[1] == word and words[2] in ("of", "with", "for")
 
 
 def names_particulars(words: Sequence[str]) -> bool:

@@ -1,8 +1,8 @@
 """Each tool of a set taken apart once: its name, in the light of the others' names, and its arguments."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from pipelines.core.english.verbs import MADE_BY
 from pipelines.core.english.words import is_plural, singulars, tokens
@@ -46,8 +46,12 @@ class ToolFacts:
         return (made,) if made is not None else singulars(without_generic(self.name.nouns))
 
 
-def facts_of(tools: Sequence[ToolLike]) -> tuple[ToolFacts, ...]:
-    given = [arguments_of(tool) for tool in tools]
+def facts_of(tools: Sequence[ToolLike], keys: Collection[str] = ()) -> tuple[ToolFacts, ...]:
+    """`keys`: arguments that are ids though they are not called so."""
+    given = [
+        tuple(replace(one, is_key=True) if one.name in keys else one for one in arguments_of(tool))
+        for tool in tools
+    ]
     around = Surroundings(_shared_prefix(tools), frozenset(_things(tools, given)))
     return tuple(_facts(tool, arguments, around) for tool, arguments in zip(tools, given, strict=True))
 

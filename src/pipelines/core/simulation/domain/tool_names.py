@@ -11,8 +11,15 @@ from typing import NamedTuple
 from pipelines.core.english.verbs import OFTEN_NOUNS, THINGS, VERB_PAIRS
 from pipelines.core.english.words import is_plural, tokens, word_set
 from pipelines.core.simulation.domain.clauses import QUESTIONS, Claim, claim_of
-from pipelines.core.simulation.domain.side import Decision, decide, is_told, name_kind, names_particulars
-from pipelines.core.simulation.domain.verbs import ARITHMETIC, OP_OF_VERB, READS
+from pipelines.core.simulation.domain.side import (
+    Decision,
+    decide,
+    is_told,
+    name_kind,
+    names_itself,
+    names_particulars,
+)
+from pipelines.core.simulation.domain.verbs import ARITHMETIC, DEED_OF_NOUN, OP_OF_VERB, READS
 
 PREPOSITIONS = word_set("by for from to of in on with into at via as within using between per and or")
 FILLERS = word_set("a an the all any every each current existing specific given available single my our your")
@@ -62,7 +69,7 @@ def read_tool_name(
     is_verb = at is not None and (kind in ("may_write", "writes") or (at == 0 and kind == "names"))
     own = words[at] if at is not None and is_verb else words[0] if at is None else None
     claim = claim_of(description, own, words if at is None else words[at + 1 :])
-    if kind == "writes" and claim.kind == "names" and is_told(words):
+    if kind == "writes" and claim.kind == "names" and (is_told(words) or names_itself(description, own)):
         kind = "asks_about"  # shift_roster, "Workers on a shift."
     is_noun = _names_many(words) or names_particulars(words)
     objects = words[(at or 0) + 1 :]
@@ -89,6 +96,9 @@ def _on_side(words: tuple[str, ...], at: int | None, claim: Claim, decision: Dec
         return _taken_apart(claim.verb if claim.verb and op == told else "get", op, (), words)
     if own is None or decision.takes_description:
         # A verb that no tool is called by ("Puts the member …") sets something.
+        deed = DEED_OF_NOUN.get(words[-1]) if own is None and len(words) > 1 else None
+        if deed is not None and _is_same_deed(deed, claim.verb):
+            return _taken_apart(deed, OP_OF_VERB[deed], (), words[:-1])
         verb = claim.verb or words[0]
         rest = words[1:] if words[0] == verb and len(words) > 1 else words
         return _taken_apart(verb, OP_OF_VERB.get(verb, "update"), (), rest)
@@ -96,6 +106,14 @@ def _on_side(words: tuple[str, ...], at: int | None, claim: Claim, decision: Dec
     if not rest and service:  # `invoice.void`, `orders_get`
         service, rest = (), service
     return _taken_apart(own, OP_OF_VERB[own], service, rest)
+
+
+#: Verbs that leave it to their object to say what is done: "Book a payment", "Make a deposit".
+_LIGHT = word_set("make take do have book record enter mark register log post note give put place add set")
+
+
+def _is_same_deed(deed: str, verb: str | None) -> bool:
+    return verb is None or verb == deed or verb in _LIGHT or verb not in OP_OF_VERB
 
 
 def kind_of_tool(name: str) -> str:

@@ -81,10 +81,14 @@ def running(reading: Reading, thing: Thing, amount: Argument) -> Running | None:
     fields = thing.collection.fields
     inside = [(name, part) for name, one in fields.items() if not one.keeps for part in one.parts]
     paths = [path for path in [*((name,) for name in fields), *inside] if _is_number(fields, path)]
-    # reserve_plants adds to what is `reserved`.
-    kind = "adds" if (participle(reading.name.verb),) in paths else _kind_of_change(reading)
+    if (done := (participle(reading.name.verb),)) in paths:
+        return Running(thing, done, "+")  # reserve_plants adds to what is `reserved`
+    kind = _kind_of_change(reading)
     if kind is None:
         return None
+    # What an invoice is of does not change as it is paid: `amount`, where `paid` is never more.
+    wholes = {(one.most,) for one in thing.collection.limits if _GROWS & {*tokens(one.used)}}
+    paths = [path for path in paths if kind == "adds" or path not in wholes]
     scored = [(_fit(path, kind, reading, amount, fields), path) for path in paths]
     best = max((score for score, _ in scored), default=0.0)
     fit = [path for score, path in scored if score == best]

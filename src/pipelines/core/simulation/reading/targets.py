@@ -133,10 +133,14 @@ def _by_argument(
     collection = home_of(argument, known) or keyed or best_collection(words, known, service)
     if collection is None or (not collection.of_records and not collection.is_empty):
         return None
-    mentioned = _mention(singulars(words), name)
+    called = collection.called if argument.is_key else ()  # sell_cow(ear_tag) speaks of cows, not of tags
+    mentioned = max(_mention(singulars(noun), name) for noun in (words, *called))
     # On a tie the later id wins: (customer_id, line_id) is about the line.
     return Subject(
-        collection=collection, id_argument=argument, score=mentioned + argument.is_required + position * 0.1
+        collection=collection,
+        id_argument=argument,
+        score=mentioned + argument.is_required + position * 0.1,
+        is_taken=argument.is_key,
     )
 
 

@@ -12,7 +12,7 @@ from pipelines.core.english.words import is_plural, joined, tokens, word_set
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.simulation.domain.references import noun_of_id
 from pipelines.core.simulation.domain.shapes import Collection
-from pipelines.core.simulation.reading.arithmetic import told_number, worked_out
+from pipelines.core.simulation.reading.arithmetic import over_many, says_over_many, told_number, worked_out
 from pipelines.core.simulation.reading.degrees import measured
 from pipelines.core.simulation.reading.filters import condition_of, field_for
 from pipelines.core.simulation.reading.limits import LEFT, limit_meant, what_is_left
@@ -36,6 +36,7 @@ _NUMBERS = ("integer", "number")
 _TELLS = word_set("can is has may are does should must allowed")
 _APART = stems(("difference", "saving", "gap"))
 _TOLD, _LIKELY = 0.85, 0.8
+_OPENING = 5  # words in which a description says what it tells
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -176,7 +177,11 @@ def _asked_plainly(reading: Reading, scope: Scope) -> Iterator[Slot]:
         yield Slot(name=participle(reading.name.verb), kind="boolean", schema={})
     elif (reading.name.op == "check" and reading.name.verb in _TELLS) or reading.asks_whether():
         yield Slot(name=name, kind="boolean", schema={})
-    elif asked_how(reading) is not None or worked_out(reading.tool.description or "", scope) is not None:
+    elif (
+        asked_how(reading) is not None
+        or worked_out(reading.tool.description or "", scope) is not None
+        or _over_many(reading, scope) is not None
+    ):
         yield Slot(name="count" if asked_how(reading) == "count" else name, kind="number", schema={})
 
 
@@ -218,6 +223,8 @@ def _number(asked: Asked) -> Answer | None:
         left = what_is_left(scope.things, said)
         if left is not None:
             return Answer(values={slot.name: left})
+        if (several := _over_many(reading, scope)) is not None:
+            return Answer(values={slot.name: several}, confidence=_TOLD)
         if how in ("sum", "mean"):
             total = sum_of(asked, how)
             return Answer(values={slot.name: total.value}, steps=total.steps) if total is not None else None
@@ -228,6 +235,12 @@ def _number(asked: Asked) -> Answer | None:
             return Answer(values={slot.name: related})
     counted = count_of(asked)
     return Answer(values={slot.name: counted.value}, steps=counted.steps) if counted is not None else None
+
+
+def _over_many(reading: Reading, scope: Scope) -> str | None:
+    """ "The highest amount among the payments of a client": as the description itself begins."""
+    words = tokens(reading.said.summary.lower())
+    return over_many(words, scope) if says_over_many(words[:_OPENING]) else None
 
 
 def _related(scope: Scope, slot: Slot) -> str | None:
