@@ -70,12 +70,13 @@ def with_names(known: Survey, world: World, tools: Sequence[ToolLike]) -> Survey
         facts = facts_of(tools, unnamed_keys)
         references, weighed, settled = _weighed(known, world, facts, unnamed_keys)
     asked = [noun for tool in facts for noun in (*tool.id_nouns, tool.thing)]
+    by_id = {noun for tool in facts for noun in tool.id_nouns}
     unnamed = {singulars(tokens(name)) for name in unnamed_keys}
     keys = {(one.noun, one.to) for one in references if not one.in_list}
     keys |= {(noun, kind) for noun, kind in settled.items() if _is_own_id(noun, known.tables.get(kind))}
     meanings = tuple(_meaning(weighed.get(noun), noun, kind, keys) for noun, kind in settled.items())
     tables = {
-        kind: replace(table, called=_ranked(kind, settled, weighed, asked, unnamed))
+        kind: replace(table, called=_ranked(kind, settled, weighed, asked, by_id, unnamed))
         for kind, table in known.tables.items()
     }
     tables = {
@@ -239,9 +240,14 @@ def _heard(
             continue
         if thing[0] in _answered(tool) or thing[0] in known.states:
             continue  # `lending_fee(tool_id)` answers a fee, `mark_fired(load_id)` leads to a state
-        fields = (name for table in known.tables.values() for name in table.fields)
-        if not any(thing[0] in singulars(tokens(name)) for name in fields):
+        if thing[0] not in _words_of_fields(known):
             yield thing, kind
+
+
+def _words_of_fields(known: Survey) -> frozenset[str]:
+    """What is said of records is not what they are called: the delivery date of an order."""
+    names = (name for table in known.tables.values() for name in table.fields)
+    return frozenset(word for name in names for word in singulars(tokens(name)))
 
 
 def _answered(tool: ToolFacts) -> set[str]:
@@ -270,10 +276,9 @@ def _described(
             noun = singulars(tokens(found[1]))[-1:]
             heard.setdefault(noun, set()).add(kind)
     answered = {name for tool in tools for name in _answered(tool)}
+    answered |= _words_of_fields(known)  # "Returns the yearly rent of a plot"
     for noun, kinds in heard.items():
-        is_field = any(find_field(table.fields, noun[0]) for table in known.tables.values())
-        is_field = is_field or noun[0] in answered  # "Returns the yearly rent of a plot"
-        if len(kinds) == 1 and noun not in settled and not is_field:
+        if len(kinds) == 1 and noun not in settled and noun[0] not in answered:
             yield noun, kinds.pop()
 
 
@@ -286,7 +291,10 @@ def _left_over(
     free = [kind for kind, table in known.tables.items() if kind not in taken and not table.is_empty]
     made = {tool.thing for tool in tools if tool.makes}
     asked = dict.fromkeys(noun for tool in tools for noun in tool.id_nouns)
-    things = dict.fromkeys(tool.thing for tool in tools if tool.thing and not tool.makes)
+    of_fields = _words_of_fields(known)
+    things = dict.fromkeys(
+        tool.thing for tool in tools if tool.thing and not tool.makes and tool.thing[-1] not in of_fields
+    )
     kept = {joined(singulars(part.words)) for part in known.collections if part.path}
     named = {noun: one.name for tool in tools for noun, one in tool.id_nouns.items()}
     open_nouns = [
@@ -330,6 +338,7 @@ def _ranked(
     settled: Mapping[Noun, str],
     weighed: Mapping[Noun, _Weighed],
     asked: Sequence[Noun],
+    by_id: Container[Noun],
     unnamed: Container[Noun],
 ) -> tuple[Noun, ...]:
     """What the tools speak of most first; the label has no say, so that it may be any. An ear tag is what a
@@ -340,6 +349,7 @@ def _ranked(
         return (noun in unnamed, -asked.count(noun), -weight, noun)
 
     own = [noun for noun, meant in settled.items() if meant == kind]
-    # `vacant_room` is a room: the longer name says no more of the type.
+    # `vacant_room` is a room: the longer name says no more of the type, unless its ids are called so.
     plain = [noun for noun in own if not any(noun[at:] in own for at in range(1, len(noun)))]
-    return tuple(sorted(plain, key=rank))
+    longer = [noun for noun in own if noun not in plain and noun in by_id]
+    return (*sorted(plain, key=rank), *sorted(longer, key=rank))

@@ -11,6 +11,7 @@ from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import related
 from pipelines.core.english.words import singular, tokens, word_set
 from pipelines.core.simulation.domain.arguments import Argument
+from pipelines.core.simulation.domain.fields import find_field
 from pipelines.core.simulation.domain.roles import field_at
 from pipelines.core.simulation.domain.shapes import Field
 from pipelines.core.simulation.reading.limits import room_of
@@ -29,6 +30,7 @@ _ADDS = word_set(
     "add credit charge top topup deposit receive restock fill increase load refill raise bill recharge "
     "extend grow fund replenish refuel"
 )
+_SETS = word_set("update set change edit modify correct amend replace alter revise")
 #: Numbers that grow as something is paid or used up, and those that say how much there is to pay.
 _GROWS = word_set("paid used spent sold redeemed consumed received raised collected settled taken")
 _OWED = word_set("due owed owing outstanding debt arrears fee fees fine fines unpaid balance")
@@ -63,6 +65,10 @@ def read_amount(reading: Reading) -> Drafted | None:
     given = [one for one in scope.arguments if one.kind == "number" and one.is_required]
     if len(given) != 1 or given[0].words[0] in ("new", "to"):
         return None
+    if reading.name.verb in _SETS and any(
+        find_field(one.collection.fields, given[0].name) for one in scope.things
+    ):
+        return None  # update_credit_limit(account_id, credit_limit) says what it is to be
     found = [one for thing in scope.things if (one := running(reading, thing, given[0])) is not None]
     if len(found) != 1:
         return None

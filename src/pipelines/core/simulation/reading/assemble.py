@@ -98,9 +98,11 @@ def read_plan(
 def _taken(reading: Reading, drafted: Drafted) -> Iterator[str]:
     """That an argument picks the record though it is not called an id, where the plan looks for one by it."""
     about = reading.subject
-    given = arg(about.id_argument.name) if about is not None and about.is_taken else None
+    if about is None or not about.is_taken:
+        return
     finds = (step.get("find") for step in drafted.steps)
-    if about is not None and any(isinstance(one, dict) and one.get("id") == given for one in finds):
+    given = arg(about.id_argument.name)
+    if any(isinstance(one, dict) and one.get("id") == given for one in finds):
         yield taken_for_id(about.id_argument, noun_of(about.collection))
 
 

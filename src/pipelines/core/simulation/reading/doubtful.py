@@ -1,5 +1,6 @@
 """Changes that were drafted and are too far-fetched to be made: what the tool changes is then not clear."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 from pipelines.core.english.stems import stem
@@ -35,4 +36,4 @@ def _written(steps: Sequence[Step]) -> Iterator[tuple[str, Json]]:
     for step in steps:
         sets = step.get("set")
         for name, value in sets.items() if isinstance(sets, dict) else ():
-            yield name.partition(".")[2], value
+            yield ".".join(re.findall(r"\w+", name)[1:]), value  # visit.price, but visit['from']

@@ -39,6 +39,7 @@ _WHOLE = word_set("details detail info information data record id profile")
 def read_lookup(reading: Reading) -> Drafted | None:
     """A read of one thing; None when no record, field or value answers to the tool's words."""
     families = (
+        *((_by_id,) if reading.names_field else ()),
         _through_link,
         _of_what_is_picked,
         _by_id,

@@ -13,6 +13,7 @@ from pipelines.core.english.formulas import ARITHMETIC, parts_of
 from pipelines.core.english.polarity import NOBODY, is_denied, without_denial
 from pipelines.core.english.states import ACTIVE, CURRENT, GOING_ON, LATE, OVER, UNTAKEN
 from pipelines.core.english.stems import stem
+from pipelines.core.english.verbs import TELLING
 from pipelines.core.english.words import is_plural, joined, singular, tokens, word_set
 from pipelines.core.simulation.domain.roles import field_at, states_of, status_path, valued_fields
 from pipelines.core.simulation.domain.shapes import Collection, Field
@@ -48,7 +49,10 @@ def restrictions(
     """Conditions on a record called `each`; none on the fields that arguments narrow."""
     # What is denied in one part of a sentence is not in the next: "not paid (unpaid or overdue)".
     parts = [part for part in _PARTS.split(reading.said.summary.lower()) if not _is_formula(part)]
-    said = [tokens(reading.tool.name), *(tuple(_WORDS.findall(part)) for part in parts)]
+    told = [tuple(_WORDS.findall(part)) for part in parts]
+    if told and told[0][:1] and told[0][0].removesuffix("s") in TELLING:
+        told[0] = told[0][1:]  # "Returns all loans": they are not returned
+    said = [tokens(reading.tool.name), *told]
     reading_words = [word for words in said[1:] for word in words]
     found = _Found()
     for words in said:
