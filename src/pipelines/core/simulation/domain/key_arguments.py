@@ -1,9 +1,12 @@
 """Arguments that are ids though nothing in their name says so: `ear_tag`, `plate`, `isbn`."""
 
 import re
+from collections import Counter
+from collections.abc import Collection as Collection_
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
+from pipelines.core.english.words import singulars, tokens
 from pipelines.core.ledger import World
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.fields import find_field
@@ -27,20 +30,39 @@ def key_arguments(
     else; a field that records have is no key. `meant`: what the nouns of the tools were found to mean."""
     shapes = {kind: {_shape(id) for id in islice(ids, LOOKED_AT)} for kind, ids in world.entities.items()}
     fields = [table.fields for table in tables.values()]
-    found: dict[str, set[str]] = {}
-    uses: dict[str, int] = {}
+    told: dict[str, set[str]] = {}
+    votes: dict[str, Counter[str]] = {}
     for tool in tools:
         needed = [one for one in tool.arguments if one.is_required and not one.is_credential]
         for one in needed:
             if not _may_be_key(one) or any(find_field(known, one.name) for known in fields):
                 continue
-            uses[one.name] = uses.get(one.name, 0) + 1
-            kinds = {kind for example in _examples(one) for kind in shapes if _shape(example) in shapes[kind]}
+            examples = [_shape(example) for example in _examples(one)]
+            told.setdefault(one.name, set()).update(
+                kind for example in examples for kind in shapes if example in shapes[kind]
+            )
             is_asked_alone = len(needed) == 1 and tool.name.op in _PICKING and not tool.lists
-            if not kinds and is_asked_alone and tool.thing in meant:
-                kinds = {meant[tool.thing]}
-            found.setdefault(one.name, set()).update(kinds)
-    return {name: kinds.pop() for name, kinds in found.items() if len(kinds) == 1 and uses[name] > 1}
+            voted = votes.setdefault(one.name, Counter())
+            voted[meant[tool.thing] if is_asked_alone and tool.thing in meant else ""] += 1
+    found = {name: _meant_by(name, told[name], voted, meant) for name, voted in votes.items()}
+    return {name: kind for name, kind in found.items() if kind is not None and votes[name].total() > 1}
+
+
+def _meant_by(
+    name: str, told: Collection_[str], votes: Counter[str], meant: Mapping[tuple[str, ...], str]
+) -> str | None:
+    """What examples say; else, of the types that are picked by it, the one that it is called after
+    (`account_tag`), or the one that most are."""
+    if told:
+        return next(iter(told)) if len(told) == 1 else None
+    kinds = {kind: count for kind, count in votes.items() if kind}
+    words = singulars(tokens(name))
+    named = {meant[noun] for noun in (words, words[:-1]) if noun in meant} & kinds.keys()
+    if len(named) == 1:
+        return named.pop()
+    ranked = sorted(kinds.items(), key=lambda pair: -pair[1])
+    is_plain = len(ranked) == 1 or (len(ranked) > 1 and ranked[0][1] >= 2 * ranked[1][1])
+    return ranked[0][0] if is_plain else None
 
 
 def _may_be_key(argument: Argument) -> bool:

@@ -52,7 +52,8 @@ def restrictions(
     told = [tuple(_WORDS.findall(part)) for part in parts]
     if told and told[0][:1] and told[0][0].removesuffix("s") in TELLING:
         told[0] = told[0][1:]  # "Returns all loans": they are not returned
-    said = [tokens(reading.tool.name), *told]
+    name = tokens(reading.tool.name)
+    said = [name[1:] if name[0] == reading.name.verb and len(name) > 1 else name, *told]
     reading_words = [word for words in said[1:] for word in words]
     found = _Found()
     for words in said:
