@@ -115,10 +115,13 @@ def _is_there_already(reading: Reading, collection: Collection) -> bool:
     if collection.is_empty or collection.form != "table":
         return False
     own = [one for one in reading.arguments if one.is_required and one.id_noun and one.is_scalar]
-    homes = (best_collection(one.id_noun or (), reading.known, reading.service) for one in own)
-    named = collection.id_field
-    is_new = named is not None and any(find_field(collection.fields, one.name) == named for one in own)
-    return not is_new and any(home == collection for home in homes)
+    named = [find_field(collection.fields, one.name) for one in own]
+    if collection.id_field is not None and collection.id_field in named:
+        return False
+    # The manager of a new employee is there, and is another one.
+    picked = [one for one, name in zip(own, named, strict=True) if name is None]
+    homes = (best_collection(one.id_noun or (), reading.known, reading.service) for one in picked)
+    return any(home == collection for home in homes)
 
 
 def _says_nothing(reading: Reading, home: _Home) -> bool:

@@ -14,7 +14,7 @@ from pipelines.core.english.polarity import NOBODY, is_denied, without_denial
 from pipelines.core.english.states import ACTIVE, CURRENT, GOING_ON, LATE, OVER, UNTAKEN
 from pipelines.core.english.stems import stem
 from pipelines.core.english.verbs import TELLING
-from pipelines.core.english.words import is_plural, joined, singular, tokens, word_set
+from pipelines.core.english.words import is_plural, joined, singular, singulars, tokens, word_set
 from pipelines.core.simulation.domain.roles import field_at, states_of, status_path, valued_fields
 from pipelines.core.simulation.domain.shapes import Collection, Field
 from pipelines.core.simulation.reading.comparisons import compared
@@ -56,8 +56,9 @@ def restrictions(
     said = [name[1:] if name[0] == reading.name.verb and len(name) > 1 else name, *told]
     reading_words = [word for words in said[1:] for word in words]
     found = _Found()
+    picked = {singular(one.id_noun[-1]) for one in reading.arguments if one.id_noun}  # "pieces of a glaze"
     for words in said:
-        for at in range(len(words)):
+        for at in (at for at in range(len(words)) if words[at] not in picked):
             _read_word(found, words, at, collection, is_name=words is said[0])
     taken = set(narrowed)
     conditions = [*_written(found, collection, each, taken)]
@@ -94,6 +95,8 @@ def _read_word(
     word = words[at]
     own = {noun[-1] for noun in (collection.words, *collection.called)}
     is_long = _long_state(words, at, collection) is not None
+    if _is_in_own_name(words, at, collection):
+        return  # print orders are not printing
     if not is_long and (singular(word) in own or len(word) < 3 or (is_name and is_plural(word))):
         return
     denied = is_denied(words, at)
@@ -136,6 +139,18 @@ def _state(word: str, collection: Collection, *, is_name: bool) -> tuple[Path, s
             if joined(tokens(value)) == wanted
         ),
         None,
+    )
+
+
+def _is_in_own_name(words: Sequence[str], at: int, collection: Collection) -> bool:
+    """Of print orders; but overdue bills are what they are said to be, where some are overdue."""
+    values = {joined(tokens(value)) for _, value in valued_fields(collection.fields)}
+    plain = singulars(words)
+    return joined(words[at : at + 1]) not in values and any(
+        plain[begin : begin + len(noun)] == noun
+        for noun in map(singulars, collection.called)
+        if len(noun) > 1
+        for begin in range(max(0, at - len(noun) + 1), at + 1)
     )
 
 

@@ -60,7 +60,10 @@ def subject_of(
             name, arguments, known, service
         )
     keeper = _OF_A_KEEPER if name.op in ("update", "transition") else _OF_A_KEEPER / 2
-    return max(found, key=lambda subject: subject.score + keeper * _keeps_others(subject, found))
+    return max(
+        found,
+        key=lambda one: one.score + keeper * (_keeps_others(one, found) - _is_kept_by_own(one, found)),
+    )
 
 
 def _by_only_argument(
@@ -105,6 +108,16 @@ def _by_named_argument(
     return None
 
 
+def _is_kept_by_own(subject: Subject, found: Sequence[Subject]) -> bool:
+    """`change_manager(employee_id, new_manager_id)`: the manager is what the employee keeps."""
+    words = subject.id_argument.words
+    name = find_field(subject.collection.fields, "_".join(words[1:] if words[0] == "new" else words))
+    others = (one for one in found if one is not subject)
+    return name not in (None, subject.collection.id_field) and any(
+        one.collection == subject.collection for one in others
+    )
+
+
 def _keeps_others(subject: Subject, found: Sequence[Subject]) -> bool:
     """`swap_trainer(session_id, trainer_id)` is about the session, which keeps the trainer's id."""
     others = [one.collection.entity_type for one in found if one is not subject]
@@ -128,7 +141,7 @@ def _by_argument(
     key = known.refers_to(argument.words) if argument.is_required else None
     if noun is None and key is None:
         return None
-    words = argument.words if noun is None else noun or named_thing(name)
+    words = argument.words if noun is None else noun or _thing_of_bare_id(name, known, service)
     keyed = known.tables.get(key) if key is not None else None
     collection = home_of(argument, known) or keyed or best_collection(words, known, service)
     if collection is None or (not collection.of_records and not collection.is_empty):
@@ -142,6 +155,19 @@ def _by_argument(
         score=mentioned + argument.is_required + position * 0.1,
         is_taken=argument.is_key,
     )
+
+
+def _thing_of_bare_id(name: ToolName, known: Survey, service: Singleton | None) -> tuple[str, ...]:
+    """get_price(id) of what? get_plan_of_member(id) of a member, get_lot_starting_price(id) of a lot."""
+    thing, of = named_thing(name), name.complement("of")
+    if of and len(of) <= 2 and best_collection(of, known, service) is not None and thing != of:
+        return of
+    for end in range(1, len(name.nouns)):
+        table = best_collection(name.nouns[:end], known, service)
+        rest = "_".join(name.nouns[end:])
+        if table is not None and table.form == "table" and find_field(table.fields, rest) is not None:
+            return name.nouns[:end]
+    return thing
 
 
 def home_of(argument: Argument, known: Survey) -> Collection | None:
