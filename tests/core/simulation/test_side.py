@@ -142,6 +142,11 @@ def test_a_name_that_ends_in_a_deed(name: str, description: str, verb: str) -> N
     assert read_tool_name(name, description).verb == verb
 
 
+def test_a_thing_that_an_id_picks_is_no_deed() -> None:
+    name = read_tool_name("grade_submission", "Sets the points of a submission.", picks=("submission",))
+    assert name.verb == "set"
+
+
 def test_a_prefix_that_all_tools_share_is_no_part_of_their_names() -> None:
     tools = [tool(f"crm_{name}", "") for name in ("lead", "contact_owner", "archive_lead", "new_lead")]
     world = World.from_initial_state({"lead": {"1": {"status": "new"}}})

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pipelines.core.english.verbs import MADE_BY
-from pipelines.core.english.words import is_plural, singulars, tokens
+from pipelines.core.english.words import is_plural, singular, singulars, tokens
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import Argument, ToolLike, arguments_of
 from pipelines.core.simulation.domain.tool_names import (
@@ -64,6 +64,7 @@ def _facts(tool: ToolLike, arguments: tuple[Argument, ...], around: Surroundings
             tool.description or "",
             around,
             gives=any(one.is_required and one.id_noun is None and not one.is_credential for one in arguments),
+            picks={singular(one.id_noun[-1]) for one in arguments if one.id_noun},
         ),
         arguments=arguments,
         id_nouns={singulars(one.id_noun): one for one in arguments if one.id_noun},

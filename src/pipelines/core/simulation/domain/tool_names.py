@@ -4,12 +4,12 @@ Only words that any backend may use stand here; nothing is known of any one of t
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from pipelines.core.english.verbs import OFTEN_NOUNS, THINGS, VERB_PAIRS
-from pipelines.core.english.words import is_plural, tokens, word_set
+from pipelines.core.english.words import is_plural, singular, tokens, word_set
 from pipelines.core.simulation.domain.clauses import QUESTIONS, Claim, claim_of
 from pipelines.core.simulation.domain.side import (
     Decision,
@@ -56,9 +56,15 @@ class Surroundings(NamedTuple):
 
 
 def read_tool_name(
-    name: str, description: str = "", around: Surroundings | None = None, *, gives: bool = False
+    name: str,
+    description: str = "",
+    around: Surroundings | None = None,
+    *,
+    gives: bool = False,
+    picks: Collection[str] = (),
 ) -> ToolName:
-    """The name taken apart, on the side that name and description agree on. `gives`: more than ids."""
+    """The name taken apart, on the side that name and description agree on. `gives`: more than ids; `picks`:
+    what its ids are of."""
     prefix, things = around or ((), frozenset())
     words = tokens(name)
     if prefix and words[: len(prefix)] == prefix and len(words) > len(prefix):
@@ -74,7 +80,7 @@ def read_tool_name(
     is_noun = _names_many(words) or names_particulars(words)
     objects = words[(at or 0) + 1 :]
     decision = decide(kind, claim, description, is_noun=is_noun, verb=own, objects=objects, gives=gives)
-    apart = _on_side(words, at, claim, decision)
+    apart = _on_side(words, at, claim, decision, is_deed=singular(words[-1]) not in picks)
     service = (*prefix, *apart.service)
     return replace(apart, service=service, sureness=decision.sureness)
 
@@ -85,7 +91,9 @@ def _names_many(words: tuple[str, ...]) -> bool:
     return end > 1 and is_plural(words[end - 1])
 
 
-def _on_side(words: tuple[str, ...], at: int | None, claim: Claim, decision: Decision) -> ToolName:
+def _on_side(
+    words: tuple[str, ...], at: int | None, claim: Claim, decision: Decision, *, is_deed: bool
+) -> ToolName:
     own = words[at] if at is not None else None
     if decision.side == "unclear":
         verb = own or words[0]
@@ -96,7 +104,7 @@ def _on_side(words: tuple[str, ...], at: int | None, claim: Claim, decision: Dec
         return _taken_apart(claim.verb if claim.verb and op == told else "get", op, (), words)
     if own is None or decision.takes_description:
         # A verb that no tool is called by ("Puts the member …") sets something.
-        deed = DEED_OF_NOUN.get(words[-1]) if own is None and len(words) > 1 else None
+        deed = DEED_OF_NOUN.get(words[-1]) if own is None and len(words) > 1 and is_deed else None
         if deed is not None and _is_same_deed(deed, claim.verb):
             return _taken_apart(deed, OP_OF_VERB[deed], (), words[:-1])
         verb = claim.verb or words[0]

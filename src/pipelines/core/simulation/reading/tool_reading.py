@@ -82,7 +82,9 @@ class Reading:
         if self.subject is None or not self.subject.id_argument.is_required or self.name.op != "get":
             return False
         own, words = self.subject.collection, tokens(self.tool.name)
-        ends = ((find_field(own.fields, "_".join(words[at:])), len(words) - at) for at in range(1, len(words)))
+        ends = (
+            (find_field(own.fields, "_".join(words[at:])), len(words) - at) for at in range(1, len(words))
+        )
         name, length = next(((name, length) for name, length in ends if name is not None), ("", 0))
         is_plain = name in own.fields and own.fields[name].keeps is None and not own.fields[name].parts
         return is_plain and (length > 1 or self.collection in (None, own))
