@@ -25,7 +25,7 @@ PREPOSITIONS = word_set("by for from to of in on with into at via as within usin
 FILLERS = word_set("a an the all any every each current existing specific given available single my our your")
 _GENERIC = word_set(
     "details detail info information data record records entry status state list summary profile full "
-    "object item_details id ids"
+    "object item_details id ids overview register"
 )
 _BEHIND_NOUNS = word_set("due before after since until expiring running low without overdue left now today")
 

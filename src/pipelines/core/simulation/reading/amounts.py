@@ -30,6 +30,7 @@ _ADDS = word_set(
     "add credit charge top topup deposit receive restock fill increase load refill raise bill recharge "
     "extend grow fund replenish refuel"
 )
+_LESSENS = word_set("reduce lower decrease subtract deduct shrink")
 _SETS = word_set("update set change edit modify correct amend replace alter revise")
 #: Numbers that grow as something is paid or used up, and those that say how much there is to pay.
 _GROWS = word_set("paid used spent sold redeemed consumed received raised collected settled taken")
@@ -94,14 +95,15 @@ def running(reading: Reading, thing: Thing, amount: Argument) -> Running | None:
         return None
     # What an invoice is of does not change as it is paid: `amount`, where `paid` is never more.
     wholes = {(one.most,) for one in thing.collection.limits if _GROWS & {*tokens(one.used)}}
-    paths = [path for path in paths if kind == "adds" or path not in wholes]
+    paths = [path for path in paths if kind != "pays" or path not in wholes]
     scored = [(_fit(path, kind, reading, amount, fields), path) for path in paths]
     best = max((score for score, _ in scored), default=0.0)
     fit = [path for score, path in scored if score == best]
     # Two that fit alike: which one is meant is a guess, and a guess changes nothing.
     if best < 1 or len(fit) != 1:
         return None
-    return Running(thing, fit[0], _sign(kind, tokens(fit[0][-1])))
+    is_less = reading.name.verb in _LESSENS
+    return Running(thing, fit[0], "-" if is_less else _sign(kind, tokens(fit[0][-1])))
 
 
 def _is_number(fields: Mapping[str, Field], path: tuple[str, ...]) -> bool:
@@ -137,7 +139,8 @@ def _fit(
     if len(path) > 1 and path not in answered and not stems(tokens(path[0])) & spoken:
         return 0.0  # inside an object of which nobody speaks
     spoken |= {stem(singular(word)) for word in amount.words}
-    score += sum(stem(singular(part)) in spoken for part in parts)
+    met = sum(stem(singular(part)) in spoken for part in parts)
+    score += met + 0.5 * (met == len(parts))  # the kilos, not the minimum kilos
     if kind == "pays":
         score += 1.5 * bool(_GROWS & {*parts}) + 1.0 * bool(_OWED & {*parts})
     elif kind == "uses":

@@ -4,7 +4,8 @@ those booked". Every operand has to mean one number of the scope, or nothing is 
 from collections.abc import Sequence
 
 from pipelines.core.english.formulas import ARITHMETIC, SMALL_WORDS, parts_of, split_at
-from pipelines.core.english.words import is_plural, word_set
+from pipelines.core.english.words import is_plural, singulars, word_set
+from pipelines.core.simulation.domain.shapes import Collection
 from pipelines.core.simulation.reading.restrictions import stated_in
 from pipelines.core.simulation.reading.scope import (
     Many,
@@ -55,7 +56,7 @@ def over_many(phrase: Sequence[str], scope: Scope) -> str | None:
     words = [word.lower() for word in phrase]
     at = next((at for at, word in enumerate(words) if word in _TO_VALUES), len(words))
     head = [word for word in words[:at] if word not in _BEFORE_MANY]
-    how = next((how for how, said in _OVER_MANY.items() if said & {*head}), None)
+    how = next((how for word in head for how, said in _OVER_MANY.items() if word in said), None)
     if head == ["number"] or head == ["how", "many"]:
         how = "count"
     if how is None or how == "count":
@@ -88,13 +89,17 @@ def _many_named(words: Sequence[str], scope: Scope) -> tuple[Many, list[str]] | 
     at = next((at for at, word in enumerate(words) if is_plural(word) and word not in SMALL_WORDS), None)
     if at is None:
         return None
+    known = {term.text: term.many for term in scope.of_kind("many") if term.many is not None}
+    if not scope.reading.arguments:  # of all there are
+        known = {kind: _all_of(table) for kind, table in scope.reading.known.tables.items()}
     fit = {
-        term.text: term.many
-        for term in scope.of_kind("many")
-        if term.many is not None
-        and term.many.collection is not None
-        and stems(words[at : at + 1]) & stems(noun[-1] for noun in _names(term.many))
+        text: many
+        for text, many in known.items()
+        if many.collection is not None
+        and stems(words[at : at + 1]) & stems(noun[-1] for noun in _names(many))
     }
+    if len(fit) > 1:
+        fit = {text: many for text, many in fit.items() if _is_named_whole(words[: at + 1], many)}
     if len(fit) != 1:
         return None
     many = fit.popitem()[1]
@@ -107,6 +112,15 @@ def _many_named(words: Sequence[str], scope: Scope) -> tuple[Many, list[str]] | 
 
 
 _BEFORE_MANY = word_set("a an its their his her the all of among over across in from for")
+
+
+def _all_of(table: Collection) -> Many:
+    return Many(collection=table, source=f"entities({table.entity_type!r})")
+
+
+def _is_named_whole(words: Sequence[str], many: Many) -> bool:
+    """Standing orders, where there are other orders."""
+    return any(singulars(words)[-len(noun) :] == singulars(noun) for noun in _names(many))
 
 
 def _names(many: Many) -> list[tuple[str, ...]]:

@@ -57,8 +57,10 @@ def restrictions(
     reading_words = [word for words in said[1:] for word in words]
     found = _Found()
     picked = {singular(one.id_noun[-1]) for one in reading.arguments if one.id_noun}  # "pieces of a glaze"
+    given = {word for one in reading.arguments for word in one.words}  # find_permits_by_min_fee(min_fee)
     for words in said:
-        for at in (at for at in range(len(words)) if words[at] not in picked):
+        aside = picked | given if words is said[0] else picked
+        for at in (at for at in range(len(words)) if words[at] not in aside):
             _read_word(found, words, at, collection, is_name=words is said[0])
     taken = set(narrowed)
     conditions = [*_written(found, collection, each, taken)]

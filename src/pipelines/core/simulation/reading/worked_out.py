@@ -170,19 +170,18 @@ def _asked_plainly(reading: Reading, scope: Scope) -> Iterator[Slot]:
     """Without an output schema: by how name and description begin."""
     words = [word for word in tokens(reading.tool.name) if word not in _TELLS]
     ends = ["_".join(words[at:]) for at in range(len(words))]
-    if any(find_path(thing.collection.fields, end) for thing in scope.things for end in ends):
-        return  # the record has it
     name = "_".join(reading.name.nouns) or "result"
-    if reading.name.op == "check" and reading.name.verb not in (*_TELLS, "check"):
+    description = reading.tool.description or ""
+    if worked_out(description, scope) is not None or _over_many(reading, scope) is not None:
+        yield Slot(name="count" if asked_how(reading) == "count" else name, kind="number", schema={})
+    elif any(find_path(thing.collection.fields, end) for thing in scope.things for end in ends):
+        return  # the record has it
+    elif reading.name.op == "check" and reading.name.verb not in (*_TELLS, "check"):
         yield Slot(name=participle(reading.name.verb), kind="boolean", schema={})
     elif (reading.name.op == "check" and reading.name.verb in _TELLS) or reading.asks_whether():
         yield Slot(name=name, kind="boolean", schema={})
-    elif (
-        asked_how(reading) is not None
-        or worked_out(reading.tool.description or "", scope) is not None
-        or _over_many(reading, scope) is not None
-    ):
-        yield Slot(name="count" if asked_how(reading) == "count" else name, kind="number", schema={})
+    elif (how := asked_how(reading)) is not None:
+        yield Slot(name="count" if how == "count" else name, kind="number", schema={})
 
 
 # -- answers
@@ -219,12 +218,12 @@ def _number(asked: Asked) -> Answer | None:
         formula = worked_out(description, scope) or told_number(description, scope)
         if formula is not None:
             return Answer(values={slot.name: formula}, confidence=_TOLD)
+        if (several := _over_many(reading, scope)) is not None:
+            return Answer(values={slot.name: several}, confidence=_TOLD)
         said = (*slot.words, *tokens(reading.tool.name), *tokens(reading.said.summary.lower()))
         left = what_is_left(scope.things, said)
         if left is not None:
             return Answer(values={slot.name: left})
-        if (several := _over_many(reading, scope)) is not None:
-            return Answer(values={slot.name: several}, confidence=_TOLD)
         if how in ("sum", "mean"):
             total = sum_of(asked, how)
             return Answer(values={slot.name: total.value}, steps=total.steps) if total is not None else None
