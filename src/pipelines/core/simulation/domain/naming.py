@@ -5,7 +5,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pipelines.core.english.stems import stem
-from pipelines.core.english.words import joined, singular, singulars, tokens
+from pipelines.core.english.words import joined, singular, singulars, tokens, word_set
 from pipelines.core.ledger import World
 from pipelines.core.simulation.domain.arguments import ToolLike
 from pipelines.core.simulation.domain.evidence import EXAMPLE, Evidence, all_evidence
@@ -25,6 +25,7 @@ _OBJECT = re.compile(
     r"(?=[.,;]|$|\s(?:by|for|to|from|with|in|into|on|of|at|out|off|up|down|back|as)\b)"
 )
 
+_WHICH = word_set("new old other")
 ENOUGH = 1.5  # less evidence settles nothing: one shared field is chance
 _LEAD = 1.0  # by so much the best type has to be ahead of the next
 _KEY = 8.0  # evidence of ids alone, which no nested collection of the same name outweighs
@@ -208,7 +209,15 @@ def _settled(weighed: Mapping[Noun, _Weighed], known: Survey, tools: Sequence[To
         settled.setdefault(noun, kind)
     settled |= _endings(tools, settled)
     settled |= _left_over(weighed, known, tools, settled)
-    return settled
+    asked = {noun for tool in tools for noun in tool.id_nouns}
+    of_fields = _words_of_fields(known)
+    return {
+        noun: kind
+        for noun, kind in settled.items()
+        if noun in asked
+        or noun[-1] not in of_fields
+        or not any(noun[:at] in settled for at in range(len(noun)))
+    }  # a shop's name is no shop
 
 
 def _endings(tools: Sequence[ToolFacts], settled: Mapping[Noun, str]) -> dict[Noun, str]:
@@ -351,5 +360,5 @@ def _ranked(
     own = [noun for noun, meant in settled.items() if meant == kind]
     # `vacant_room` is a room: the longer name says no more of the type, unless its ids are called so.
     plain = [noun for noun in own if not any(noun[at:] in own for at in range(1, len(noun)))]
-    longer = [noun for noun in own if noun not in plain and noun in by_id]
+    longer = [noun for noun in own if noun not in plain and noun in by_id and noun[0] not in _WHICH]
     return (*sorted(plain, key=rank), *sorted(longer, key=rank))

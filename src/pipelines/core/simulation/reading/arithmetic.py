@@ -69,7 +69,10 @@ def over_many(phrase: Sequence[str], scope: Scope) -> str | None:
         return None
     many, such = found
     value = _number_of_each([word for word in head if how is None or word not in _OVER_MANY[how]], many)
-    return f"{how or 'sum'}({many.narrowed(*such).listed(value)})" if value is not None else None
+    if value is None:
+        return None
+    total = f"{how or 'sum'}({many.narrowed(*such).listed(value)})"
+    return total if how in ("max", "min") else f"round({total}, 2)"
 
 
 def _number_of_each(words: Sequence[str], many: Many) -> str | None:

@@ -8,6 +8,7 @@ not read at all. What an argument narrows is left to the argument.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from pipelines.core.english.formulas import ARITHMETIC, parts_of
 from pipelines.core.english.polarity import NOBODY, is_denied, without_denial
@@ -62,6 +63,8 @@ def restrictions(
         aside = picked | given if words is said[0] else picked
         for at in (at for at in range(len(words)) if words[at] not in aside):
             _read_word(found, words, at, collection, is_name=words is said[0])
+    for words in told:
+        _read_pairs(found, words, collection)
     taken = set(narrowed)
     conditions = [*_written(found, collection, each, taken)]
     if not any(one.kind == "number" and {*one.words} & {*reading_words} for one in reading.arguments):
@@ -71,6 +74,15 @@ def restrictions(
     if not conditions and not found.any():
         conditions = [*_in_general(said, reading, collection, each, taken)]
     return conditions
+
+
+def _read_pairs(found: _Found, words: Sequence[str], collection: Collection) -> None:
+    """ "(rsvp yes)", "kind will": a field, and right behind it one of its values."""
+    for name, value in pairwise(words):
+        field = collection.fields.get(name)
+        held = [one for one in (field.values if field is not None else ()) if isinstance(one, str)]
+        if (same := next((one for one in held if one.lower() == value), None)) is not None:
+            found.is_so.setdefault((name,), []).append(same)
 
 
 def _is_formula(part: str) -> bool:

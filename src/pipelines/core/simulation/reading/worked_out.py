@@ -98,7 +98,8 @@ def _reply(reading: Reading, scope: Scope, values: Mapping[str, str]) -> Json:
 def _slots(reading: Reading, scope: Scope) -> list[Slot]:
     if not reading.output:
         return [*_asked_plainly(reading, scope)]
-    if _is_of_another(reading, scope) and worked_out(reading.tool.description or "", scope) is None:
+    is_told = worked_out(reading.tool.description or "", scope) or _over_many(reading, scope)
+    if is_told is None and _is_of_another(reading, scope):
         return []
     return [
         Slot(name=name, kind=_kind(schema), schema=schema)
@@ -172,7 +173,7 @@ def _asked_plainly(reading: Reading, scope: Scope) -> Iterator[Slot]:
     ends = ["_".join(words[at:]) for at in range(len(words))]
     name = "_".join(reading.name.nouns) or "result"
     description = reading.tool.description or ""
-    if worked_out(description, scope) is not None or _over_many(reading, scope) is not None:
+    if worked_out(description, scope) or _over_many(reading, scope):
         yield Slot(name="count" if asked_how(reading) == "count" else name, kind="number", schema={})
     elif any(find_path(thing.collection.fields, end) for thing in scope.things for end in ends):
         return  # the record has it
