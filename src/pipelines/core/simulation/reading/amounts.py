@@ -3,6 +3,7 @@
 One number is given, and a number that the record keeps grows or falls by it: which one, the reply's own
 fields say first, then the words; which way, the verb and what the field counts (what is used up grows)."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -14,7 +15,7 @@ from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.fields import find_field
 from pipelines.core.simulation.domain.roles import field_at
 from pipelines.core.simulation.domain.shapes import Field
-from pipelines.core.simulation.reading.limits import room_of
+from pipelines.core.simulation.reading.limits import limit_of_counter, room_of
 from pipelines.core.simulation.reading.replies import find_path, properties_of
 from pipelines.core.simulation.reading.scope import Scope, Thing, alike, scope_of, stems
 from pipelines.core.simulation.reading.steps import Bound, Drafted, Step, arg, dot, refusal, require
@@ -35,6 +36,9 @@ _SETS = word_set("update set change edit modify correct amend replace alter revi
 #: Numbers that grow as something is paid or used up, and those that say how much there is to pay.
 _GROWS = word_set("paid used spent sold redeemed consumed received raised collected settled taken")
 _OWED = word_set("due owed owing outstanding debt arrears fee fees fine fines unpaid balance")
+
+
+_NO_MORE = re.compile(r"\b(?:not|no|never) (?:be )?more than\b|\bat most\b|\bexceed", re.IGNORECASE)
 
 
 class Running(NamedTuple):
@@ -78,6 +82,8 @@ def read_amount(reading: Reading) -> Drafted | None:
         steps=(), noun=one.thing.text, id=one.thing.id, collection=one.thing.collection, holder=one.thing.text
     )
     room = room_of(one.thing, one.path[0]) if one.sign == "+" and len(one.path) == 1 else None
+    if room is None and one.sign == "+" and _NO_MORE.search(reading.tool.description or ""):
+        room = limit_of_counter(one.thing, one.path[0])
     moved = _moved(given[0], one.place, one.sign, room)
     steps = [*scope.steps, *moved, {"return": change_reply(reading, bound)}]
     note = f"`{one.place}` is the number that changes, by the words of name and description"
