@@ -96,6 +96,8 @@ def _of_object(reading: Reading, thing: Thing) -> Iterator[str]:
     """What the object of the sentence is said to be: "Cancel an outstanding pledge"."""
     words = tokens(reading.said.summary.lower())[: _NEAR + 1]
     end = next((at for at, word in enumerate(words) if at and stems((word,)) & thing.called), 0)
+    while end and stems(words[end + 1 : end + 2]) & thing.called:
+        end += 1  # "a draft deed", where some call it a deed draft
     begin = max((at + 1 for at in range(end) if words[at] in ARTICLES), default=end)
     said = [word for word in words[begin:end] if word not in _NO_STATES]
     if said and len(said) < 3:

@@ -99,7 +99,7 @@ def _slots(reading: Reading, scope: Scope) -> list[Slot]:
     if not reading.output:
         return [*_asked_plainly(reading, scope)]
     is_told = worked_out(reading.tool.description or "", scope) or _over_many(reading, scope)
-    if is_told is None and _is_of_another(reading, scope):
+    if is_told is None and asked_how(reading) not in ("sum", "mean") and _is_of_another(reading, scope):
         return []
     return [
         Slot(name=name, kind=_kind(schema), schema=schema)
