@@ -101,3 +101,140 @@ def test_the_plan_says_that_it_takes_an_argument_for_an_id() -> None:
 def test_a_place_that_two_tools_ask_for_is_no_id() -> None:
     tools = [declared(f"get_{what}", f"The {what}.", city=TEXT) for what in ("weather", "forecast")]
     assert answer([*tools, *herd_tools(TEXT)], HERD, "get_weather", {"city": "Ulm"}).status == 200
+
+
+# A world of its own for every plain tool: what each must answer and change is known by how it is made.
+
+DESK: JsonObject = {
+    "people": {
+        "p-1": {"name": "Ada", "email": "ada@x.example", "team_id": "t-1", "status": "active", "pass": "day"},
+        "p-2": {"name": "Bo", "email": "bo@x.example", "team_id": "t-2", "status": "away", "pass": "year"},
+        "p-3": {"name": "Cy", "email": "cy@x.example", "team_id": "t-1", "status": "active", "pass": "day"},
+    },
+    "teams": {
+        "t-1": {"title": "North", "boss_id": "p-1", "credit_limit": 50, "max_seats": 4},
+        "t-2": {"title": "South", "boss_id": "p-2", "credit_limit": 80, "max_seats": 2},
+    },
+    "print_orders": {
+        "o-1": {"person_id": "p-1", "fee": 3.5, "paid_fee": 1.0, "status": "printing", "due": "2026-01-20"},
+        "o-2": {"person_id": "p-1", "fee": 9.0, "paid_fee": 9.0, "status": "placed", "due": "2026-02-10"},
+        "o-3": {"person_id": "p-2", "fee": 4.0, "paid_fee": 0.0, "status": "returned", "due": "2026-02-01"},
+    },
+    "shelves": {
+        "s-1": {"room": "A", "word_count": 10, "starts": "22:00", "parent_id": None},
+        "s-2": {"room": "B", "word_count": 30, "starts": "06:00", "parent_id": "s-1"},
+    },
+}
+AROUND = [
+    declared(f"get_{noun}", f"Returns {noun.replace('_', ' ')} by id.", **{f"{noun}_id": TEXT})
+    for noun in ("person", "team", "print_order", "shelf")
+]
+#: name, description, what is given (all of it required), what the reply holds
+ANSWERS: list[tuple[str, str, JsonObject, list[str]]] = [
+    ("list_shelves", "Lists all shelves.", {}, ["s-1", "s-2"]),
+    ("list_print_orders", "Lists all print orders.", {}, ["o-1", "o-2", "o-3"]),
+    ("get_person_print_orders", "Returns all print orders of a person.", {"person_id": "p-2"}, ["o-3"]),
+    ("placed_print_orders", "All print orders that are placed.", {}, ["o-2"]),
+    ("shelf_register", "The register of shelves.", {}, ["s-1", "s-2"]),
+    ("get_team_max_seats", "Returns the max seats of a team.", {"team_id": "t-2"}, ["2"]),
+    ("get_person_team_title", "Returns the title of the team of a person.", {"person_id": "p-2"}, ["South"]),
+    ("get_team_of_person", "Returns the team of a person.", {"id": "p-2"}, ["South"]),
+    ("average_print_order_fee", "Average fee of all print orders.", {}, ["5.5"]),
+    ("total_fee", "Total fee of all print orders of a person.", {"person_id": "p-1"}, ["12.5"]),
+    ("count_people", "How many people there are.", {}, ["3"]),
+    ("shelf_with_most", "The shelf with the highest word count.", {}, ["s-2"]),
+    ("latest_order", "The latest print order of a person by due.", {"person_id": "p-1"}, ["o-2"]),
+]
+#: the same, and the type with what is set or added
+WRITTEN: list[tuple[str, str, JsonObject, tuple[str, JsonObject]]] = [
+    (
+        *("update_team_credit_limit", "Updates the credit limit of a team."),
+        *({"team_id": "t-1", "credit_limit": 70}, ("teams", {"credit_limit": 70})),
+    ),
+    (
+        *("update_person_pass", "Updates the pass of a person."),
+        *({"person_id": "p-1", "pass": "week"}, ("people", {"pass": "week"})),
+    ),
+    (
+        *("update_print_order_paid_fee", "Updates the paid fee of a print order."),
+        *({"print_order_id": "o-1", "paid_fee": 2.0}, ("print_orders", {"paid_fee": 2.0})),
+    ),
+    (
+        *("increase_print_order_fee", "Increases the fee of a print order by an amount."),
+        *({"print_order_id": "o-1", "amount": 1.0}, ("print_orders", {"fee": 4.5})),
+    ),
+    (
+        *("set_person_status", "Sets the status of the person with the given email."),
+        *({"email": "bo@x.example", "status": "active"}, ("people", {"status": "active"})),
+    ),
+    (
+        *("register_team", "Registers a new team under its id."),
+        *({"team_id": "t-9", "title": "East", "boss_id": "p-1", "credit_limit": 1, "max_seats": 2},),
+        ("teams", {"title": "East", "boss_id": "p-1"}),
+    ),
+    (
+        *("move_shelf", "Moves a shelf under another one."),
+        *({"shelf_id": "s-1", "new_parent_id": "s-2"}, ("shelves", {"parent_id": "s-2"})),
+    ),
+    (
+        *("create_slot", "Creates a new shelf."),
+        *({"room": "C", "word_count": 1, "start_time": "22:00", "end_time": "06:00"},),
+        ("shelves", {"room": "C"}),
+    ),
+]
+
+
+def desk(name: str, description: str, given: JsonObject) -> SimulatedReply:
+    schemas = {key: NUMBER if isinstance(one, (int, float)) else TEXT for key, one in given.items()}
+    return answer([declared(name, description, **schemas), *AROUND], DESK, name, given)
+
+
+@pytest.mark.parametrize(("name", "description", "given", "held"), ANSWERS, ids=[one[0] for one in ANSWERS])
+def test_plain_reads(name: str, description: str, given: JsonObject, held: list[str]) -> None:
+    reply = desk(name, description, given)
+    assert reply.updates == ()
+    text = re.sub(r"'\w+_id': '[\w-]+'", "", str(reply.response))  # ids of what they refer to
+    ids = re.findall(r"\b[pos]-\d\b", text)
+    assert all(one in text for one in held)
+    assert len(ids) == len([one for one in held if "-" in one]) or not ids
+
+
+@pytest.mark.parametrize(
+    ("name", "description", "given", "expected"), WRITTEN, ids=[one[0] for one in WRITTEN]
+)
+def test_plain_changes(
+    name: str, description: str, given: JsonObject, expected: tuple[str, JsonObject]
+) -> None:
+    reply = desk(name, description, given)
+    assert reply.status == 200
+    kind, made = changes(reply)[0]
+    assert kind == expected[0]
+    assert isinstance(made, dict)
+    assert made | expected[1] == made
+
+
+@pytest.mark.parametrize(
+    ("name", "description", "given", "status"),
+    [
+        ("delete_person_by_email", "Deletes the person with the given email.", {"email": "none"}, 404),
+        ("get_person_team_title", "Returns the title of the team of a person.", {"person_id": "p-7"}, 404),
+        (
+            *("register_team", "Registers a new team under its id."),
+            *({"team_id": "t-1", "title": "E", "boss_id": "p-1", "credit_limit": 1, "max_seats": 2}, 409),
+        ),
+        (
+            *("register_team", "Registers a new team under its id."),
+            *({"team_id": "t-9", "title": "E", "boss_id": "p-9", "credit_limit": 1, "max_seats": 2}, 404),
+        ),
+    ],
+)
+def test_plain_refusals(name: str, description: str, given: JsonObject, status: int) -> None:
+    reply = desk(name, description, given)
+    assert reply.status == status
+    assert reply.updates == ()
+
+
+def test_a_list_says_nothing_of_ids_that_it_does_not_take_for_one() -> None:
+    tools = [declared("list_orders", "Lists the print orders of a person.", person_id=TEXT), *AROUND]
+    plans = build_simulator(parse_tools_schema(tools), world=World.from_initial_state(DESK)).plans
+    assert not any("though not called so" in note for note in plans["list_orders"].notes)

@@ -25,8 +25,8 @@ _IRREGULAR = {
     "indices": "index",
     "matrices": "matrix",
     "vertices": "vertex",
-    **{word + "ves": word + "f" for word in "lea hal cal shel loa wol thie scar hoo sel".split()},
-    **{word + "ves": word + "fe" for word in "li kni wi".split()},
+    **{word + "ves": word + "f" for word in word_set("lea hal cal shel loa wol thie scar hoo sel")},
+    **{word + "ves": word + "fe" for word in word_set("li kni wi")},
     "oxen": "ox",
     "geese": "goose",
     "feet": "foot",
@@ -49,7 +49,7 @@ _IRREGULAR = {
     "quizzes": "quiz",
     "caches": "cache",
     "axes": "axis",
-    **{word + "es": word + "is" for word in "analys diagnos prognos cris hypothes synthes".split()},
+    **{word + "es": word + "is" for word in word_set("analys diagnos prognos cris hypothes synthes")},
 }
 _UNCHANGED = word_set(
     "news status address process access business analysis basis bus gas bonus campus canvas census class "

@@ -193,7 +193,8 @@ def decide(
         return Decision("read", 0.75)  # split_fee, "How the fee is divided": it is an answer
     if kind == "writes" and claim.kind == "names" and not _names_the_deed(description, verb or ""):
         return _OF_A_THING  # invite_link, "The link with which …": nothing in it says that anything is done
-    if kind == "writes" and claim.kind == "reads" and _tells_of_a_result(description):
+    gives_back = claim.kind == "reads" and claim.verb not in ("list", "show", "count", "search", "find")
+    if kind == "writes" and gives_back and _tells_of_a_result(description):
         return Decision("write", 0.8)
     return decision
 

@@ -154,7 +154,9 @@ def _verb_at(words: tuple[str, ...]) -> int | None:
     """Word 1, then 2, then the last; a word that is as often a noun gives way to a plainer verb."""
     last = len(words) - 1
     places = [at for at in dict.fromkeys((0, 1, last)) if at <= last and words[at] in OP_OF_VERB]
-    places = [at for at in places if at == 0 or at < last or words[at] not in THINGS]
+    places = [
+        at for at in places if at == 0 or (words[at] != "new" and (at < last or words[at] not in THINGS))
+    ]
     plain = [at for at in places if words[at] not in OFTEN_NOUNS]
     if not places:
         return None

@@ -51,8 +51,8 @@ _OVER_MANY = {
 
 
 def over_many(phrase: Sequence[str], scope: Scope) -> str | None:
-    """ "the guests placed there", "the prices of all its bookings that are not cancelled", "the highest amount
-    among its payments": a number over the records around, with what is said of these."""
+    """ "the guests placed there", "the prices of all its bookings that are not cancelled", "the highest
+    amount among its payments": a number over the records around, with what is said of these."""
     words = [word.lower() for word in phrase]
     at = next((at for at, word in enumerate(words) if word in _TO_VALUES), len(words))
     head = [word for word in words[:at] if word not in _BEFORE_MANY]
@@ -65,18 +65,19 @@ def over_many(phrase: Sequence[str], scope: Scope) -> str | None:
         if counted is not None:
             return f"len({counted[0].narrowed(*counted[1]).listed()})"
     found = _many_named(words[at:], scope)
-    if found is None or found[0].collection is None or how == "count":
+    if found is None or how == "count":
         return None
     many, such = found
-    value = _number_of_each([word for word in head if how is None or word not in _OVER_MANY[how]], many)
+    field = [word for word in head if how is None or word not in _OVER_MANY[how]]
+    value = _number_of_each(field, many.collection) if many.collection is not None else None
     if value is None:
         return None
     total = f"{how or 'sum'}({many.narrowed(*such).listed(value)})"
     return total if how in ("max", "min") else f"round({total}, 2)"
 
 
-def _number_of_each(words: Sequence[str], many: Many) -> str | None:
-    own = [term for term in of_record(each_of(many.collection)) if term.kind == "number"]
+def _number_of_each(words: Sequence[str], collection: Collection) -> str | None:
+    own = [term for term in of_record(each_of(collection)) if term.kind == "number"]
     same = [term for term in own if stems(term.own) == stems(words)]
     found = same[0] if len(same) == 1 else named(words, own) if words else None
     return found.text if found is not None and explains(found, words) else None

@@ -48,7 +48,12 @@ from pipelines.core.simulation.reading.steps import (
 from pipelines.core.simulation.reading.tool_reading import Reading, read_tool
 from pipelines.core.simulation.reading.transition import read_known_effect, read_started, read_transition
 from pipelines.core.simulation.reading.unclear import read_unclear
-from pipelines.core.simulation.reading.update import read_changed_fields, read_linked, read_spoken_field, read_update
+from pipelines.core.simulation.reading.update import (
+    read_changed_fields,
+    read_linked,
+    read_spoken_field,
+    read_update,
+)
 from pipelines.core.simulation.reading.worked_out import read_worked_out
 
 Family = Callable[[Reading], Drafted | None]

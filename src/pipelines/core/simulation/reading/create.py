@@ -126,7 +126,7 @@ def _is_there_already(reading: Reading, collection: Collection) -> bool:
 
 
 def _own_id(reading: Reading, collection: Collection) -> Argument | None:
-    """`register_cow(ear_tag, name, born)`: the id of the new one, given with most of what such records have."""
+    """`register_cow(ear_tag, name, born)`: the id of the new one, given with most of what such have."""
     if collection.is_empty or collection.form != "table" or reading.name.op != "create":
         return None
     needed = [one for one in reading.arguments if one.is_required]

@@ -11,8 +11,11 @@ from pipelines.core.simulation.reading.tool_reading import Reading
 
 
 def is_doubtful(reading: Reading, steps: Sequence[Step]) -> bool:
-    """A change of nothing but one record, where the call need not say which, or into a place that no record
-    has and no word of the tool speaks of (`advance_case(case_id, step)`, where cases have no step)."""
+    """A new record of which the call says nothing; a change of nothing but one record, where the call need
+    not say which, or into a place that no record has and no word of the tool speaks of
+    (`advance_case(case_id, step)`, where cases have no step)."""
+    if not reading.arguments and _adds_to_others(reading, steps):
+        return True
     about = reading.subject
     written = dict(_written(steps))
     if about is None or not written or reading.name.reads():
@@ -29,6 +32,13 @@ def is_doubtful(reading: Reading, steps: Sequence[Step]) -> bool:
         and said.isdisjoint(map(stem, tokens(place)))
         for place, value in written.items()
     )
+
+
+def _adds_to_others(reading: Reading, steps: Sequence[Step]) -> bool:
+    """One more of what is there already, of which nothing is known."""
+    added = [step["add"] for step in steps if "add" in step]
+    tables = (reading.known.tables.get(str(one.get("in"))) for one in added if isinstance(one, dict))
+    return any(table is not None and not table.is_empty and len(table.fields) > 1 for table in tables)
 
 
 def _written(steps: Sequence[Step]) -> Iterator[tuple[str, Json]]:

@@ -72,8 +72,8 @@ _TOLD_FREELY = word_set("reason note notes comment description text message rema
 def _by_unique_field(
     name: ToolName, arguments: Sequence[Argument], known: Survey, service: Singleton | None
 ) -> Subject | None:
-    """`delete_guest_by_email(email)`, `set_role(email, role)`: the one field given that no two records share, of
-    a thing that the name speaks of."""
+    """`delete_guest_by_email(email)`, `set_user_role(email, role)`: the one field given that no two records
+    share, of a thing that the name speaks of."""
     table = best_collection(named_thing(name), known, service) if name.op in _KEYED else None
     if table is None or table.form != "table" or table.is_empty:
         return None

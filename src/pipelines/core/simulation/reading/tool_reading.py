@@ -77,8 +77,8 @@ class Reading:
 
     @cached_property
     def names_field(self) -> bool:
-        """get_product_cases_in_stock(product_id): the name ends in a plain field of the record that is picked,
-        and not in what other records are called."""
+        """get_product_cases_in_stock(product_id): the name ends in a plain field of the record that is
+        picked, and not in what other records are called."""
         if self.subject is None or not self.subject.id_argument.is_required or self.name.op != "get":
             return False
         own, words = self.subject.collection, tokens(self.tool.name)

@@ -58,8 +58,13 @@ def asked_how(reading: Reading) -> str | None:
     """A count, a sum or a mean: by the name, then by how the description begins."""
     if reading.name.op == "count":
         return "count"
+    if reading.name.op in ("list", "search"):
+        return None
     summary = tokens(reading.said.summary.lower())
-    for words in (tokens(reading.tool.name), summary[:_OPENING]):
+    named = {tokens(name) for table in reading.known.tables.values() for name in table.fields}
+    for said in (tokens(reading.tool.name), summary[:_OPENING]):
+        # A word count is a number that records have, and nothing that is counted.
+        words = tuple(word for at, word in enumerate(said) if not at or said[at - 1 : at + 1] not in named)
         spoken = {*words}
         if spoken & MEANS:
             return "mean"

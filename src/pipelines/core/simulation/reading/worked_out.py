@@ -11,6 +11,7 @@ from pipelines.core.english.measures import degree_in
 from pipelines.core.english.words import is_plural, joined, tokens, word_set
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.simulation.domain.references import noun_of_id
+from pipelines.core.simulation.domain.roles import field_at
 from pipelines.core.simulation.domain.shapes import Collection
 from pipelines.core.simulation.reading.arithmetic import over_many, says_over_many, told_number, worked_out
 from pipelines.core.simulation.reading.degrees import measured
@@ -18,7 +19,7 @@ from pipelines.core.simulation.reading.filters import condition_of, field_for
 from pipelines.core.simulation.reading.limits import LEFT, limit_meant, what_is_left
 from pipelines.core.simulation.reading.records import source_of
 from pipelines.core.simulation.reading.replies import Source, as_expression, find_path, properties_of, reply
-from pipelines.core.simulation.reading.scope import Scope, Slot, Thing, named, scope_of, stems
+from pipelines.core.simulation.reading.scope import Scope, Slot, Thing, kind_of_field, named, scope_of, stems
 from pipelines.core.simulation.reading.steps import Drafted, Step, dot
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.totals import (
@@ -175,7 +176,9 @@ def _asked_plainly(reading: Reading, scope: Scope) -> Iterator[Slot]:
     description = reading.tool.description or ""
     if worked_out(description, scope) or _over_many(reading, scope):
         yield Slot(name="count" if asked_how(reading) == "count" else name, kind="number", schema={})
-    elif any(find_path(thing.collection.fields, end) for thing in scope.things for end in ends):
+    elif (kind := _kind_of_linked(scope, words)) is not None:
+        yield Slot(name="_".join(words[-2:]), kind=kind, schema={})
+    elif any(_has_such(reading, thing, end) for thing in scope.things for end in ends):
         return  # the record has it
     elif reading.name.op == "check" and reading.name.verb not in (*_TELLS, "check"):
         yield Slot(name=participle(reading.name.verb), kind="boolean", schema={})
@@ -183,6 +186,25 @@ def _asked_plainly(reading: Reading, scope: Scope) -> Iterator[Slot]:
         yield Slot(name=name, kind="boolean", schema={})
     elif (how := asked_how(reading)) is not None:
         yield Slot(name="count" if how == "count" else name, kind="number", schema={})
+
+
+def _has_such(reading: Reading, thing: Thing, name: str) -> bool:
+    path = find_path(thing.collection.fields, name)
+    field = field_at(thing.collection.fields, path) if path is not None else None
+    is_asked = reading.name.op == "check" and reading.name.verb in ("is", "are", "was")
+    return field is not None and (not is_asked or "boolean" in field.kinds)
+
+
+def _kind_of_linked(scope: Scope, words: Sequence[str]) -> str | None:
+    """get_ticket_show_name(ticket_id): of the record that the one at hand refers to."""
+    for thing in scope.linked if len(words) > 2 else ():
+        said = stems(words[-2:-1]) & stems(
+            noun[-1] for noun in (thing.collection.words, *thing.collection.called)
+        )
+        field = thing.collection.fields.get(words[-1])
+        if said and field is not None and (kind := kind_of_field(field)) in ("number", "text"):
+            return "number" if kind == "number" else "string"
+    return None
 
 
 # -- answers
