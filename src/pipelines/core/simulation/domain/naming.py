@@ -207,7 +207,6 @@ def _settled(weighed: Mapping[Noun, _Weighed], known: Survey, tools: Sequence[To
             settled.setdefault(noun, kind)
     for noun, kind in _described(tools, settled, known):
         settled.setdefault(noun, kind)
-    settled |= _endings(tools, settled)
     settled |= _left_over(weighed, known, tools, settled)
     asked = {noun for tool in tools for noun in tool.id_nouns}
     of_fields = _words_of_fields(known)
@@ -218,16 +217,6 @@ def _settled(weighed: Mapping[Noun, _Weighed], known: Survey, tools: Sequence[To
         or noun[-1] not in of_fields
         or not any(noun[:at] in settled for at in range(len(noun)))
     }  # a shop's name is no shop
-
-
-def _endings(tools: Sequence[ToolFacts], settled: Mapping[Noun, str]) -> dict[Noun, str]:
-    """`charge_id`, where `folio_charge` is settled and no other charge is."""
-    found: dict[Noun, str] = {}
-    for noun in (noun for tool in tools for noun in tool.id_nouns if noun not in settled):
-        longer = {kind for other, kind in settled.items() if other[-len(noun) :] == noun}
-        if len(longer) == 1:
-            found[noun] = longer.pop()
-    return found
 
 
 def _means_a_part(one: _Weighed, kind: str, known: Survey) -> bool:

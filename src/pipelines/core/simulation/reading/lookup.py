@@ -46,7 +46,6 @@ def read_lookup(reading: Reading) -> Drafted | None:
         _by_any_id,
         _by_fields,
         _by_degree,
-        _by_only_argument,
         read_service_value,
     )
     return next((found for family in families if (found := family(reading)) is not None), None)
@@ -330,24 +329,6 @@ def _found_reply(reading: Reading, collection: Collection, noun: str) -> Json:
             "...": noun,
         }  # found by something else, it is of no use without its id
     return _record_reply(reading, bound)
-
-
-def _by_only_argument(reading: Reading) -> Drafted | None:
-    """`get_country_info(name)`: the one thing asked for is the key, whatever the argument is called."""
-    required = [one for one in reading.arguments if one.is_required and one.is_scalar]
-    collection = reading.collection
-    if collection is None or len(required) != 1 or required[0].is_measure:
-        return None
-    if _may_be_many(reading) and _are_shared(required, collection):
-        return None
-    names = list(properties_of(reading.output))
-    if names and not any(find_path(collection.fields, name) for name in names) and not reading.picks_own():
-        return None  # `convert_grade(percentage)`: nothing of the kind is kept
-    if not collection.of_records:
-        return None
-    bound = bind(collection, arg(required[0].name), noun_of(collection))
-    steps = (*bound.steps, {"return": _record_reply(reading, bound)})
-    return Drafted(steps=steps, notes=(taken_for_id(required[0], bound.noun),), confidence=0.7)
 
 
 def taken_for_id(argument: Argument, noun: str) -> str:

@@ -56,7 +56,7 @@ def subject_of(
         if (subject := _by_argument(argument, position, name, known, service)) is not None
     ]
     if not found:
-        ways = (_by_only_argument, _by_unique_field, _by_named_argument)
+        ways = (_by_only_argument, _by_unique_field)
         return next((one for way in ways if (one := way(name, arguments, known, service))), None)
     keeper = _OF_A_KEEPER if name.op in ("update", "transition") else _OF_A_KEEPER / 2
     return max(
@@ -116,23 +116,6 @@ def _by_only_argument(
     if len(open_ones) != 1:
         return None
     return Subject(collection=collection, id_argument=open_ones[0], score=1.0, is_taken=True)
-
-
-def _by_named_argument(
-    name: ToolName, arguments: Sequence[Argument], known: Survey, service: Singleton | None
-) -> Subject | None:
-    """`set_rollout(flag, percent)`: an argument called like a type, where the others are fields of that."""
-    if name.op in _LOOKS_FOR_MORE:
-        return None
-    needed = [one for one in arguments if one.is_required]
-    for one in needed:
-        table = best_collection(one.words, known, service) if one.is_scalar and one.kind == "text" else None
-        if table is None or table.form != "table" or table.is_empty:
-            continue
-        others = [other for other in needed if other is not one]
-        if others and all(find_field(table.fields, other.name) for other in others):
-            return Subject(collection=table, id_argument=one, score=1.0, is_taken=True)
-    return None
 
 
 def _is_kept_by_own(subject: Subject, found: Sequence[Subject]) -> bool:
