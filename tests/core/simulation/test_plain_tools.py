@@ -173,6 +173,10 @@ WRITTEN: list[tuple[str, str, JsonObject, tuple[str, JsonObject]]] = [
         ("teams", {"title": "East", "boss_id": "p-1"}),
     ),
     (
+        *("return_print_order", "Mark a print order as returned."),  # which need not be printing
+        *({"print_order_id": "o-2"}, ("print_orders", {"status": "returned"})),
+    ),
+    (
         *("move_shelf", "Moves a shelf under another one."),
         *({"shelf_id": "s-1", "new_parent_id": "s-2"}, ("shelves", {"parent_id": "s-2"})),
     ),
