@@ -26,6 +26,7 @@ _OBJECT = re.compile(
 )
 
 _WHICH = word_set("new old other")
+_PLAIN_IDS = word_set("id uuid identifier")  # a code or a number may be a field that nobody seeded
 ENOUGH = 1.5  # less evidence settles nothing: one shared field is chance
 _LEAD = 1.0  # by so much the best type has to be ahead of the next
 _KEY = 8.0  # evidence of ids alone, which no nested collection of the same name outweighs
@@ -116,7 +117,7 @@ def _weighed(
     )
     for one in (*all_evidence(known.tables, world, references, facts), *told):
         weighed.setdefault(one.noun, _Weighed(noun=one.noun)).add(one)
-    return references, weighed, _settled(weighed, known, facts)
+    return references, weighed, _settled(weighed, known, facts, references)
 
 
 def _links(
@@ -196,7 +197,12 @@ def _is_in_list(table: Collection, path: Sequence[str]) -> bool:
     return any(one is None or one.keeps is not None for one in steps)
 
 
-def _settled(weighed: Mapping[Noun, _Weighed], known: Survey, tools: Sequence[ToolFacts]) -> dict[Noun, str]:
+def _settled(
+    weighed: Mapping[Noun, _Weighed],
+    known: Survey,
+    tools: Sequence[ToolFacts],
+    references: Sequence[Reference],
+) -> dict[Noun, str]:
     settled = {
         noun: kind
         for noun, one in weighed.items()
@@ -207,6 +213,8 @@ def _settled(weighed: Mapping[Noun, _Weighed], known: Survey, tools: Sequence[To
             settled.setdefault(noun, kind)
     for noun, kind in _described(tools, settled, known):
         settled.setdefault(noun, kind)
+    while found := _linked(weighed, known, tools, settled, references):
+        settled |= found
     settled |= _left_over(weighed, known, tools, settled)
     asked = {noun for tool in tools for noun in tool.id_nouns}
     of_fields = _words_of_fields(known)
@@ -280,32 +288,89 @@ def _described(
             yield noun, kinds.pop()
 
 
+def _linked(
+    weighed: Mapping[Noun, _Weighed],
+    known: Survey,
+    tools: Sequence[ToolFacts],
+    settled: Mapping[Noun, str],
+    references: Sequence[Reference],
+) -> dict[Noun, str]:
+    """`loan_request(artwork_id, institution_id)`: what is made keeps an artwork and one thing more. Of the
+    types that no tool speaks of, the one that the data speak for, or that others of the tool's types have to
+    do with; else what a longer name means (`loan_request` makes what a loan is), if no id is of that."""
+    free = _free(known, tools, settled)
+    no_id = {kind for kind, table in known.tables.items() if not table.is_empty}
+    no_id -= {settled[noun] for tool in tools for noun in tool.id_nouns if noun in settled}
+    found: dict[Noun, set[str]] = {}
+    for noun in _open_nouns(known, tools, settled):
+        by_noun = [tool for tool in tools if noun in tool.id_nouns]
+        is_plain = all(tool.id_nouns[noun].words[-1] in _PLAIN_IDS for tool in by_noun)
+        is_plain = is_plain and not any(noun[at:] in settled for at in range(1, len(noun)))  # a new owner
+        if not is_plain or any(tool.makes and tool.thing == noun for tool in tools):
+            continue
+        best = weighed[noun].best(0.5, free) if noun in weighed else None
+        near = [_around(tool, settled, references) & no_id for tool in by_noun if _is_last_open(tool, settled)]
+        longer = {settled.get(tool.thing) for tool in tools if tool.makes and tool.thing[: len(noun)] == noun}
+        found[noun] = ({best} if best is not None else set()) or {
+            kind for kinds in near if len(kinds) == 1 for kind in kinds
+        }
+        found[noun] |= {kind for kind in longer if kind in no_id} if not found[noun] else set()
+    sure = {noun: next(iter(kinds)) for noun, kinds in found.items() if len(kinds) == 1}
+    return {noun: kind for noun, kind in sure.items() if list(sure.values()).count(kind) == 1}
+
+
+def _is_last_open(tool: ToolFacts, settled: Mapping[Noun, str]) -> bool:
+    return sum(noun not in settled for noun in tool.id_nouns) == 1
+
+
+def _free(known: Survey, tools: Sequence[ToolFacts], settled: Mapping[Noun, str]) -> set[str]:
+    """Types that no noun of the tools means."""
+    spoken = {noun for tool in tools for noun in nouns_of(tool)}
+    taken = {kind for noun, kind in settled.items() if noun in spoken}
+    return {kind for kind, table in known.tables.items() if kind not in taken and not table.is_empty}
+
+
+def _around(tool: ToolFacts, settled: Mapping[Noun, str], references: Sequence[Reference]) -> set[str]:
+    """Types that what the tool speaks of refers to, or that refer to it."""
+    made = settled.get(tool.thing) if tool.makes else None
+    given = {settled[noun] for noun in tool.id_nouns if noun in settled}
+    if made is not None:
+        return {one.to for one in references if one.entity_type == made and not one.in_list} - given
+    said = singulars(tokens(f"{tool.tool.name} {(tool.tool.description or '')[:_LONGEST]}"))
+    near = given | {settled[word,] for word in said if (word,) in settled}
+    links = {(one.entity_type, one.to) for one in references}
+    return {to for one, to in links if one in near} | {one for one, to in links if to in near}
+
+
+def _open_nouns(known: Survey, tools: Sequence[ToolFacts], settled: Mapping[Noun, str]) -> list[Noun]:
+    """Asked for by id, and of no type as yet."""
+    kept = {joined(singulars(part.words)) for part in known.collections if part.path}
+    named = {noun: one.name for tool in tools for noun, one in tool.id_nouns.items()}
+    return [
+        noun
+        for noun, name in named.items()
+        if noun not in settled
+        and joined(noun) not in kept
+        # `person_by_badge(badge_no)`: people have that, and no badge is kept anywhere.
+        and not any(find_field(table.fields, name) for table in known.tables.values())
+    ]
+
+
 def _left_over(
     weighed: Mapping[Noun, _Weighed], known: Survey, tools: Sequence[ToolFacts], settled: Mapping[Noun, str]
 ) -> dict[Noun, str]:
     """One type that no noun means and one noun, asked for by id, that means no type: they belong together."""
-    spoken = {noun for tool in tools for noun in nouns_of(tool)}
-    taken = {kind for noun, kind in settled.items() if noun in spoken}
-    free = [kind for kind, table in known.tables.items() if kind not in taken and not table.is_empty]
-    made = {tool.thing for tool in tools if tool.makes}
-    asked = dict.fromkeys(noun for tool in tools for noun in tool.id_nouns)
+    free = _free(known, tools, settled)
+    asked = {noun for tool in tools for noun in tool.id_nouns}
     of_fields = _words_of_fields(known)
     things = dict.fromkeys(
         tool.thing for tool in tools if tool.thing and not tool.makes and tool.thing[-1] not in of_fields
     )
-    kept = {joined(singulars(part.words)) for part in known.collections if part.path}
-    named = {noun: one.name for tool in tools for noun, one in tool.id_nouns.items()}
-    open_nouns = [
-        noun
-        for noun in asked
-        if noun not in settled
-        and joined(noun) not in kept
-        # `person_by_badge(badge_no)`: people have that, and no badge is kept anywhere.
-        and not any(find_field(table.fields, named[noun]) for table in known.tables.values())
-    ]
+    open_nouns = _open_nouns(known, tools, settled)
+    made = {tool.thing for tool in tools if tool.makes}
     unmade = [noun for noun in open_nouns if noun not in made]
     if len(free) == 1 and len(unmade) == 1:
-        return {unmade[0]: free[0]}
+        return {unmade[0]: free.pop()}
     found = {
         noun: kind
         for noun in (*open_nouns, *(one for one in things if one not in settled and one not in asked))

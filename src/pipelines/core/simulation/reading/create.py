@@ -90,7 +90,7 @@ def read_create(
     home = _home(reading) if into is None else replace(_home_in(reading, into), by_fields=by_fields)
     if home is None or (into is None and _is_there_already(reading, home.collection)):
         return None
-    if _says_nothing(reading, home):
+    if _says_nothing(reading, home) or _is_of_unknown(reading, home):
         return None
     references, known = _references(reading, home.collection, home.noun)
     attrs = _attributes(reading, home)
@@ -159,6 +159,16 @@ def _says_nothing(reading: Reading, home: _Home) -> bool:
     ]
     is_new = home.collection.is_empty and home.collection.placeholder is None
     return is_new and bool(opaque) and all(one in opaque for one in plain)
+
+
+def _is_of_unknown(reading: Reading, home: _Home) -> bool:
+    """`loan_return(loan_id)`, where the world has neither returns nor, as far as can be told, loans: what is
+    there under another name would be changed, and nothing made."""
+    if not home.collection.is_empty or home.collection.placeholder is not None or reading.known.is_empty:
+        return False
+    given = (one.id_noun for one in reading.arguments if one.is_required and one.is_scalar and one.id_noun)
+    meant = (best_collection(noun, reading.known, reading.service) for noun in given)
+    return any(one is None or one.is_empty for one in meant)
 
 
 def _home(reading: Reading) -> _Home | None:

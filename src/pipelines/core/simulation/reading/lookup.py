@@ -56,13 +56,13 @@ def _by_id(reading: Reading) -> Drafted | None:
     if found is None or _only_narrows(reading, found.id_argument):
         return None
     if _is_only_spoken_of(found.collection):
-        nameless = [one for one in reading.known.tables.values() if not one.called and not one.is_empty]
-        if nameless:
-            return _by_whoever_has_it(reading, found, nameless)
-        if reading.output:
-            return None  # the world knows no such things at all: what they are like is invented
+        seeded = [one for one in reading.known.tables.values() if not one.is_empty]
         if found.id_argument.id_noun == ():
             return _by_any_id(reading)
+        if seeded:
+            return _by_whoever_has_it(reading, found, [one for one in seeded if not one.called] or seeded)
+        if reading.output:
+            return None  # the world knows no such things at all: what they are like is invented
     bound = bind(found.collection, arg(found.id_argument.name), noun_of(found.collection))
     others = [one for one in reading.arguments if one is not found.id_argument]
     steps = [*bound.steps, *ownership(bound, others, reading)]
