@@ -242,3 +242,123 @@ def test_a_list_says_nothing_of_ids_that_it_does_not_take_for_one() -> None:
     tools = [declared("list_orders", "Lists the print orders of a person.", person_id=TEXT), *AROUND]
     plans = build_simulator(parse_tools_schema(tools), world=World.from_initial_state(DESK)).plans
     assert not any("though not called so" in note for note in plans["list_orders"].notes)
+
+
+#: Nouns of the tools that are no labels of the world, and names without a verb.
+HIRE: JsonObject = {
+    "pieces": {
+        "P-1": {"name": "Te Deum", "writer_id": "W-1", "shelf_id": "C-A", "parts": 24, "status": "in"},
+        "P-2": {"name": "Gloria", "writer_id": "W-1", "shelf_id": "C-B", "parts": 12, "status": "out"},
+        "P-3": {"name": "Nocturne", "writer_id": "W-2", "shelf_id": "C-B", "parts": 3, "status": "in"},
+    },
+    "writers": {"W-1": {"surname": "Adler", "era": "late"}, "W-2": {"surname": "Brandt", "era": "early"}},
+    "shelves": {"C-A": {"aisle": 1, "slots": 9}, "C-B": {"aisle": 2, "slots": 5}},
+    "contracts": {
+        "K-1": {"piece_id": "P-2", "client_id": "E-1", "from_date": "2026-01-01", "status": "active"},
+        "K-2": {"piece_id": "P-1", "client_id": "E-2", "from_date": "2025-01-01", "status": "returned"},
+    },
+    "clients": {"E-1": {"title": "Cantus", "town": "Graz"}, "E-2": {"title": "Viva", "town": "Linz"}},
+    "evenings": {
+        "V-1": {"day": "2026-03-01", "piece_ids": ["P-1", "P-3"]},
+        "V-2": {"day": "2026-04-01", "piece_ids": ["P-2"]},
+    },
+}
+HIRE_TOOLS = [
+    declared("score_record", "Name, status and number of parts of a score.", score_id=TEXT)
+    | {"output_schema": {"type": "object", "properties": {"name": TEXT, "parts": NUMBER}}},
+    declared("composer_profile", "Surname and era of a composer.", composer_id=TEXT),
+    declared("composer_works", "All works by a composer.", composer_id=TEXT),
+    declared(
+        "hire_request",
+        "Files a request of an ensemble to hire a score.",
+        score_id=TEXT,
+        ensemble_id=TEXT,
+        from_date=TEXT,
+    ),
+    declared("hire_record", "A hire with its date and status.", hire_id=TEXT),
+    declared("hire_return", "Records that a hired score has come back.", hire_id=TEXT),
+    declared("ensemble_profile", "Who an ensemble is.", ensemble_id=TEXT),
+    declared("programme_contents", "The scores that are played in a programme.", programme_id=TEXT),
+    declared("programme_addition", "Adds a score to a programme.", programme_id=TEXT, score_id=TEXT),
+    declared("cabinet_contents", "The scores kept in another cabinet.", cabinet_id=TEXT),
+    declared("cabinet_record", "Aisle and slots of a cabinet.", cabinet_id=TEXT),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "ids"),
+    [
+        ("composer_works", {"composer_id": "W-1"}, ["P-1", "P-2"]),
+        ("programme_contents", {"programme_id": "V-1"}, ["P-1", "P-3"]),
+        ("cabinet_contents", {"cabinet_id": "C-B"}, ["P-2", "P-3"]),
+    ],
+)
+def test_what_an_id_has_is_listed_not_what_it_picks(name: str, given: JsonObject, ids: list[str]) -> None:
+    reply = answer(HIRE_TOOLS, HIRE, name, given)
+    assert isinstance(reply.response, list)
+    assert [one["id"] for one in reply.response if isinstance(one, dict)] == ids
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "held"),
+    [
+        ("hire_record", {"hire_id": "K-1"}, {"client_id": "E-1", "status": "active"}),
+        ("ensemble_profile", {"ensemble_id": "E-1"}, {"title": "Cantus"}),
+        ("cabinet_record", {"cabinet_id": "C-A"}, {"aisle": 1}),
+    ],
+)
+def test_a_record_is_found_by_a_noun_that_no_label_has(
+    name: str, given: JsonObject, held: JsonObject
+) -> None:
+    reply = answer(HIRE_TOOLS, HIRE, name, given)
+    assert isinstance(reply.response, dict)
+    assert reply.response | held == reply.response
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "expected"),
+    [
+        ("hire_return", {"hire_id": "K-1"}, ("contracts", {"status": "returned"})),
+        (
+            *("programme_addition", {"programme_id": "V-2", "score_id": "P-3"}),
+            ("evenings", {"piece_ids": ["P-2", "P-3"]}),
+        ),
+    ],
+)
+def test_a_change_by_such_a_noun_says_what_it_takes_it_for(
+    name: str, given: JsonObject, expected: tuple[Json, Json]
+) -> None:
+    assert changes(answer(HIRE_TOOLS, HIRE, name, given)) == [expected]
+    simulator = build_simulator(parse_tools_schema(HIRE_TOOLS), world=World.from_initial_state(HIRE))
+    plan, taken = simulator.plans[name], next(iter(given))
+    assert any(f"`{taken}` is taken for an id of `{expected[0]}`" in note for note in plan.notes)
+    assert plan.confidence < 0.8
+
+
+#: Nothing tells which of the types a licence is.
+OPEN_WORLD: JsonObject = {
+    "stones": {"S-1": {"weight": 4}, "S-2": {"weight": 7}},
+    "grants": {"G-1": {"label": "north"}, "G-2": {"label": "south"}},
+    "slips": {"B-1": {"label": "red"}, "B-2": {"label": "blue"}},
+}
+OPEN_TOOLS = [
+    declared("stone_record", "The weight of a stone.", stone_id=TEXT),
+    declared("licence_record", "One licence.", licence_id=TEXT),
+    declared("licence_addition", "Adds a stone to a licence.", licence_id=TEXT, stone_id=TEXT),
+    declared("licence_surrender", "Records that a licence was handed in.", licence_id=TEXT),
+]
+
+
+@pytest.mark.parametrize("name", ["licence_record", "licence_addition", "licence_surrender"])
+@pytest.mark.parametrize(("id", "label"), [("G-2", "south"), ("B-1", "red")])
+def test_an_id_of_no_known_type_is_read_wherever_it_is_and_changes_nothing(
+    name: str, id: str, label: str
+) -> None:
+    given: JsonObject = {"licence_id": id} | ({"stone_id": "S-1"} if name == "licence_addition" else {})
+    reply = answer(OPEN_TOOLS, OPEN_WORLD, name, given)
+    assert reply.status == 200
+    assert reply.updates == ()
+    assert label in str(reply.response)
+    plans = build_simulator(parse_tools_schema(OPEN_TOOLS), world=World.from_initial_state(OPEN_WORLD)).plans
+    assert plans[name].confidence <= 0.5
+    assert answer(OPEN_TOOLS, OPEN_WORLD, name, given | {"licence_id": "X-9"}).status == 404

@@ -301,6 +301,7 @@ def _linked(
     free = _free(known, tools, settled)
     no_id = {kind for kind, table in known.tables.items() if not table.is_empty}
     no_id -= {settled[noun] for tool in tools for noun in tool.id_nouns if noun in settled}
+    made = {tool.tool.name: _made_by(tool, known, settled, references) for tool in tools}
     found: dict[Noun, set[str]] = {}
     for noun in _open_nouns(known, tools, settled):
         by_noun = [tool for tool in tools if noun in tool.id_nouns]
@@ -309,8 +310,12 @@ def _linked(
         if not is_plain or any(tool.makes and tool.thing == noun for tool in tools):
             continue
         best = weighed[noun].best(0.5, free) if noun in weighed else None
-        near = [_around(tool, settled, references) & no_id for tool in by_noun if _is_last_open(tool, settled)]
-        longer = {settled.get(tool.thing) for tool in tools if tool.makes and tool.thing[: len(noun)] == noun}
+        near = [
+            _around(tool, made[tool.tool.name], settled, references) & no_id
+            for tool in by_noun
+            if _is_last_open(tool, settled)
+        ]
+        longer = {made[tool.tool.name] for tool in tools if tool.makes and tool.thing[: len(noun)] == noun}
         found[noun] = ({best} if best is not None else set()) or {
             kind for kinds in near if len(kinds) == 1 for kind in kinds
         }
@@ -330,9 +335,27 @@ def _free(known: Survey, tools: Sequence[ToolFacts], settled: Mapping[Noun, str]
     return {kind for kind, table in known.tables.items() if kind not in taken and not table.is_empty}
 
 
-def _around(tool: ToolFacts, settled: Mapping[Noun, str], references: Sequence[Reference]) -> set[str]:
+def _made_by(
+    tool: ToolFacts, known: Survey, settled: Mapping[Noun, str], references: Sequence[Reference]
+) -> str | None:
+    """The type of what a tool makes: what its name means, else the one that keeps all that is given."""
+    if not tool.makes or tool.thing in settled:
+        return settled.get(tool.thing) if tool.makes else None
+    given = {settled[noun] for noun in tool.id_nouns if noun in settled}
+    plain = [one.name for one in tool.arguments if one.is_required and one.id_noun is None]
+    fit = [
+        kind
+        for kind, table in known.tables.items()
+        if given <= {one.to for one in references if one.entity_type == kind}
+        and all(find_field(table.fields, name) for name in plain)
+    ]
+    return fit[0] if given and plain and len(fit) == 1 else None
+
+
+def _around(
+    tool: ToolFacts, made: str | None, settled: Mapping[Noun, str], references: Sequence[Reference]
+) -> set[str]:
     """Types that what the tool speaks of refers to, or that refer to it."""
-    made = settled.get(tool.thing) if tool.makes else None
     given = {settled[noun] for noun in tool.id_nouns if noun in settled}
     if made is not None:
         return {one.to for one in references if one.entity_type == made and not one.in_list} - given

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from pipelines.core.english.inflection import all_forms
-from pipelines.core.english.words import singular, tokens
+from pipelines.core.english.words import singular, singulars, tokens
 from pipelines.core.json_text import JsonObject
 from pipelines.core.ledger import World
 from pipelines.core.ledger_schema import LedgerSchema
@@ -56,6 +56,7 @@ from pipelines.core.simulation.reading.update import (
 )
 from pipelines.core.simulation.reading.worked_out import read_worked_out
 
+_PAIRED = 0.75  # what an id is of was found by leaving out all else
 Family = Callable[[Reading], Drafted | None]
 
 
@@ -94,10 +95,12 @@ def read_plan(
         drafted = read_unclear(reading)
     drafted = followed(reading, guarded(reading, drafted or refuse(reading), enforced))
     body = [*_credentials(reading), *drafted.steps]
-    notes = (*drafted.notes, *_taken(reading, drafted))
+    paired = tuple(_paired(reading))
+    notes = (*drafted.notes, *_taken(reading, drafted), *paired)
     made_up = [f"`{name}` is not in the world: its value is invented" for name in invented_in([*body])]
     open_ends = left_out(reading, body)
-    confidence = min(drafted.confidence, reading.name.sureness, GUESSED if open_ends.is_guess else 1.0)
+    most = GUESSED if open_ends.is_guess else _PAIRED if paired else 1.0
+    confidence = min(drafted.confidence, reading.name.sureness, most)
     notes = (*notes, *made_up, *open_ends.notes)
     return ReadPlan(body=body, notes=notes, remarks=drafted.remarks, confidence=confidence)
 
@@ -111,6 +114,15 @@ def _taken(reading: Reading, drafted: Drafted) -> Iterator[str]:
     given = arg(about.id_argument.name)
     if any(isinstance(one, dict) and one.get("id") == given for one in finds):
         yield taken_for_id(about.id_argument, noun_of(about.collection))
+
+
+def _paired(reading: Reading) -> Iterator[str]:
+    """That an id is taken for one of a type, where only what else the tools ask for speaks for that."""
+    meant = {one.noun: one.entity_type for one in reading.known.meanings if one.weight <= 0}
+    for one in reading.arguments:
+        kind = meant.get(singulars(one.id_noun or ()))
+        if kind is not None:
+            yield f"`{one.name}` is taken for an id of `{kind}`: no record calls it so, but nothing else fits"
 
 
 def families(reading: Reading) -> Sequence[Family]:

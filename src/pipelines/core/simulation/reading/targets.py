@@ -12,7 +12,7 @@ from pipelines.core.english.stems import stem
 from pipelines.core.english.words import joined, singular, singulars, tokens, word_set
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.fields import find_field
-from pipelines.core.simulation.domain.shapes import Collection, Singleton, Survey
+from pipelines.core.simulation.domain.shapes import Collection, Singleton, Survey, empty_table
 from pipelines.core.simulation.domain.tool_names import ToolName, without_generic
 
 CONTAINER_WORDS = word_set(
@@ -156,6 +156,8 @@ def _by_argument(
     collection = home_of(argument, known) or keyed or best_collection(words, known, service)
     if collection is None or (not collection.of_records and not collection.is_empty):
         return None
+    if noun and _is_another(noun, collection):
+        collection = empty_table("_".join(singulars(noun)), {})
     called = collection.called if argument.is_key else ()  # sell_cow(ear_tag) speaks of cows, not of tags
     mentioned = max(_mention(singulars(noun), name) for noun in (words, *called))
     # On a tie the later id wins: (customer_id, line_id) is about the line.
@@ -165,6 +167,12 @@ def _by_argument(
         score=mentioned + argument.is_required + position * 0.1,
         is_taken=argument.is_key,
     )
+
+
+def _is_another(noun: Sequence[str], collection: Collection) -> bool:
+    """A programme is no `programme_addition`, of which there is none but by the name of a tool."""
+    is_seeded = not collection.is_empty or collection.placeholder is not None or collection.path
+    return not is_seeded and singular(noun[-1]) != singulars(tokens(collection.entity_type))[-1]
 
 
 def _thing_of_bare_id(name: ToolName, known: Survey, service: Singleton | None) -> tuple[str, ...]:
