@@ -314,6 +314,7 @@ def _linked(
             _around(tool, made[tool.tool.name], settled, references) & no_id
             for tool in by_noun
             if _is_last_open(tool, settled)
+            and len(by_noun) > 1  # a session that one tool asks for may be none
         ]
         longer = {made[tool.tool.name] for tool in tools if tool.makes and tool.thing[: len(noun)] == noun}
         found[noun] = ({best} if best is not None else set()) or {
