@@ -47,12 +47,14 @@ READS = [
     tool("frobnicate_order", "Frobnicates the order.", order_id="text"),
     tool("cancel_order", "Returns whether an order can still be cancelled.", order_id="text"),
     tool("get_order", "Cancels the order.", order_id="text"),
+    tool("order_register", "The register of orders, filtered by status where given."),
 ]
 WRITES = [
     tool("cancel_order", "Cancels an order.", order_id="text"),
     tool("cancel_order", "", order_id="text"),
     tool("CancelOrder", "This tool cancels the order and returns it.", order_id="text"),
     tool("order_cancellation", "Cancel an order.", order_id="text"),
+    tool("order_cancellation", "Have an open order cancelled.", order_id="text"),
     tool("refund_order", "Refund an order.", order_id="text"),
     tool("update_customer", "Returns the updated customer.", customer_id="text", name="text"),
 ]
@@ -109,6 +111,8 @@ def test_a_message_to_a_customer_is_no_customer() -> None:
         ("Checks the guest in.", "writes"),
         ("Take a book back", "writes"),
         ("Brings the car back.", "writes"),
+        ("Have a draft deed signed on a date.", "writes"),
+        ("Have they paid?", "reads"),
         ("Gives back the balance.", "reads"),
         ("Orders of a customer.", "names"),
         ("Order status and history.", "names"),
@@ -122,6 +126,25 @@ def test_a_message_to_a_customer_is_no_customer() -> None:
 )
 def test_what_a_description_says(description: str, kind: str) -> None:
     assert claim_of(description).kind in (kind, "reads" if kind == "vague" else kind)
+
+
+@pytest.mark.parametrize(
+    ("name", "description", "verb"),
+    [
+        ("invoice_payment", "Book a payment towards an invoice.", "pay"),
+        ("appointment_cancellation", "Cancel an appointment.", "cancel"),
+        ("deed_registration", "Mark a signed deed as registered.", "register"),
+        ("booking", "Cancel a booking.", "cancel"),
+        ("group_booking", "Cancel a group booking.", "cancel"),
+    ],
+)
+def test_a_name_that_ends_in_a_deed(name: str, description: str, verb: str) -> None:
+    assert read_tool_name(name, description).verb == verb
+
+
+def test_a_thing_that_an_id_picks_is_no_deed() -> None:
+    name = read_tool_name("grade_submission", "Sets the points of a submission.", picks=("submission",))
+    assert name.verb == "set"
 
 
 def test_a_prefix_that_all_tools_share_is_no_part_of_their_names() -> None:

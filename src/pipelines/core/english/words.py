@@ -25,9 +25,21 @@ _IRREGULAR = {
     "indices": "index",
     "matrices": "matrix",
     "vertices": "vertex",
-    "leaves": "leaf",
-    "lives": "life",
-    "halves": "half",
+    **{word + "ves": word + "f" for word in word_set("lea hal cal shel loa wol thie scar hoo sel")},
+    **{word + "ves": word + "fe" for word in word_set("li kni wi")},
+    "oxen": "ox",
+    "geese": "goose",
+    "feet": "foot",
+    "teeth": "tooth",
+    "lenses": "lens",
+    "gases": "gas",
+    "alumni": "alumnus",
+    "phenomena": "phenomenon",
+    "curricula": "curriculum",
+    "appendices": "appendix",
+    "shoes": "shoe",
+    "toes": "toe",
+    "canoes": "canoe",
     "movies": "movie",
     "cookies": "cookie",
     "series": "series",
@@ -37,7 +49,7 @@ _IRREGULAR = {
     "quizzes": "quiz",
     "caches": "cache",
     "axes": "axis",
-    "analyses": "analysis",
+    **{word + "es": word + "is" for word in word_set("analys diagnos prognos cris hypothes synthes")},
 }
 _UNCHANGED = word_set(
     "news status address process access business analysis basis bus gas bonus campus canvas census class "
@@ -61,7 +73,7 @@ def singular(word: str) -> str:
         return word[:-1] if word in ("ids", "nos") else word
     if word.endswith("ies"):
         return word[:-3] + "y"
-    if word.endswith(("ches", "shes", "xes", "zes", "sses")):
+    if word.endswith(("ches", "shes", "xes", "tzes", "zzes", "sses", "oes")):
         return word[:-2]
     if word.endswith("uses") and not word.endswith(("auses", "ouses")):
         return word[:-2]

@@ -42,6 +42,7 @@ class Argument:
     values: tuple[Json, ...]  # of an enum, or listed in the description
     description: str
     schema: JsonObject
+    is_key: bool = False  # not called an id, but what records are kept under: `ear_tag`
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -69,6 +70,8 @@ class Argument:
     def id_noun(self) -> tuple[str, ...] | None:
         """`order_id` → order, `id` → (); None when the name is not that of an id."""
         words = self.words
+        if self.is_key:
+            return words
         if len(words) > 1 and words[-1] in _ID_WORDS:
             return words[:-1]
         return () if words and words[-1] in ("id", "uuid", "identifier") else None

@@ -34,6 +34,7 @@ NOT_SHARED = -0.5  # a property that the reply must have is not a field of the t
 WORD = 1.0  # a word of the tool's name is
 SPELLING = 2.5  # ids of the type, and of no other, begin like it
 STATE = 1.5  # the verb leads to a state, or sets a switch, that the type knows
+_BETWEEN = SMALL_WORDS | {"another", "other", "new"}  # "another gallery" is no name of which AG is short
 _SAID = 200  # characters of a description in which a thing is named
 _LETTERS = re.compile(r"[A-Za-z]+(?=[^A-Za-z])")
 Words = tuple[frozenset[str], frozenset[str]]  # of a type's fields, and of the values that they have
@@ -129,7 +130,7 @@ def _phrases(tool: ToolFacts, noun: tuple[str, ...]) -> Iterator[tuple[str, ...]
         yield tool.thing
     words = singulars(tokens((tool.tool.description or "")[:_SAID]))
     for one, other in pairwise(words):
-        if noun[-1] in (one, other) and not SMALL_WORDS & {one, other} and one not in OP_OF_VERB:
+        if noun[-1] in (one, other) and not _BETWEEN & {one, other} and one not in OP_OF_VERB:
             yield one, other
 
 

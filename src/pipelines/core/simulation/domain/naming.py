@@ -1,15 +1,16 @@
 """Which noun of the tools means which type of the world, settled once from all the evidence."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pipelines.core.english.stems import stem
-from pipelines.core.english.words import joined, singular, singulars, tokens
+from pipelines.core.english.words import joined, singular, singulars, tokens, word_set
 from pipelines.core.ledger import World
 from pipelines.core.simulation.domain.arguments import ToolLike
-from pipelines.core.simulation.domain.evidence import Evidence, all_evidence
+from pipelines.core.simulation.domain.evidence import EXAMPLE, Evidence, all_evidence
 from pipelines.core.simulation.domain.fields import SAMPLE, find_field
+from pipelines.core.simulation.domain.key_arguments import key_arguments
 from pipelines.core.simulation.domain.references import Reference, noun_of_id, references_in
 from pipelines.core.simulation.domain.regularities import Counter, counted_states
 from pipelines.core.simulation.domain.roles import field_at, status_path
@@ -24,6 +25,8 @@ _OBJECT = re.compile(
     r"(?=[.,;]|$|\s(?:by|for|to|from|with|in|into|on|of|at|out|off|up|down|back|as)\b)"
 )
 
+_WHICH = word_set("new old other")
+_PLAIN_IDS = word_set("id uuid identifier")  # a code or a number may be a field that nobody seeded
 ENOUGH = 1.5  # less evidence settles nothing: one shared field is chance
 _LEAD = 1.0  # by so much the best type has to be ahead of the next
 _KEY = 8.0  # evidence of ids alone, which no nested collection of the same name outweighs
@@ -63,17 +66,19 @@ class _Weighed:
 def with_names(known: Survey, world: World, tools: Sequence[ToolLike]) -> Survey:
     """The survey with each table called as the tools call it."""
     facts = facts_of(tools)
-    references = references_in(world, {joined(noun) for tool in facts for noun in tool.id_nouns})
-    weighed: dict[Noun, _Weighed] = {}
-    for one in all_evidence(known.tables, world, references, facts):
-        weighed.setdefault(one.noun, _Weighed(noun=one.noun)).add(one)
-    settled = _settled(weighed, known, facts)
+    references, weighed, settled = _weighed(known, world, facts)
+    unnamed_keys = key_arguments(facts, settled, world, known.tables)
+    if unnamed_keys:
+        facts = facts_of(tools, unnamed_keys)
+        references, weighed, settled = _weighed(known, world, facts, unnamed_keys)
     asked = [noun for tool in facts for noun in (*tool.id_nouns, tool.thing)]
+    by_id = {noun for tool in facts for noun in tool.id_nouns}
+    unnamed = {singulars(tokens(name)) for name in unnamed_keys}
     keys = {(one.noun, one.to) for one in references if not one.in_list}
     keys |= {(noun, kind) for noun, kind in settled.items() if _is_own_id(noun, known.tables.get(kind))}
     meanings = tuple(_meaning(weighed.get(noun), noun, kind, keys) for noun, kind in settled.items())
     tables = {
-        kind: replace(table, called=_ranked(kind, settled, weighed, asked))
+        kind: replace(table, called=_ranked(kind, settled, weighed, asked, by_id, unnamed))
         for kind, table in known.tables.items()
     }
     tables = {
@@ -98,6 +103,21 @@ def with_names(known: Survey, world: World, tools: Sequence[ToolLike]) -> Survey
         references=references,
         tools={one.tool.name: one for one in facts},
     )
+
+
+def _weighed(
+    known: Survey, world: World, facts: Sequence[ToolFacts], keys: Mapping[str, str] | None = None
+) -> tuple[tuple[Reference, ...], dict[Noun, _Weighed], dict[Noun, str]]:
+    """Fields that refer, what speaks for each noun, and which type it means."""
+    references = references_in(world, {joined(noun) for tool in facts for noun in tool.id_nouns})
+    weighed: dict[Noun, _Weighed] = {}
+    told = (
+        Evidence(noun=singulars(tokens(name)), entity_type=kind, weight=EXAMPLE, reason=f"`{name}` picks one")
+        for name, kind in (keys or {}).items()
+    )
+    for one in (*all_evidence(known.tables, world, references, facts), *told):
+        weighed.setdefault(one.noun, _Weighed(noun=one.noun)).add(one)
+    return references, weighed, _settled(weighed, known, facts, references)
 
 
 def _links(
@@ -177,7 +197,12 @@ def _is_in_list(table: Collection, path: Sequence[str]) -> bool:
     return any(one is None or one.keeps is not None for one in steps)
 
 
-def _settled(weighed: Mapping[Noun, _Weighed], known: Survey, tools: Sequence[ToolFacts]) -> dict[Noun, str]:
+def _settled(
+    weighed: Mapping[Noun, _Weighed],
+    known: Survey,
+    tools: Sequence[ToolFacts],
+    references: Sequence[Reference],
+) -> dict[Noun, str]:
     settled = {
         noun: kind
         for noun, one in weighed.items()
@@ -188,19 +213,18 @@ def _settled(weighed: Mapping[Noun, _Weighed], known: Survey, tools: Sequence[To
             settled.setdefault(noun, kind)
     for noun, kind in _described(tools, settled, known):
         settled.setdefault(noun, kind)
-    settled |= _endings(tools, settled)
+    while found := _linked(weighed, known, tools, settled, references):
+        settled |= found
     settled |= _left_over(weighed, known, tools, settled)
-    return settled
-
-
-def _endings(tools: Sequence[ToolFacts], settled: Mapping[Noun, str]) -> dict[Noun, str]:
-    """`charge_id`, where `folio_charge` is settled and no other charge is."""
-    found: dict[Noun, str] = {}
-    for noun in (noun for tool in tools for noun in tool.id_nouns if noun not in settled):
-        longer = {kind for other, kind in settled.items() if other[-len(noun) :] == noun}
-        if len(longer) == 1:
-            found[noun] = longer.pop()
-    return found
+    asked = {noun for tool in tools for noun in tool.id_nouns}
+    of_fields = _words_of_fields(known)
+    return {
+        noun: kind
+        for noun, kind in settled.items()
+        if noun in asked
+        or noun[-1] not in of_fields
+        or not any(noun[:at] in settled for at in range(len(noun)))
+    }  # a shop's name is no shop
 
 
 def _means_a_part(one: _Weighed, kind: str, known: Survey) -> bool:
@@ -222,9 +246,14 @@ def _heard(
             continue
         if thing[0] in _answered(tool) or thing[0] in known.states:
             continue  # `lending_fee(tool_id)` answers a fee, `mark_fired(load_id)` leads to a state
-        fields = (name for table in known.tables.values() for name in table.fields)
-        if not any(thing[0] in singulars(tokens(name)) for name in fields):
+        if thing[0] not in _words_of_fields(known):
             yield thing, kind
+
+
+def _words_of_fields(known: Survey) -> frozenset[str]:
+    """What is said of records is not what they are called: the delivery date of an order."""
+    names = (name for table in known.tables.values() for name in table.fields)
+    return frozenset(word for name in names for word in singulars(tokens(name)))
 
 
 def _answered(tool: ToolFacts) -> set[str]:
@@ -253,36 +282,119 @@ def _described(
             noun = singulars(tokens(found[1]))[-1:]
             heard.setdefault(noun, set()).add(kind)
     answered = {name for tool in tools for name in _answered(tool)}
+    answered |= _words_of_fields(known)  # "Returns the yearly rent of a plot"
     for noun, kinds in heard.items():
-        is_field = any(find_field(table.fields, noun[0]) for table in known.tables.values())
-        is_field = is_field or noun[0] in answered  # "Returns the yearly rent of a plot"
-        if len(kinds) == 1 and noun not in settled and not is_field:
+        if len(kinds) == 1 and noun not in settled and noun[0] not in answered:
             yield noun, kinds.pop()
+
+
+def _linked(
+    weighed: Mapping[Noun, _Weighed],
+    known: Survey,
+    tools: Sequence[ToolFacts],
+    settled: Mapping[Noun, str],
+    references: Sequence[Reference],
+) -> dict[Noun, str]:
+    """`loan_request(artwork_id, institution_id)`: what is made keeps an artwork and one thing more. Of the
+    types that no tool speaks of, the one that the data speak for, or that others of the tool's types have to
+    do with; else what a longer name means (`loan_request` makes what a loan is), if no id is of that."""
+    free = _free(known, tools, settled)
+    no_id = {kind for kind, table in known.tables.items() if not table.is_empty}
+    no_id -= {settled[noun] for tool in tools for noun in tool.id_nouns if noun in settled}
+    made = {tool.tool.name: _made_by(tool, known, settled, references) for tool in tools}
+    found: dict[Noun, set[str]] = {}
+    for noun in _open_nouns(known, tools, settled):
+        by_noun = [tool for tool in tools if noun in tool.id_nouns]
+        is_plain = all(tool.id_nouns[noun].words[-1] in _PLAIN_IDS for tool in by_noun)
+        is_plain = is_plain and not any(noun[at:] in settled for at in range(1, len(noun)))  # a new owner
+        if not is_plain or any(tool.makes and tool.thing == noun for tool in tools):
+            continue
+        best = weighed[noun].best(0.5, free) if noun in weighed else None
+        near = [
+            _around(tool, made[tool.tool.name], settled, references) & no_id
+            for tool in by_noun
+            if _is_last_open(tool, settled)
+            and len(by_noun) > 1  # a session that one tool asks for may be none
+        ]
+        longer = {made[tool.tool.name] for tool in tools if tool.makes and tool.thing[: len(noun)] == noun}
+        found[noun] = ({best} if best is not None else set()) or {
+            kind for kinds in near if len(kinds) == 1 for kind in kinds
+        }
+        found[noun] |= {kind for kind in longer if kind in no_id} if not found[noun] else set()
+    sure = {noun: next(iter(kinds)) for noun, kinds in found.items() if len(kinds) == 1}
+    return {noun: kind for noun, kind in sure.items() if list(sure.values()).count(kind) == 1}
+
+
+def _is_last_open(tool: ToolFacts, settled: Mapping[Noun, str]) -> bool:
+    return sum(noun not in settled for noun in tool.id_nouns) == 1
+
+
+def _free(known: Survey, tools: Sequence[ToolFacts], settled: Mapping[Noun, str]) -> set[str]:
+    """Types that no noun of the tools means."""
+    spoken = {noun for tool in tools for noun in nouns_of(tool)}
+    taken = {kind for noun, kind in settled.items() if noun in spoken}
+    return {kind for kind, table in known.tables.items() if kind not in taken and not table.is_empty}
+
+
+def _made_by(
+    tool: ToolFacts, known: Survey, settled: Mapping[Noun, str], references: Sequence[Reference]
+) -> str | None:
+    """The type of what a tool makes: what its name means, else the one that keeps all that is given."""
+    if not tool.makes or tool.thing in settled:
+        return settled.get(tool.thing) if tool.makes else None
+    given = {settled[noun] for noun in tool.id_nouns if noun in settled}
+    plain = [one.name for one in tool.arguments if one.is_required and one.id_noun is None]
+    fit = [
+        kind
+        for kind, table in known.tables.items()
+        if given <= {one.to for one in references if one.entity_type == kind}
+        and all(find_field(table.fields, name) for name in plain)
+    ]
+    return fit[0] if given and plain and len(fit) == 1 else None
+
+
+def _around(
+    tool: ToolFacts, made: str | None, settled: Mapping[Noun, str], references: Sequence[Reference]
+) -> set[str]:
+    """Types that what the tool speaks of refers to, or that refer to it."""
+    given = {settled[noun] for noun in tool.id_nouns if noun in settled}
+    if made is not None:
+        return {one.to for one in references if one.entity_type == made and not one.in_list} - given
+    said = singulars(tokens(f"{tool.tool.name} {(tool.tool.description or '')[:_LONGEST]}"))
+    near = given | {settled[word,] for word in said if (word,) in settled}
+    links = {(one.entity_type, one.to) for one in references}
+    return {to for one, to in links if one in near} | {one for one, to in links if to in near}
+
+
+def _open_nouns(known: Survey, tools: Sequence[ToolFacts], settled: Mapping[Noun, str]) -> list[Noun]:
+    """Asked for by id, and of no type as yet."""
+    kept = {joined(singulars(part.words)) for part in known.collections if part.path}
+    named = {noun: one.name for tool in tools for noun, one in tool.id_nouns.items()}
+    return [
+        noun
+        for noun, name in named.items()
+        if noun not in settled
+        and joined(noun) not in kept
+        # `person_by_badge(badge_no)`: people have that, and no badge is kept anywhere.
+        and not any(find_field(table.fields, name) for table in known.tables.values())
+    ]
 
 
 def _left_over(
     weighed: Mapping[Noun, _Weighed], known: Survey, tools: Sequence[ToolFacts], settled: Mapping[Noun, str]
 ) -> dict[Noun, str]:
     """One type that no noun means and one noun, asked for by id, that means no type: they belong together."""
-    spoken = {noun for tool in tools for noun in nouns_of(tool)}
-    taken = {kind for noun, kind in settled.items() if noun in spoken}
-    free = [kind for kind, table in known.tables.items() if kind not in taken and not table.is_empty]
+    free = _free(known, tools, settled)
+    asked = {noun for tool in tools for noun in tool.id_nouns}
+    of_fields = _words_of_fields(known)
+    things = dict.fromkeys(
+        tool.thing for tool in tools if tool.thing and not tool.makes and tool.thing[-1] not in of_fields
+    )
+    open_nouns = _open_nouns(known, tools, settled)
     made = {tool.thing for tool in tools if tool.makes}
-    asked = dict.fromkeys(noun for tool in tools for noun in tool.id_nouns)
-    things = dict.fromkeys(tool.thing for tool in tools if tool.thing and not tool.makes)
-    kept = {joined(singulars(part.words)) for part in known.collections if part.path}
-    named = {noun: one.name for tool in tools for noun, one in tool.id_nouns.items()}
-    open_nouns = [
-        noun
-        for noun in asked
-        if noun not in settled
-        and joined(noun) not in kept
-        # `person_by_badge(badge_no)`: people have that, and no badge is kept anywhere.
-        and not any(find_field(table.fields, named[noun]) for table in known.tables.values())
-    ]
     unmade = [noun for noun in open_nouns if noun not in made]
     if len(free) == 1 and len(unmade) == 1:
-        return {unmade[0]: free[0]}
+        return {unmade[0]: free.pop()}
     found = {
         noun: kind
         for noun in (*open_nouns, *(one for one in things if one not in settled and one not in asked))
@@ -309,15 +421,22 @@ def _meaning(one: _Weighed | None, noun: Noun, kind: str, keys: set[tuple[Noun, 
 
 
 def _ranked(
-    kind: str, settled: Mapping[Noun, str], weighed: Mapping[Noun, _Weighed], asked: Sequence[Noun]
+    kind: str,
+    settled: Mapping[Noun, str],
+    weighed: Mapping[Noun, _Weighed],
+    asked: Sequence[Noun],
+    by_id: Container[Noun],
+    unnamed: Container[Noun],
 ) -> tuple[Noun, ...]:
-    """What the tools speak of most first; the label has no say, so that it may be any."""
+    """What the tools speak of most first; the label has no say, so that it may be any. An ear tag is what a
+    cow is known by, not what it is called."""
 
-    def rank(noun: Noun) -> tuple[int, float, Noun]:
+    def rank(noun: Noun) -> tuple[bool, int, float, Noun]:
         weight = weighed[noun].without_label.get(kind, 0.0) if noun in weighed else 0.0
-        return (-asked.count(noun), -weight, noun)
+        return (noun in unnamed, -asked.count(noun), -weight, noun)
 
     own = [noun for noun, meant in settled.items() if meant == kind]
-    # `vacant_room` is a room: the longer name says no more of the type.
+    # `vacant_room` is a room: the longer name says no more of the type, unless its ids are called so.
     plain = [noun for noun in own if not any(noun[at:] in own for at in range(1, len(noun)))]
-    return tuple(sorted(plain, key=rank))
+    longer = [noun for noun in own if noun not in plain and noun in by_id and noun[0] not in _WHICH]
+    return (*sorted(plain, key=rank), *sorted(longer, key=rank))

@@ -11,7 +11,7 @@ from pipelines.core.english.inflection import action_nouns, all_forms
 from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import related
 from pipelines.core.english.verbs import ADJECTIVES, LEADING_NOUNS, OFTEN_NOUNS, VAGUE, VALUES
-from pipelines.core.english.words import is_plural, singular, tokens, word_set
+from pipelines.core.english.words import ARTICLES, is_plural, singular, tokens, word_set
 from pipelines.core.simulation.domain.clauses import (
     QUESTIONS,
     Claim,
@@ -155,6 +155,12 @@ def is_told(words: Sequence[str]) -> bool:
     return len(words) > 1 and (words[-1] in _TOLD or singular(words[-1]) in _TOLD)
 
 
+def names_itself(description: str, word: str | None) -> bool:
+    """deed_register, "The register of deeds": what may be a verb is a thing here."""
+    words = tokens(description[:200].lower())
+    return len(words) > 2 and words[0] in ARTICLES and words[1] == word and words[2] in ("of", "with", "for")
+
+
 def names_particulars(words: Sequence[str]) -> bool:
     return len(words) > 1 and words[-1] in _PARTICULARS
 
@@ -187,7 +193,8 @@ def decide(
         return Decision("read", 0.75)  # split_fee, "How the fee is divided": it is an answer
     if kind == "writes" and claim.kind == "names" and not _names_the_deed(description, verb or ""):
         return _OF_A_THING  # invite_link, "The link with which …": nothing in it says that anything is done
-    if kind == "writes" and claim.kind == "reads" and _tells_of_a_result(description):
+    gives_back = claim.kind == "reads" and claim.verb not in ("list", "show", "count", "search", "find")
+    if kind == "writes" and gives_back and _tells_of_a_result(description):
         return Decision("write", 0.8)
     return decision
 

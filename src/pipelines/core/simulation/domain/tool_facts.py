@@ -1,11 +1,11 @@
 """Each tool of a set taken apart once: its name, in the light of the others' names, and its arguments."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from pipelines.core.english.verbs import MADE_BY
-from pipelines.core.english.words import is_plural, singulars, tokens
+from pipelines.core.english.words import is_plural, singular, singulars, tokens
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import Argument, ToolLike, arguments_of
 from pipelines.core.simulation.domain.tool_names import (
@@ -46,8 +46,12 @@ class ToolFacts:
         return (made,) if made is not None else singulars(without_generic(self.name.nouns))
 
 
-def facts_of(tools: Sequence[ToolLike]) -> tuple[ToolFacts, ...]:
-    given = [arguments_of(tool) for tool in tools]
+def facts_of(tools: Sequence[ToolLike], keys: Collection[str] = ()) -> tuple[ToolFacts, ...]:
+    """`keys`: arguments that are ids though they are not called so."""
+    given = [
+        tuple(replace(one, is_key=True) if one.name in keys else one for one in arguments_of(tool))
+        for tool in tools
+    ]
     around = Surroundings(_shared_prefix(tools), frozenset(_things(tools, given)))
     return tuple(_facts(tool, arguments, around) for tool, arguments in zip(tools, given, strict=True))
 
@@ -60,6 +64,7 @@ def _facts(tool: ToolLike, arguments: tuple[Argument, ...], around: Surroundings
             tool.description or "",
             around,
             gives=any(one.is_required and one.id_noun is None and not one.is_credential for one in arguments),
+            picks={singular(one.id_noun[-1]) for one in arguments if one.id_noun},
         ),
         arguments=arguments,
         id_nouns={singulars(one.id_noun): one for one in arguments if one.id_noun},

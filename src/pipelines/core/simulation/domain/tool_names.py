@@ -4,21 +4,28 @@ Only words that any backend may use stand here; nothing is known of any one of t
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from pipelines.core.english.verbs import OFTEN_NOUNS, THINGS, VERB_PAIRS
-from pipelines.core.english.words import is_plural, tokens, word_set
+from pipelines.core.english.words import is_plural, singular, tokens, word_set
 from pipelines.core.simulation.domain.clauses import QUESTIONS, Claim, claim_of
-from pipelines.core.simulation.domain.side import Decision, decide, is_told, name_kind, names_particulars
-from pipelines.core.simulation.domain.verbs import ARITHMETIC, OP_OF_VERB, READS
+from pipelines.core.simulation.domain.side import (
+    Decision,
+    decide,
+    is_told,
+    name_kind,
+    names_itself,
+    names_particulars,
+)
+from pipelines.core.simulation.domain.verbs import ARITHMETIC, DEED_OF_NOUN, OP_OF_VERB, READS
 
 PREPOSITIONS = word_set("by for from to of in on with into at via as within using between per and or")
 FILLERS = word_set("a an the all any every each current existing specific given available single my our your")
 _GENERIC = word_set(
     "details detail info information data record records entry status state list summary profile full "
-    "object item_details id ids"
+    "object item_details id ids overview register"
 )
 _BEHIND_NOUNS = word_set("due before after since until expiring running low without overdue left now today")
 
@@ -49,9 +56,15 @@ class Surroundings(NamedTuple):
 
 
 def read_tool_name(
-    name: str, description: str = "", around: Surroundings | None = None, *, gives: bool = False
+    name: str,
+    description: str = "",
+    around: Surroundings | None = None,
+    *,
+    gives: bool = False,
+    picks: Collection[str] = (),
 ) -> ToolName:
-    """The name taken apart, on the side that name and description agree on. `gives`: more than ids."""
+    """The name taken apart, on the side that name and description agree on. `gives`: more than ids; `picks`:
+    what its ids are of."""
     prefix, things = around or ((), frozenset())
     words = tokens(name)
     if prefix and words[: len(prefix)] == prefix and len(words) > len(prefix):
@@ -62,12 +75,12 @@ def read_tool_name(
     is_verb = at is not None and (kind in ("may_write", "writes") or (at == 0 and kind == "names"))
     own = words[at] if at is not None and is_verb else words[0] if at is None else None
     claim = claim_of(description, own, words if at is None else words[at + 1 :])
-    if kind == "writes" and claim.kind == "names" and is_told(words):
+    if kind == "writes" and claim.kind == "names" and (is_told(words) or names_itself(description, own)):
         kind = "asks_about"  # shift_roster, "Workers on a shift."
     is_noun = _names_many(words) or names_particulars(words)
     objects = words[(at or 0) + 1 :]
     decision = decide(kind, claim, description, is_noun=is_noun, verb=own, objects=objects, gives=gives)
-    apart = _on_side(words, at, claim, decision)
+    apart = _on_side(words, at, claim, decision, is_deed=singular(words[-1]) not in picks)
     service = (*prefix, *apart.service)
     return replace(apart, service=service, sureness=decision.sureness)
 
@@ -78,7 +91,9 @@ def _names_many(words: tuple[str, ...]) -> bool:
     return end > 1 and is_plural(words[end - 1])
 
 
-def _on_side(words: tuple[str, ...], at: int | None, claim: Claim, decision: Decision) -> ToolName:
+def _on_side(
+    words: tuple[str, ...], at: int | None, claim: Claim, decision: Decision, *, is_deed: bool
+) -> ToolName:
     own = words[at] if at is not None else None
     if decision.side == "unclear":
         verb = own or words[0]
@@ -89,6 +104,9 @@ def _on_side(words: tuple[str, ...], at: int | None, claim: Claim, decision: Dec
         return _taken_apart(claim.verb if claim.verb and op == told else "get", op, (), words)
     if own is None or decision.takes_description:
         # A verb that no tool is called by ("Puts the member …") sets something.
+        deed = DEED_OF_NOUN.get(words[-1]) if own is None and len(words) > 1 and is_deed else None
+        if deed is not None and _is_same_deed(deed, claim.verb):
+            return _taken_apart(deed, OP_OF_VERB[deed], (), words[:-1])
         verb = claim.verb or words[0]
         rest = words[1:] if words[0] == verb and len(words) > 1 else words
         return _taken_apart(verb, OP_OF_VERB.get(verb, "update"), (), rest)
@@ -96,6 +114,14 @@ def _on_side(words: tuple[str, ...], at: int | None, claim: Claim, decision: Dec
     if not rest and service:  # `invoice.void`, `orders_get`
         service, rest = (), service
     return _taken_apart(own, OP_OF_VERB[own], service, rest)
+
+
+#: Verbs that leave it to their object to say what is done: "Book a payment", "Make a deposit".
+_LIGHT = word_set("make take do have book record enter mark register log post note give put place add set")
+
+
+def _is_same_deed(deed: str, verb: str | None) -> bool:
+    return verb is None or verb == deed or verb in _LIGHT or verb not in OP_OF_VERB
 
 
 def kind_of_tool(name: str) -> str:
@@ -128,7 +154,9 @@ def _verb_at(words: tuple[str, ...]) -> int | None:
     """Word 1, then 2, then the last; a word that is as often a noun gives way to a plainer verb."""
     last = len(words) - 1
     places = [at for at in dict.fromkeys((0, 1, last)) if at <= last and words[at] in OP_OF_VERB]
-    places = [at for at in places if at == 0 or at < last or words[at] not in THINGS]
+    places = [
+        at for at in places if at == 0 or (words[at] != "new" and (at < last or words[at] not in THINGS))
+    ]
     plain = [at for at in places if words[at] not in OFTEN_NOUNS]
     if not places:
         return None

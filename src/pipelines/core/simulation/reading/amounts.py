@@ -3,6 +3,7 @@
 One number is given, and a number that the record keeps grows or falls by it: which one, the reply's own
 fields say first, then the words; which way, the verb and what the field counts (what is used up grows)."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -11,9 +12,10 @@ from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import related
 from pipelines.core.english.words import singular, tokens, word_set
 from pipelines.core.simulation.domain.arguments import Argument
+from pipelines.core.simulation.domain.fields import find_field
 from pipelines.core.simulation.domain.roles import field_at
 from pipelines.core.simulation.domain.shapes import Field
-from pipelines.core.simulation.reading.limits import room_of
+from pipelines.core.simulation.reading.limits import limit_of_counter, room_of
 from pipelines.core.simulation.reading.replies import find_path, properties_of
 from pipelines.core.simulation.reading.scope import Scope, Thing, alike, scope_of, stems
 from pipelines.core.simulation.reading.steps import Bound, Drafted, Step, arg, dot, refusal, require
@@ -29,9 +31,14 @@ _ADDS = word_set(
     "add credit charge top topup deposit receive restock fill increase load refill raise bill recharge "
     "extend grow fund replenish refuel"
 )
+_LESSENS = word_set("reduce lower decrease subtract deduct shrink")
+_SETS = word_set("update set change edit modify correct amend replace alter revise")
 #: Numbers that grow as something is paid or used up, and those that say how much there is to pay.
 _GROWS = word_set("paid used spent sold redeemed consumed received raised collected settled taken")
 _OWED = word_set("due owed owing outstanding debt arrears fee fees fine fines unpaid balance")
+
+
+_NO_MORE = re.compile(r"\b(?:not|no|never) (?:be )?more than\b|\bat most\b|\bexceed", re.IGNORECASE)
 
 
 class Running(NamedTuple):
@@ -63,6 +70,10 @@ def read_amount(reading: Reading) -> Drafted | None:
     given = [one for one in scope.arguments if one.kind == "number" and one.is_required]
     if len(given) != 1 or given[0].words[0] in ("new", "to"):
         return None
+    if reading.name.verb in _SETS and any(
+        find_field(one.collection.fields, given[0].name) for one in scope.things
+    ):
+        return None  # update_credit_limit(account_id, credit_limit) says what it is to be
     found = [one for thing in scope.things if (one := running(reading, thing, given[0])) is not None]
     if len(found) != 1:
         return None
@@ -71,6 +82,8 @@ def read_amount(reading: Reading) -> Drafted | None:
         steps=(), noun=one.thing.text, id=one.thing.id, collection=one.thing.collection, holder=one.thing.text
     )
     room = room_of(one.thing, one.path[0]) if one.sign == "+" and len(one.path) == 1 else None
+    if room is None and one.sign == "+" and _NO_MORE.search(reading.tool.description or ""):
+        room = limit_of_counter(one.thing, one.path[0])
     moved = _moved(given[0], one.place, one.sign, room)
     steps = [*scope.steps, *moved, {"return": change_reply(reading, bound)}]
     note = f"`{one.place}` is the number that changes, by the words of name and description"
@@ -81,17 +94,22 @@ def running(reading: Reading, thing: Thing, amount: Argument) -> Running | None:
     fields = thing.collection.fields
     inside = [(name, part) for name, one in fields.items() if not one.keeps for part in one.parts]
     paths = [path for path in [*((name,) for name in fields), *inside] if _is_number(fields, path)]
-    # reserve_plants adds to what is `reserved`.
-    kind = "adds" if (participle(reading.name.verb),) in paths else _kind_of_change(reading)
+    if (done := (participle(reading.name.verb),)) in paths:
+        return Running(thing, done, "+")  # reserve_plants adds to what is `reserved`
+    kind = _kind_of_change(reading)
     if kind is None:
         return None
+    # What an invoice is of does not change as it is paid: `amount`, where `paid` is never more.
+    wholes = {(one.most,) for one in thing.collection.limits if _GROWS & {*tokens(one.used)}}
+    paths = [path for path in paths if kind != "pays" or path not in wholes]
     scored = [(_fit(path, kind, reading, amount, fields), path) for path in paths]
     best = max((score for score, _ in scored), default=0.0)
     fit = [path for score, path in scored if score == best]
     # Two that fit alike: which one is meant is a guess, and a guess changes nothing.
     if best < 1 or len(fit) != 1:
         return None
-    return Running(thing, fit[0], _sign(kind, tokens(fit[0][-1])))
+    is_less = reading.name.verb in _LESSENS
+    return Running(thing, fit[0], "-" if is_less else _sign(kind, tokens(fit[0][-1])))
 
 
 def _is_number(fields: Mapping[str, Field], path: tuple[str, ...]) -> bool:
@@ -127,7 +145,8 @@ def _fit(
     if len(path) > 1 and path not in answered and not stems(tokens(path[0])) & spoken:
         return 0.0  # inside an object of which nobody speaks
     spoken |= {stem(singular(word)) for word in amount.words}
-    score += sum(stem(singular(part)) in spoken for part in parts)
+    met = sum(stem(singular(part)) in spoken for part in parts)
+    score += met + 0.5 * (met == len(parts))  # the kilos, not the minimum kilos
     if kind == "pays":
         score += 1.5 * bool(_GROWS & {*parts}) + 1.0 * bool(_OWED & {*parts})
     elif kind == "uses":

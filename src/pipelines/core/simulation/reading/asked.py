@@ -100,10 +100,13 @@ def _is_scope(words: tuple[str, ...], at: int) -> bool:
 def _from_arguments(reading: Reading, table: Collection, *, many: bool) -> float:
     score = 0.0
     for argument in reading.arguments:
-        known = field_for(argument, table) is not None
+        path = field_for(argument, table)
+        known = path is not None
         if argument.id_noun:
-            score += _LINKED if known else 0.0
-            score += _PICKED if many and not known and _picks(reading, table, argument.id_noun) else 0.0
+            # artist_works(artist_id): its own id is no reference to it.
+            is_picked = many and (not known or path == (table.id_field,))
+            is_picked = is_picked and _picks(reading, table, argument.id_noun)
+            score += _PICKED if is_picked else _LINKED if known else 0.0
         elif known:
             score += _FIELD
     return score

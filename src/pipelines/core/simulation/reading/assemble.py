@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from pipelines.core.english.inflection import all_forms
-from pipelines.core.english.words import tokens
+from pipelines.core.english.words import singular, singulars, tokens
 from pipelines.core.json_text import JsonObject
 from pipelines.core.ledger import World
 from pipelines.core.ledger_schema import LedgerSchema
@@ -18,6 +19,7 @@ from pipelines.core.simulation.reading.computing import read_computing
 from pipelines.core.simulation.reading.create import read_create, read_made, read_recorded
 from pipelines.core.simulation.reading.delete import read_delete
 from pipelines.core.simulation.reading.doubtful import is_doubtful
+from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.follows import followed
 from pipelines.core.simulation.reading.guards import guarded
 from pipelines.core.simulation.reading.invented import invented_in
@@ -46,9 +48,15 @@ from pipelines.core.simulation.reading.steps import (
 from pipelines.core.simulation.reading.tool_reading import Reading, read_tool
 from pipelines.core.simulation.reading.transition import read_known_effect, read_started, read_transition
 from pipelines.core.simulation.reading.unclear import read_unclear
-from pipelines.core.simulation.reading.update import read_changed_fields, read_spoken_field, read_update
+from pipelines.core.simulation.reading.update import (
+    read_changed_fields,
+    read_linked,
+    read_spoken_field,
+    read_update,
+)
 from pipelines.core.simulation.reading.worked_out import read_worked_out
 
+_PAIRED = 0.75  # what an id is of was found by leaving out all else
 Family = Callable[[Reading], Drafted | None]
 
 
@@ -87,10 +95,12 @@ def read_plan(
         drafted = read_unclear(reading)
     drafted = followed(reading, guarded(reading, drafted or refuse(reading), enforced))
     body = [*_credentials(reading), *drafted.steps]
-    notes = (*drafted.notes, *_taken(reading, drafted))
+    paired = tuple(_paired(reading))
+    notes = (*drafted.notes, *_taken(reading, drafted), *paired)
     made_up = [f"`{name}` is not in the world: its value is invented" for name in invented_in([*body])]
     open_ends = left_out(reading, body)
-    confidence = min(drafted.confidence, reading.name.sureness, GUESSED if open_ends.is_guess else 1.0)
+    most = GUESSED if open_ends.is_guess else _PAIRED if paired else 1.0
+    confidence = min(drafted.confidence, reading.name.sureness, most)
     notes = (*notes, *made_up, *open_ends.notes)
     return ReadPlan(body=body, notes=notes, remarks=drafted.remarks, confidence=confidence)
 
@@ -98,10 +108,21 @@ def read_plan(
 def _taken(reading: Reading, drafted: Drafted) -> Iterator[str]:
     """That an argument picks the record though it is not called an id, where the plan looks for one by it."""
     about = reading.subject
-    given = arg(about.id_argument.name) if about is not None and about.is_taken else None
+    if about is None or not about.is_taken:
+        return
     finds = (step.get("find") for step in drafted.steps)
-    if about is not None and any(isinstance(one, dict) and one.get("id") == given for one in finds):
+    given = arg(about.id_argument.name)
+    if any(isinstance(one, dict) and one.get("id") == given for one in finds):
         yield taken_for_id(about.id_argument, noun_of(about.collection))
+
+
+def _paired(reading: Reading) -> Iterator[str]:
+    """That an id is taken for one of a type, where only what else the tools ask for speaks for that."""
+    meant = {one.noun: one.entity_type for one in reading.known.meanings if one.weight <= 0}
+    for one in reading.arguments:
+        kind = meant.get(singulars(one.id_noun or ()))
+        if kind is not None:
+            yield f"`{one.name}` is taken for an id of `{kind}`: no record calls it so, but nothing else fits"
 
 
 def families(reading: Reading) -> Sequence[Family]:
@@ -112,12 +133,26 @@ def families(reading: Reading) -> Sequence[Family]:
         return (*first, *(reversed(last) if reading.wants_many() else last), read_outside)
     if reading.name.op is None:
         return (read_handoff, read_computing, read_agreed, read_evident, _several, read_unclear)
+    if reading.name.op in ("transition", "update") and _speaks_of_a_new_one(reading):
+        return (*_WRITES["create"], read_unclear)
     known: tuple[Family, ...] = (read_known_effect,) if reading.name.op in _MEANS_MUCH else ()
     first = (read_handoff, read_computing, read_mailbox)
     own = _WRITES[reading.name.op]
     # pay_bill(bill_id, amount): what is given may not be all.
     plain = (*own, *known) if _has_amount(reading) else (*known, *own)
     return (*first, *plain, _several, read_unclear)
+
+
+def _speaks_of_a_new_one(reading: Reading) -> bool:
+    """ "Take on a new client": of a thing that no id picks, with what such things have."""
+    words = tokens(reading.said.summary.lower())
+    table = reading.collection
+    if table is None or table.form != "table" or any(one.id_noun for one in reading.arguments):
+        return False
+    names = {noun[-1] for noun in (table.words, *table.called)}
+    needed = [one for one in reading.arguments if one.is_required]
+    is_new = any(one == "new" and singular(other) in names for one, other in pairwise(words))
+    return is_new and bool(needed) and all(field_for(one, table) is not None for one in needed)
 
 
 def _has_amount(reading: Reading) -> bool:
@@ -165,7 +200,8 @@ def _undeclared(reading: Reading) -> Drafted | None:
 _WRITES: dict[str, tuple[Family, ...]] = {
     "create": (
         *(read_handed, read_lines, read_membership, read_started, read_told_amount, read_made),
-        *(read_spoken_field, read_amount, read_known_effect, read_evident, read_create, _undeclared),
+        *(read_spoken_field, read_amount, read_known_effect, read_evident, read_linked),
+        *(read_create, _undeclared),
     ),
     "notify": (read_handed, read_made, _sent_to, read_told, read_create, _undeclared),
     "update": (

@@ -45,6 +45,7 @@ class _Home:
     service: Singleton | None  # keeps the collection, or its counters
     counter: str | None  # gives the next id
     counts: tuple[str, ...]  # fields that count such records
+    own_id: str | None = None  # the caller says which id the new one gets
     by_fields: bool = False  # found by what is given, not by any name
 
 
@@ -89,7 +90,7 @@ def read_create(
     home = _home(reading) if into is None else replace(_home_in(reading, into), by_fields=by_fields)
     if home is None or (into is None and _is_there_already(reading, home.collection)):
         return None
-    if _says_nothing(reading, home):
+    if _says_nothing(reading, home) or _is_of_unknown(reading, home):
         return None
     references, known = _references(reading, home.collection, home.noun)
     attrs = _attributes(reading, home)
@@ -115,10 +116,39 @@ def _is_there_already(reading: Reading, collection: Collection) -> bool:
     if collection.is_empty or collection.form != "table":
         return False
     own = [one for one in reading.arguments if one.is_required and one.id_noun and one.is_scalar]
-    homes = (best_collection(one.id_noun or (), reading.known, reading.service) for one in own)
-    named = collection.id_field
-    is_new = named is not None and any(find_field(collection.fields, one.name) == named for one in own)
-    return not is_new and any(home == collection for home in homes)
+    named = [find_field(collection.fields, one.name) for one in own]
+    if (collection.id_field is not None and collection.id_field in named) or _own_id(reading, collection):
+        return False
+    # The manager of a new employee is there, and is another one.
+    picked = [one for one, name in zip(own, named, strict=True) if name is None]
+    homes = (best_collection(one.id_noun or (), reading.known, reading.service) for one in picked)
+    return any(home == collection for home in homes)
+
+
+def _own_id(reading: Reading, collection: Collection) -> Argument | None:
+    """`register_cow(ear_tag, name, born)`: the id of the new one, given with most of what such have."""
+    if collection.is_empty or collection.form != "table" or reading.name.op != "create":
+        return None
+    needed = [one for one in reading.arguments if one.is_required]
+    fields = {one.name: field_for(one, collection) for one in needed}
+    own = [
+        one
+        for one in needed
+        if one.is_scalar
+        and one.id_noun
+        and find_field(collection.fields, one.name) in (None, collection.id_field)
+        and best_collection(one.id_noun, reading.known, reading.service) == collection
+    ]
+    others = [one for one in needed if one not in own]
+    if len(own) != 1 or len(others) < 2 or any(fields[one.name] is None for one in others):
+        return None
+    status = status_path(collection.fields) or ("",)
+    usual = [
+        name
+        for name, one in collection.fields.items()
+        if name not in (collection.id_field, status[0]) and "null" not in one.kinds and one.keeps is None
+    ]
+    return own[0] if len(others) * 2 >= len(usual) else None
 
 
 def _says_nothing(reading: Reading, home: _Home) -> bool:
@@ -131,9 +161,21 @@ def _says_nothing(reading: Reading, home: _Home) -> bool:
     return is_new and bool(opaque) and all(one in opaque for one in plain)
 
 
+def _is_of_unknown(reading: Reading, home: _Home) -> bool:
+    """`loan_return(loan_id)`, where the world has neither returns nor, as far as can be told, loans: what is
+    there under another name would be changed, and nothing made."""
+    if not home.collection.is_empty or home.collection.placeholder is not None or reading.known.is_empty:
+        return False
+    given = (one.id_noun for one in reading.arguments if one.is_required and one.is_scalar and one.id_noun)
+    meant = (best_collection(noun, reading.known, reading.service) for noun in given)
+    return any(one is None or one.is_empty for one in meant)
+
+
 def _home(reading: Reading) -> _Home | None:
     thing = reading.thing or (singular(reading.name.verb),)
     collection = best_collection(thing, reading.known, reading.service)
+    if collection is not None and _own_id(reading, collection) is not None:
+        return _home_in(reading, collection)
     if collection is not None and _is_only_about(collection, thing) and _is_given(reading, collection):
         collection = None
     made = MADE_BY.get(reading.name.verb)
@@ -197,12 +239,14 @@ def _home_in(reading: Reading, collection: Collection) -> _Home:
     noun = noun_of(collection)
     service = _keeper(reading, collection)
     counted = counter_for(noun, service)
+    own = _own_id(reading, collection)
     return _Home(
         collection=collection,
         noun=noun,
         service=service,
         counter=counted[0] if counted and counted[1] else None,
         counts=(counted[0],) if counted and not counted[1] else (),
+        own_id=arg(own.name) if own is not None else None,
     )
 
 
@@ -261,7 +305,11 @@ def _references(
             best_collection(argument.id_noun, reading.known, reading.service) if argument.id_noun else None
         )
         other = named or reading.known.tables.get(meant or "")
-        if other is None or other == collection or other.form != "table" or other.is_empty:
+        if other is None or other.form != "table" or other.is_empty:
+            continue
+        # The manager of a new employee is another employee.
+        is_own = find_field(collection.fields, argument.name) in (None, collection.id_field)
+        if other == collection and is_own:
             continue
         noun = name_for(noun_of(other), avoid=(made,))
         if all(noun != known for known, _ in found):
@@ -280,7 +328,7 @@ def _attributes(reading: Reading, home: _Home) -> dict[str, Json]:
         attrs[collection.id_field] = f"int({_new_id(home)})" if collection.numeric_ids else _new_id(home)
     for argument in reading.arguments:
         name = _field_name(argument, collection)
-        if name != collection.id_field:
+        if name != collection.id_field and arg(argument.name) != home.own_id:
             attrs[name] = _given(argument)
     attrs |= {name: value for name, value in _beginnings(reading, home).items() if name not in attrs}
     return attrs
@@ -288,6 +336,8 @@ def _attributes(reading: Reading, home: _Home) -> dict[str, Json]:
 
 def _new_id(home: _Home) -> str:
     collection = home.collection
+    if home.own_id is not None:
+        return home.own_id
     if collection.form == "table":
         return f"new_id({collection.entity_type!r})"
     kept = _kept_at(home)
@@ -365,6 +415,11 @@ def _kept(home: _Home, attrs: dict[str, Json]) -> list[Step]:
         if home.counter is not None or collection.id_field is not None:
             added["id"] = f"str({own})"
         steps: list[Step] = [{"add": added}]
+        if home.own_id is not None:
+            added["id"] = f"str({home.own_id})"
+            taken = refusal(f"{noun}_exists", f"There is already one with {{{home.own_id}}}")
+            is_free = f"entity({collection.entity_type!r}, {home.own_id}) == null"
+            steps.insert(0, require(is_free, taken))
         if home.collection.placeholder is not None and home.service is not None:
             steps.insert(
                 0, {"unset": [dot(name_for(home.service.entity_type), *home.collection.placeholder[2])]}

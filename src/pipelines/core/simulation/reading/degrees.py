@@ -1,7 +1,7 @@
 """Which of several records is meant by "the latest test", "cheapest first", "most downloaded": by what they
 are ordered, as a field of theirs with its sign."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from pipelines.core.english.measures import Degree, degree_in
 from pipelines.core.english.words import tokens
@@ -16,19 +16,20 @@ def order_of(reading: Reading, collection: Collection) -> str | None:
     """A field as `sort` takes it, `-date` for the latest first; by the name before the description."""
     for words in (tokens(reading.tool.name), tokens(reading.said.summary.lower())):
         degree = degree_in(words)
-        field = measured(degree, collection) if degree is not None else None
+        field = measured(degree, collection, words) if degree is not None else None
         if degree is not None and field is not None:
             return f"-{field}" if degree.sign == "+" else field
     return None
 
 
-def measured(degree: Degree, collection: Collection) -> str | None:
-    """The one field that the degree is of."""
+def measured(degree: Degree, collection: Collection, words: Sequence[str] = ()) -> str | None:
+    """The one field that the degree is of; of several times the one that the words name."""
     kind = "time" if degree.is_time else "number"
     terms = [term for term in of_record(each_of(collection)) if term.kind == kind]
     paths = [_path(term) for term in terms]
     if degree.is_time:
-        return _time(paths, collection)
+        told = [path for path in paths if {*tokens(path)} <= {*words}]
+        return told[0] if len(told) == 1 else _time(paths, collection)
     scored = [(_fit(term, degree), path) for term, path in zip(terms, paths, strict=True) if path]
     best = max((score for score, _ in scored), default=0.0)
     fit = [path for score, path in scored if score == best]

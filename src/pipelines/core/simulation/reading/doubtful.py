@@ -1,5 +1,6 @@
 """Changes that were drafted and are too far-fetched to be made: what the tool changes is then not clear."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 from pipelines.core.english.stems import stem
@@ -10,8 +11,11 @@ from pipelines.core.simulation.reading.tool_reading import Reading
 
 
 def is_doubtful(reading: Reading, steps: Sequence[Step]) -> bool:
-    """A change of nothing but one record, where the call need not say which, or into a place that no record
-    has and no word of the tool speaks of (`advance_case(case_id, step)`, where cases have no step)."""
+    """A new record of which the call says nothing; a change of nothing but one record, where the call need
+    not say which, or into a place that no record has and no word of the tool speaks of
+    (`advance_case(case_id, step)`, where cases have no step)."""
+    if not reading.arguments and _adds_to_others(reading, steps):
+        return True
     about = reading.subject
     written = dict(_written(steps))
     if about is None or not written or reading.name.reads():
@@ -30,9 +34,16 @@ def is_doubtful(reading: Reading, steps: Sequence[Step]) -> bool:
     )
 
 
+def _adds_to_others(reading: Reading, steps: Sequence[Step]) -> bool:
+    """One more of what is there already, of which nothing is known."""
+    added = [step["add"] for step in steps if "add" in step]
+    tables = (reading.known.tables.get(str(one.get("in"))) for one in added if isinstance(one, dict))
+    return any(table is not None and not table.is_empty and len(table.fields) > 1 for table in tables)
+
+
 def _written(steps: Sequence[Step]) -> Iterator[tuple[str, Json]]:
     """Places of the record, and what is set there."""
     for step in steps:
         sets = step.get("set")
         for name, value in sets.items() if isinstance(sets, dict) else ():
-            yield name.partition(".")[2], value
+            yield ".".join(re.findall(r"\w+", name)[1:]), value  # visit.price, but visit['from']

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from pipelines.core.english.formulas import LONGEST, parts_of
 from pipelines.core.english.words import ARTICLES, tokens, word_set
+from pipelines.core.simulation.domain.roles import valued_fields
 from pipelines.core.simulation.reading.restrictions import stated_in
 from pipelines.core.simulation.reading.scope import Scope, Thing, scope_of, stems
 from pipelines.core.simulation.reading.steps import Drafted, Step, refusal, require
@@ -96,8 +97,15 @@ def _of_object(reading: Reading, thing: Thing) -> Iterator[str]:
     """What the object of the sentence is said to be: "Cancel an outstanding pledge"."""
     words = tokens(reading.said.summary.lower())[: _NEAR + 1]
     end = next((at for at, word in enumerate(words) if at and stems((word,)) & thing.called), 0)
+    while end and stems(words[end + 1 : end + 2]) & thing.called:
+        end += 1  # "a draft deed", where some call it a deed draft
     begin = max((at + 1 for at in range(end) if words[at] in ARTICLES), default=end)
-    said = [word for word in words[begin:end] if word not in _NO_STATES]
+    values = {value.lower() for _, value in valued_fields(thing.collection.fields)}
+    said = [
+        word
+        for word in words[begin:end]
+        if word not in _NO_STATES and (word in values or not stems((word,)) & thing.called)
+    ]
     if said and len(said) < 3:
         found = stated_in(said, thing.collection, thing.text)
         yield from (one for one in found if _is_whole(one, said))

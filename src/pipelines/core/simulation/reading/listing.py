@@ -11,7 +11,7 @@ from pipelines.core.simulation.reading.asked import asked_collection
 from pipelines.core.simulation.reading.degrees import order_of
 from pipelines.core.simulation.reading.filters import Narrowing, field_for, narrowing, only_those
 from pipelines.core.simulation.reading.joins import through_a_third
-from pipelines.core.simulation.reading.lookup import reply_name
+from pipelines.core.simulation.reading.lookup import is_only_spoken_of, reply_name
 from pipelines.core.simulation.reading.records import noun_of, source_of
 from pipelines.core.simulation.reading.replies import reply
 from pipelines.core.simulation.reading.restrictions import restrictions
@@ -38,8 +38,19 @@ def read_listing(reading: Reading) -> Drafted | None:
         return None
     if not collection.of_records:
         return None
+    if _is_of_unknown(reading, collection):
+        return None  # whichever type has the id, all records would be too many
     related = _through_owner(reading, collection)
     return related or _from_collection(reading, collection)
+
+
+def _is_of_unknown(reading: Reading, collection: Collection) -> bool:
+    """The one id that must be given is of things that only the tools speak of."""
+    about = reading.subject
+    if about is None or reading.known.is_empty or about.collection.entity_type == collection.entity_type:
+        return False
+    is_unknown = is_only_spoken_of(about.collection) and bool(about.id_argument.id_noun)
+    return is_unknown and about.id_argument.is_required and field_for(about.id_argument, collection) is None
 
 
 def _from_collection(reading: Reading, collection: Collection) -> Drafted:

@@ -7,7 +7,7 @@ from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.references import noun_of_id
 from pipelines.core.simulation.domain.roles import field_at
-from pipelines.core.simulation.domain.shapes import Collection, Field, Singleton
+from pipelines.core.simulation.domain.shapes import Collection, Field, Singleton, empty_table
 from pipelines.core.simulation.domain.tool_names import without_generic
 from pipelines.core.simulation.reading.asked import asked_collection, is_spoken_of
 from pipelines.core.simulation.reading.degrees import order_of
@@ -30,7 +30,7 @@ from pipelines.core.simulation.reading.steps import (
     require,
     text,
 )
-from pipelines.core.simulation.reading.targets import Subject
+from pipelines.core.simulation.reading.targets import Subject, best_collection
 from pipelines.core.simulation.reading.tool_reading import Reading
 
 _WHOLE = word_set("details detail info information data record id profile")
@@ -39,14 +39,15 @@ _WHOLE = word_set("details detail info information data record id profile")
 def read_lookup(reading: Reading) -> Drafted | None:
     """A read of one thing; None when no record, field or value answers to the tool's words."""
     families = (
+        *((_by_id,) if reading.names_field else ()),
         _through_link,
         _of_what_is_picked,
         _by_id,
         _by_any_id,
         _by_fields,
         _by_degree,
-        _by_only_argument,
         read_service_value,
+        _by_unknown_id,
     )
     return next((found for family in families if (found := family(reading)) is not None), None)
 
@@ -55,14 +56,14 @@ def _by_id(reading: Reading) -> Drafted | None:
     found = reading.subject
     if found is None or _only_narrows(reading, found.id_argument):
         return None
-    if _is_only_spoken_of(found.collection):
-        nameless = [one for one in reading.known.tables.values() if not one.called and not one.is_empty]
-        if nameless:
-            return _by_whoever_has_it(reading, found, nameless)
-        if reading.output:
-            return None  # the world knows no such things at all: what they are like is invented
+    if is_only_spoken_of(found.collection):
+        seeded = [one for one in reading.known.tables.values() if not one.is_empty]
         if found.id_argument.id_noun == ():
             return _by_any_id(reading)
+        if seeded:
+            return _by_whoever_has_it(reading, found, [one for one in seeded if not one.called] or seeded)
+        if reading.output:
+            return None  # the world knows no such things at all: what they are like is invented
     bound = bind(found.collection, arg(found.id_argument.name), noun_of(found.collection))
     others = [one for one in reading.arguments if one is not found.id_argument]
     steps = [*bound.steps, *ownership(bound, others, reading)]
@@ -81,7 +82,7 @@ def _only_narrows(reading: Reading, argument: Argument) -> bool:
     )
 
 
-def _is_only_spoken_of(collection: Collection) -> bool:
+def is_only_spoken_of(collection: Collection) -> bool:
     """Nothing of the kind is seeded, and no tool makes or changes any."""
     is_known = collection.placeholder or collection.fields or not collection.is_empty
     return collection.form == "table" and not is_known
@@ -226,7 +227,7 @@ def _by_any_id(reading: Reading) -> Drafted | None:
     given = [one for one in reading.arguments if one.id_noun == () and one.is_required]
     tables = [table for table in reading.known.tables.values() if not table.is_empty]
     about = reading.subject
-    if len(given) != 1 or not tables or (about is not None and not _is_only_spoken_of(about.collection)):
+    if len(given) != 1 or not tables or (about is not None and not is_only_spoken_of(about.collection)):
         return None
     id = arg(given[0].name)
     asked = ", ".join(f"entity({table.entity_type!r}, {id})" for table in tables)
@@ -241,6 +242,25 @@ def _by_any_id(reading: Reading) -> Drafted | None:
     )
     note = f"nothing says of what `{given[0].name}` is the id: whatever has it is answered"
     return Drafted(steps=steps, notes=(note,), confidence=0.7)
+
+
+def _by_unknown_id(reading: Reading) -> Drafted | None:
+    """An id of something that no type is called, where the tool says nothing else: the data decide."""
+    known = reading.known
+    given = [
+        one
+        for one in reading.arguments
+        if one.is_required
+        and one.is_scalar
+        and one.id_noun
+        and one.words[-1] in ("id", "uuid", "identifier")  # a country code is of no record
+        and best_collection(one.id_noun, known, reading.service) is None
+    ]
+    seeded = [one for one in known.tables.values() if not one.is_empty]
+    if len(given) != 1 or not seeded or reading.subject is not None:
+        return None
+    spoken = empty_table("_".join(given[0].id_noun or ()), {})
+    return _by_whoever_has_it(reading, Subject(collection=spoken, id_argument=given[0], score=0.0), seeded)
 
 
 def _by_fields(reading: Reading) -> Drafted | None:
@@ -331,24 +351,6 @@ def _found_reply(reading: Reading, collection: Collection, noun: str) -> Json:
     return _record_reply(reading, bound)
 
 
-def _by_only_argument(reading: Reading) -> Drafted | None:
-    """`get_country_info(name)`: the one thing asked for is the key, whatever the argument is called."""
-    required = [one for one in reading.arguments if one.is_required and one.is_scalar]
-    collection = reading.collection
-    if collection is None or len(required) != 1 or required[0].is_measure:
-        return None
-    if _may_be_many(reading) and _are_shared(required, collection):
-        return None
-    names = list(properties_of(reading.output))
-    if names and not any(find_path(collection.fields, name) for name in names) and not reading.picks_own():
-        return None  # `convert_grade(percentage)`: nothing of the kind is kept
-    if not collection.of_records:
-        return None
-    bound = bind(collection, arg(required[0].name), noun_of(collection))
-    steps = (*bound.steps, {"return": _record_reply(reading, bound)})
-    return Drafted(steps=steps, notes=(taken_for_id(required[0], bound.noun),), confidence=0.7)
-
-
 def taken_for_id(argument: Argument, noun: str) -> str:
     return f"`{argument.name}` is taken for the id of {article(noun).lower()} {noun}, though not called so"
 
@@ -405,7 +407,7 @@ def read_outside(reading: Reading) -> Drafted | None:
     An id of something that the world has is still not found.
     """
     about = reading.subject
-    if about is not None and not _is_only_spoken_of(about.collection):
+    if about is not None and not is_only_spoken_of(about.collection):
         return None
     if not reading.output:
         return _nothing_known(reading)

@@ -8,12 +8,14 @@ not read at all. What an argument narrows is left to the argument.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from pipelines.core.english.formulas import ARITHMETIC, parts_of
 from pipelines.core.english.polarity import NOBODY, is_denied, without_denial
 from pipelines.core.english.states import ACTIVE, CURRENT, GOING_ON, LATE, OVER, UNTAKEN
 from pipelines.core.english.stems import stem
-from pipelines.core.english.words import is_plural, joined, singular, tokens, word_set
+from pipelines.core.english.verbs import TELLING
+from pipelines.core.english.words import is_plural, joined, singular, singulars, tokens, word_set
 from pipelines.core.simulation.domain.roles import field_at, states_of, status_path, valued_fields
 from pipelines.core.simulation.domain.shapes import Collection, Field
 from pipelines.core.simulation.reading.comparisons import compared
@@ -48,12 +50,21 @@ def restrictions(
     """Conditions on a record called `each`; none on the fields that arguments narrow."""
     # What is denied in one part of a sentence is not in the next: "not paid (unpaid or overdue)".
     parts = [part for part in _PARTS.split(reading.said.summary.lower()) if not _is_formula(part)]
-    said = [tokens(reading.tool.name), *(tuple(_WORDS.findall(part)) for part in parts)]
+    told = [tuple(_WORDS.findall(part)) for part in parts]
+    if told and told[0][:1] and told[0][0].removesuffix("s") in TELLING:
+        told[0] = told[0][1:]  # "Returns all loans": they are not returned
+    name = tokens(reading.tool.name)
+    said = [name[1:] if name[0] == reading.name.verb and len(name) > 1 else name, *told]
     reading_words = [word for words in said[1:] for word in words]
     found = _Found()
+    picked = {singular(one.id_noun[-1]) for one in reading.arguments if one.id_noun}  # "pieces of a glaze"
+    given = {word for one in reading.arguments for word in one.words}  # find_permits_by_min_fee(min_fee)
     for words in said:
-        for at in range(len(words)):
+        aside = picked | given if words is said[0] else picked
+        for at in (at for at in range(len(words)) if words[at] not in aside):
             _read_word(found, words, at, collection, is_name=words is said[0])
+    for words in told:
+        _read_pairs(found, words, collection)
     taken = set(narrowed)
     conditions = [*_written(found, collection, each, taken)]
     if not any(one.kind == "number" and {*one.words} & {*reading_words} for one in reading.arguments):
@@ -63,6 +74,15 @@ def restrictions(
     if not conditions and not found.any():
         conditions = [*_in_general(said, reading, collection, each, taken)]
     return conditions
+
+
+def _read_pairs(found: _Found, words: Sequence[str], collection: Collection) -> None:
+    """ "(rsvp yes)", "kind will": a field, and right behind it one of its values."""
+    for name, value in pairwise(words):
+        field = collection.fields.get(name)
+        held = [one for one in (field.values if field is not None else ()) if isinstance(one, str)]
+        if (same := next((one for one in held if one.lower() == value), None)) is not None:
+            found.is_so.setdefault((name,), []).append(same)
 
 
 def _is_formula(part: str) -> bool:
@@ -89,6 +109,8 @@ def _read_word(
     word = words[at]
     own = {noun[-1] for noun in (collection.words, *collection.called)}
     is_long = _long_state(words, at, collection) is not None
+    if _is_in_own_name(words, at, collection):
+        return  # print orders are not printing
     if not is_long and (singular(word) in own or len(word) < 3 or (is_name and is_plural(word))):
         return
     denied = is_denied(words, at)
@@ -131,6 +153,18 @@ def _state(word: str, collection: Collection, *, is_name: bool) -> tuple[Path, s
             if joined(tokens(value)) == wanted
         ),
         None,
+    )
+
+
+def _is_in_own_name(words: Sequence[str], at: int, collection: Collection) -> bool:
+    """Of print orders; but overdue bills are what they are said to be, where some are overdue."""
+    values = {joined(tokens(value)) for _, value in valued_fields(collection.fields)}
+    plain = singulars(words)
+    return joined(words[at : at + 1]) not in values and any(
+        plain[begin : begin + len(noun)] == noun
+        for noun in map(singulars, collection.called)
+        if len(noun) > 1
+        for begin in range(max(0, at - len(noun) + 1), at + 1)
     )
 
 

@@ -151,6 +151,8 @@ def scope_of(reading: Reading) -> Scope:
 
 def _is_plainly_id(reading: Reading, argument: Argument) -> bool:
     """`can_redeem(code)`: of a read, the one argument that is called as ids are, or the only one there is."""
+    if argument.is_key:
+        return True
     needed = [one for one in reading.arguments if one.is_required]
     coded = [one for one in needed if one.words[-1] in ID_WORDS]
     return reading.name.op == "check" and argument in (coded or needed) and len(coded or needed) == 1
@@ -293,12 +295,14 @@ def _of_those_behind(reading: Reading, thing: Thing) -> Iterator[Term]:
         for link in (*table.links, *table.list_links):
             if link.entity_type == thing.collection.entity_type and not table.is_empty:
                 many = behind(table, link, thing)
-                own = tuple(word for noun in (table.words, *table.called) for word in noun)
+                names = (table.words, *table.called)
+                own = tuple(word for noun in names for word in noun)
                 listed = Term(
                     text=many.listed(), kind="many", own=own, about=thing.called, prior=-0.1, many=many
                 )
                 yield listed
-                yield replace(listed, text=f"len({many.listed()})", kind="number", prior=-0.3)
+                counted = replace(listed, text=f"len({many.listed()})", kind="number", prior=-0.3)
+                yield from (replace(counted, own=noun) for noun in dict.fromkeys((own, *names)))
 
 
 def behind(table: Collection, link: Link, thing: Thing) -> Many:

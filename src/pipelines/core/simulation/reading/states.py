@@ -114,7 +114,9 @@ def named_states(reading: Reading, collection: Collection) -> list[str]:
     if reading.name.verb in ("mark", "set", "flag", "report"):
         return []  # mark_fired: what becomes of it
     known = known_states(reading, collection)
-    return [found for word_ in reading.name.nouns if (found := _same_state(word_, known)) is not None]
+    given = {word for one in reading.arguments for word in one.words}  # update_paid_amount(id, paid_amount)
+    said = [word for word in reading.name.nouns if word not in given]
+    return [found for one in said if (found := _same_state(one, known)) is not None]
 
 
 def state_conditions(reading: Reading, collection: Collection, noun: str, target: Json) -> list[Step]:

@@ -6,13 +6,13 @@ line_id: a line); a noun that is a value of the status field is a condition, not
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pipelines.core.english.stems import stem
 from pipelines.core.english.words import joined, singular, singulars, tokens, word_set
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.fields import find_field
-from pipelines.core.simulation.domain.shapes import Collection, Singleton, Survey
+from pipelines.core.simulation.domain.shapes import Collection, Singleton, Survey, empty_table
 from pipelines.core.simulation.domain.tool_names import ToolName, without_generic
 
 CONTAINER_WORDS = word_set(
@@ -56,11 +56,41 @@ def subject_of(
         if (subject := _by_argument(argument, position, name, known, service)) is not None
     ]
     if not found:
-        return _by_only_argument(name, arguments, known, service) or _by_named_argument(
-            name, arguments, known, service
-        )
+        ways = (_by_only_argument, _by_unique_field)
+        return next((one for way in ways if (one := way(name, arguments, known, service))), None)
     keeper = _OF_A_KEEPER if name.op in ("update", "transition") else _OF_A_KEEPER / 2
-    return max(found, key=lambda subject: subject.score + keeper * _keeps_others(subject, found))
+    return max(
+        found,
+        key=lambda one: one.score + keeper * (_keeps_others(one, found) - _is_kept_by_own(one, found)),
+    )
+
+
+_KEYED = ("update", "delete", "transition")
+_TOLD_FREELY = word_set("reason note notes comment description text message remark title subject")
+
+
+def _by_unique_field(
+    name: ToolName, arguments: Sequence[Argument], known: Survey, service: Singleton | None
+) -> Subject | None:
+    """`delete_guest_by_email(email)`, `set_user_role(email, role)`: the one field given that no two records
+    share, of a thing that the name speaks of."""
+    table = best_collection(named_thing(name), known, service) if name.op in _KEYED else None
+    if table is None or table.form != "table" or table.is_empty:
+        return None
+    named = {joined(words) for preposition, words in name.complements if preposition == "by"}
+    fields = {one.name: find_field(table.fields, one.name) for one in arguments if one.is_required}
+    fit = [
+        one
+        for one in arguments
+        if (field := fields.get(one.name)) is not None
+        and table.fields[field].kinds == {"text"}
+        and not (table.fields[field].repeats or one.values or one.words[-1] in _TOLD_FREELY)
+        and (joined(one.words) in named if named else not {*one.words} & {*name.nouns})
+    ]
+    if len(fit) != 1 or (name.op == "update" and len(arguments) < 2):
+        return None
+    by_field = replace(table, id_field=fields[fit[0].name], found_by_field=True)
+    return Subject(collection=by_field, id_argument=fit[0], score=1.0)
 
 
 def _by_only_argument(
@@ -88,21 +118,14 @@ def _by_only_argument(
     return Subject(collection=collection, id_argument=open_ones[0], score=1.0, is_taken=True)
 
 
-def _by_named_argument(
-    name: ToolName, arguments: Sequence[Argument], known: Survey, service: Singleton | None
-) -> Subject | None:
-    """`set_rollout(flag, percent)`: an argument called like a type, where the others are fields of that."""
-    if name.op in _LOOKS_FOR_MORE:
-        return None
-    needed = [one for one in arguments if one.is_required]
-    for one in needed:
-        table = best_collection(one.words, known, service) if one.is_scalar and one.kind == "text" else None
-        if table is None or table.form != "table" or table.is_empty:
-            continue
-        others = [other for other in needed if other is not one]
-        if others and all(find_field(table.fields, other.name) for other in others):
-            return Subject(collection=table, id_argument=one, score=1.0, is_taken=True)
-    return None
+def _is_kept_by_own(subject: Subject, found: Sequence[Subject]) -> bool:
+    """`change_manager(employee_id, new_manager_id)`: the manager is what the employee keeps."""
+    words = subject.id_argument.words
+    name = find_field(subject.collection.fields, "_".join(words[1:] if words[0] == "new" else words))
+    others = (one for one in found if one is not subject)
+    return name not in (None, subject.collection.id_field) and any(
+        one.collection == subject.collection for one in others
+    )
 
 
 def _keeps_others(subject: Subject, found: Sequence[Subject]) -> bool:
@@ -128,16 +151,41 @@ def _by_argument(
     key = known.refers_to(argument.words) if argument.is_required else None
     if noun is None and key is None:
         return None
-    words = argument.words if noun is None else noun or named_thing(name)
+    words = argument.words if noun is None else noun or _thing_of_bare_id(name, known, service)
     keyed = known.tables.get(key) if key is not None else None
     collection = home_of(argument, known) or keyed or best_collection(words, known, service)
     if collection is None or (not collection.of_records and not collection.is_empty):
         return None
-    mentioned = _mention(singulars(words), name)
+    if noun and _is_another(noun, collection):
+        collection = empty_table("_".join(singulars(noun)), {})
+    called = collection.called if argument.is_key else ()  # sell_cow(ear_tag) speaks of cows, not of tags
+    mentioned = max(_mention(singulars(noun), name) for noun in (words, *called))
     # On a tie the later id wins: (customer_id, line_id) is about the line.
     return Subject(
-        collection=collection, id_argument=argument, score=mentioned + argument.is_required + position * 0.1
+        collection=collection,
+        id_argument=argument,
+        score=mentioned + argument.is_required + position * 0.1,
+        is_taken=argument.is_key,
     )
+
+
+def _is_another(noun: Sequence[str], collection: Collection) -> bool:
+    """A programme is no `programme_addition`, of which there is none but by the name of a tool."""
+    is_seeded = not collection.is_empty or collection.placeholder is not None or collection.path
+    return not is_seeded and singular(noun[-1]) != singulars(tokens(collection.entity_type))[-1]
+
+
+def _thing_of_bare_id(name: ToolName, known: Survey, service: Singleton | None) -> tuple[str, ...]:
+    """get_price(id) of what? get_plan_of_member(id) of a member, get_lot_starting_price(id) of a lot."""
+    thing, of = named_thing(name), name.complement("of")
+    if of and len(of) <= 2 and best_collection(of, known, service) is not None and thing != of:
+        return of
+    for end in range(1, len(name.nouns)):
+        table = best_collection(name.nouns[:end], known, service)
+        rest = "_".join(name.nouns[end:])
+        if table is not None and table.form == "table" and find_field(table.fields, rest) is not None:
+            return name.nouns[:end]
+    return thing
 
 
 def home_of(argument: Argument, known: Survey) -> Collection | None:

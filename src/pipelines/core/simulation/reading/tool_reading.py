@@ -9,7 +9,7 @@ from pipelines.core.english.words import is_plural, joined, singular, singulars,
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import Argument, ToolLike
 from pipelines.core.simulation.domain.clauses import claim_of
-from pipelines.core.simulation.domain.shapes import Collection, Singleton, Survey
+from pipelines.core.simulation.domain.shapes import Collection, Singleton, Survey, find_field
 from pipelines.core.simulation.domain.tool_facts import facts_of
 from pipelines.core.simulation.domain.tool_names import ToolName, end_of_nouns
 from pipelines.core.simulation.reading.descriptions import Said, content_words, read_description
@@ -66,7 +66,7 @@ class Reading:
             return asked
         if self.name.op == "list":
             return True
-        if self.picks_own() or self.asks_whether():
+        if self.picks_own() or self.asks_whether() or self.names_field:
             return False
         nouns = self.name.nouns
         end = end_of_nouns(nouns)
@@ -74,6 +74,20 @@ class Reading:
         if plural or (self.name.op == "search" and not self.name.complement("by")):
             return True
         return bool(nouns) and (nouns[-1] in _OF_MANY or self._describes_many())
+
+    @cached_property
+    def names_field(self) -> bool:
+        """get_product_cases_in_stock(product_id): the name ends in a plain field of the record that is
+        picked, and not in what other records are called."""
+        if self.subject is None or not self.subject.id_argument.is_required or self.name.op != "get":
+            return False
+        own, words = self.subject.collection, tokens(self.tool.name)
+        ends = (
+            (find_field(own.fields, "_".join(words[at:])), len(words) - at) for at in range(1, len(words))
+        )
+        name, length = next(((name, length) for name, length in ends if name is not None), ("", 0))
+        is_plain = name in own.fields and own.fields[name].keeps is None and not own.fields[name].parts
+        return is_plain and (length > 1 or self.collection in (None, own))
 
     def asks_whether(self) -> bool:
         return tokens(self.said.summary)[0] in _YES_OR_NO

@@ -10,6 +10,7 @@ from pipelines.core.english.words import is_plural, tokens, word_set
 from pipelines.core.simulation.domain.shapes import Collection
 from pipelines.core.simulation.reading.arithmetic import added_on, worked_out
 from pipelines.core.simulation.reading.asked import asked_collection
+from pipelines.core.simulation.reading.filters import narrowing
 from pipelines.core.simulation.reading.limits import what_is_left
 from pipelines.core.simulation.reading.listing import gathered
 from pipelines.core.simulation.reading.restrictions import restrictions, stated_in
@@ -20,7 +21,7 @@ from pipelines.core.simulation.reading.tool_reading import Reading
 COUNTS = word_set("count headcount tally")
 _HOW_MANY = {("number", "of"), ("how", "many"), ("how", "often")}
 _SUMS = word_set("sum total totals altogether overall combined")
-_IN_ALL = word_set("altogether overall combined together")
+_IN_ALL = word_set("altogether overall combined together whole")
 _OVER_ALL = {
     ("in", "total"),
     ("over", "all"),
@@ -57,8 +58,13 @@ def asked_how(reading: Reading) -> str | None:
     """A count, a sum or a mean: by the name, then by how the description begins."""
     if reading.name.op == "count":
         return "count"
+    if reading.name.op in ("list", "search"):
+        return None
     summary = tokens(reading.said.summary.lower())
-    for words in (tokens(reading.tool.name), summary[:_OPENING]):
+    named = {tokens(name) for table in reading.known.tables.values() for name in table.fields}
+    for said in (tokens(reading.tool.name), summary[:_OPENING]):
+        # A word count is a number that records have, and nothing that is counted.
+        words = tuple(word for at, word in enumerate(said) if not at or said[at - 1 : at + 1] not in named)
         spoken = {*words}
         if spoken & MEANS:
             return "mean"
@@ -99,6 +105,11 @@ class Asked:
         return tuple(steps), Many(collection=collection, source=found)
 
 
+def given_of(scope: Scope, collection: Collection) -> list[str]:
+    """What the arguments that pick nothing ask of each: count_guests(wedding_id, answer)."""
+    return [*narrowing("each", collection, scope.arguments).conditions]
+
+
 # -- sums
 
 
@@ -128,7 +139,7 @@ def _sets(asked: Asked) -> Iterator[tuple[tuple[Step, ...], Many, bool]]:
             heads = _heads(term.many.collection) if term.many and term.many.collection else frozenset()
             if bool(heads & asked.spoken) == is_spoken and term.many and term.many.collection:
                 such = restrictions(asked.reading, term.many.collection, "each")
-                yield (), term.many.narrowed(*such), is_spoken
+                yield (), term.many.narrowed(*such, *given_of(asked.scope, term.many.collection)), is_spoken
     apart = asked.apart()
     if apart is not None and apart[1].collection is not None:
         yield *apart, bool(_heads(apart[1].collection) & asked.spoken)
@@ -207,9 +218,10 @@ def _listed(asked: Asked) -> Many | None:
 def _such(asked: Asked, collection: Collection | None) -> list[str]:
     if collection is None:
         return []
+    given = given_of(asked.scope, collection)
     if asked.is_only:
-        return restrictions(asked.reading, collection, "each")
-    return stated_in(asked.slot.words, collection, "each")
+        return [*restrictions(asked.reading, collection, "each"), *given]
+    return [*stated_in(asked.slot.words, collection, "each"), *given]
 
 
 def _asks_count(asked: Asked) -> bool:

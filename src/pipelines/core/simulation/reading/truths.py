@@ -43,9 +43,15 @@ _GONE = word_set("taken sold gone booked used occupied filled")
 _FULL = word_set("full packed complete sold")
 
 
+_BUT_FOR = re.compile(
+    r"\b(?:other than|except(?:ing| for)?|apart from|besides|but) (?:the |an? )?(\w+) ones?\b", re.IGNORECASE
+)
+
+
 def told_truth(description: str, scope: Scope) -> str | None:
     """The condition of the first sentence that tells one."""
-    for sentence in re.split(r"(?<=[.!?;])\s+", description[:LONGEST].replace("(", " ").replace(")", " ")):
+    plain = _BUT_FOR.sub(r"that is not \1", description[:LONGEST]).replace("(", " ").replace(")", " ")
+    for sentence in re.split(r"(?<=[.!?;])\s+", plain):
         for clause, is_denied_whole in _clauses(sentence):
             found = joined_truth(clause, scope)
             if found is not None:
