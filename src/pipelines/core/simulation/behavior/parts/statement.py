@@ -90,8 +90,8 @@ class Statement:
         return [] if left and self._are_aside(left) else left
 
     def _are_aside(self, left: Sequence[Span]) -> bool:
-        """Whether what is left only says again what the rule says (`…, and not any longer`), or that what stands
-        in the way is gone then (`until the hold has been lifted`).
+        """Whether what is left only says again what the rule says (`…, and not any longer`), or that what
+        stands in the way is gone then (`until the hold has been lifted`).
         """
         until = next((span for span in self.spans if span.words[-1] in ("until", "till")), None)
         if until is not None and left[0].start > until.start and self.with_cue(Cue.FORBID):

@@ -38,7 +38,12 @@ def targets(statement: Statement) -> Iterator[Target]:
         yield Target(statement.named, frozenset())
         return
     scored = sorted(
-        ((_score(statement, span), span) for span in statement.spans if span.deeds), key=lambda one: -one[0]
+        (
+            (_score(statement, span), span)
+            for span in statement.spans
+            if span.deeds and not _is_attribute(statement, span)
+        ),
+        key=lambda one: -one[0],
     )
     tried: set[tuple[str, ...]] = set()
     is_other = _says_another_deed(statement)
@@ -60,6 +65,12 @@ def targets(statement: Statement) -> Iterator[Target]:
             yield Target(found_tools, used)
     if statement.before:
         yield Target(statement.before, frozenset())
+
+
+def _is_attribute(statement: Statement, span: Span) -> bool:
+    """`an open invoice`: how the thing is, not what is done to it."""
+    following = next((one for one in statement.spans if one.start == span.end), None)
+    return following is not None and any(kind in following.kinds for kind, _ in span.states)
 
 
 def _score(statement: Statement, span: Span) -> int:
