@@ -38,8 +38,8 @@ def test_what_is_read_right_does_not_fall(found: list[Scored]) -> None:
 def test_hardly_any_sentence_is_read_wrong(found: list[Scored]) -> None:
     wrong = [one for one in found if one.outcome == "wrong"]
     assert [one.sentence["id"] for one in wrong if not one.why.startswith(AS_WITHOUT)] == []
-    # The rule is right, and the plan of its tool (reject_leave, get_balance) does other things than it should;
-    # the second was not read before.
+    # The rule is right, and the plan of its tool does other things than it should: of reject_leave, and of
+    # get_balance, whose sentence was not read before.
     assert len(wrong) <= 2
 
 
@@ -108,8 +108,8 @@ def test_nor_does_the_seventh() -> None:
 @pytest.mark.parametrize(("folder", "right", "wrong"), [(EIGHTH, 67, 0), (NINTH, 62, 1), (TENTH, 50, 4)])
 def test_nor_do_those_that_showed_what_strangers_write(folder: Path, right: int, wrong: int) -> None:
     """When they were new, 32, 35 and 37 of 150 were right by the reader of constituents alone; of the tenth,
-    which nobody had looked at, 51 were right and 8 wrong once sentences were also read by their parts. The wrong
-    ones were looked at then; those that are left are faults of the tools' own plans."""
+    which nobody had looked at, 51 were right and 8 wrong once sentences were also read by their parts. The
+    wrong ones were looked at then; those that are left are faults of the tools' own plans."""
     found = [*scored(folder)]
     assert sum(one.outcome == "right" for one in found) >= right
     assert sum(one.outcome == "wrong" for one in found) <= wrong

@@ -123,8 +123,9 @@ def test_nor_does_the_seventh():
 @pytest.mark.slow
 @pytest.mark.parametrize(("folder", "side", "calls"), [(EIGHTH, 0.99, 0.92), (NINTH, 0.968, 0.76)])
 def test_nor_do_the_eighth_and_the_ninth(folder, side, calls):
-    """When they were new, 93.6 and 96.0 % were on the right side, 75.0 and 71.0 % of the calls right. Three trades
-    of the eighth and one of the ninth were looked at; what was mended for the eighth moved no call of the ninth."""
+    """When they were new, 93.6 and 96.0 % were on the right side, 75.0 and 71.0 % of the calls right. Three
+    trades of the eighth and one of the ninth were looked at; what was mended for the eighth moved no call of
+    the ninth."""
     found = figures(scored(folder=folder))
     assert found.reads_that_write == ()
     assert len(found.unclear_that_write) <= (2 if folder == NINTH else 0)

@@ -98,7 +98,7 @@ def test_nor_of_the_seventh_set():
 @pytest.mark.slow
 @pytest.mark.parametrize(("folder", "passes", "fails", "open_"), [(EIGHTH, 6, 0, 0.66), (NINTH, 11, 1, 0.55)])
 def test_what_two_new_sets_show(folder: Path, passes: int, fails: int, open_: float) -> None:
-    """First figures, and no rule written since: more lies pass on new trades than on those that were looked at."""
+    """First figures, and no rule written since: more lies pass on new trades than on others."""
     found = [*judged(folder)]
     assert sum(one.is_wrong_pass for one in found) <= passes
     assert sum(one.is_wrong_fail for one in found) <= fails

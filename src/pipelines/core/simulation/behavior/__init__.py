@@ -1,7 +1,8 @@
 """Behaviour text: free sentences about how the simulated tools respond, read into rules and put into plans.
 
 tokens, words, things, lexicon: sentences and words, and what they may stand for in this world.
-reader: a sentence into clauses (clauses, meaning), every word of it accounted for.
+reader: a sentence into clauses (clauses, meaning), every word of it accounted for; parts: one that it does
+not read, by what each word stands for, whatever their order.
 scope, states, permissions, truth, resolve: what a clause means for one tool over one world (rules).
 read: a text into rules; described: what a tool's own description restricts. trial: each tried on the seeded
 world. plan_editor, reshape, weave: into a plan.
