@@ -22,7 +22,7 @@ from transcript_scores import (
 MOST_WRONG_PASSES = 0
 MOST_WRONG_FAILS = 0
 # Of the English ones. What is bound to no cell is left to a person (docs/decisions/0049, 0053, 0056).
-MOST_PENDING = 0.325
+MOST_PENDING = 0.327  # one answer more since no word is forgiven (decision 58)
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def test_of_trades_by_another_hand_no_more_is_wrong_than_was():
     found = [*judged(THIRD)]
     assert sum(one.is_wrong_pass for one in found) == 0
     assert sum(one.is_wrong_fail for one in found) == 0
-    assert sum(one.outcome == "PENDING" for one in found) <= 0.31 * len(found)
+    assert sum(one.outcome == "PENDING" for one in found) <= 0.32 * len(found)
     assert [one.reasoning for one in found if one.outcome == "ERROR"] == []
 
 
@@ -62,7 +62,7 @@ def test_nor_of_the_fourth_set():
     found = [*judged(FOURTH)]
     assert sum(one.is_wrong_pass for one in found) == 0
     assert sum(one.is_wrong_fail for one in found) == 0
-    assert sum(one.outcome == "PENDING" for one in found) <= 0.41 * len(found)
+    assert sum(one.outcome == "PENDING" for one in found) <= 0.42 * len(found)
 
 
 @pytest.mark.slow
@@ -71,7 +71,7 @@ def test_nor_of_the_fifth_set():
     found = [*judged(FIFTH)]
     assert sum(one.is_wrong_pass for one in found) <= 1
     assert sum(one.is_wrong_fail for one in found) == 0
-    assert sum(one.outcome == "PENDING" for one in found) <= 0.425 * len(found)
+    assert sum(one.outcome == "PENDING" for one in found) <= 0.44 * len(found)
 
 
 @pytest.mark.slow
@@ -82,7 +82,7 @@ def test_nor_of_the_sixth_set():
     found = [*judged(SIXTH)]
     assert sum(one.is_wrong_pass for one in found) == 0
     assert sum(one.is_wrong_fail for one in found) == 0
-    assert sum(one.outcome == "PENDING" for one in found) <= 0.48 * len(found)
+    assert sum(one.outcome == "PENDING" for one in found) <= 0.49 * len(found)
 
 
 @pytest.mark.slow
@@ -96,9 +96,9 @@ def test_nor_of_the_seventh_set():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("folder", "passes", "fails", "open_"), [(EIGHTH, 6, 0, 0.66), (NINTH, 11, 1, 0.55)])
+@pytest.mark.parametrize(("folder", "passes", "fails", "open_"), [(EIGHTH, 4, 0, 0.68), (NINTH, 11, 1, 0.55)])
 def test_what_two_new_sets_show(folder: Path, passes: int, fails: int, open_: float) -> None:
-    """First figures, and no rule written since: more lies pass on new trades than on others."""
+    """6 and 11 lies passed when they were new; since no word of an answer is forgiven, 4 and 11."""
     found = [*judged(folder)]
     assert sum(one.is_wrong_pass for one in found) <= passes
     assert sum(one.is_wrong_fail for one in found) <= fails

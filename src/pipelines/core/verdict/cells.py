@@ -280,13 +280,6 @@ class Cells:
         fields = (values for values in self.texts.values() if len(values) <= MOST_STATES)
         return frozenset(value for values in fields for value in values if STATE.fullmatch(value))
 
-    @cached_property
-    def vocabulary(self) -> frozenset[str]:
-        """Stems of all names and states."""
-        return frozenset(
-            word for values in self.texts.values() for value in values for word in map(stem, tokens(value))
-        )
-
     # Cells
 
     def scope(self, names: frozenset[str]) -> Scope:

@@ -6,15 +6,12 @@ A clause is borne out when every mention in it is bound and every word is known 
 
 import re
 from collections.abc import Collection, Iterable, Iterator
-from itertools import pairwise
 from typing import NamedTuple
 
 from pipelines.core.english.dates import Dated, Timed
-from pipelines.core.english.measures import measures_in
 from pipelines.core.english.mentions import MARK, without_mentions
 from pipelines.core.english.numbers import Quantity
 from pipelines.core.english.stems import stem
-from pipelines.core.english.words import singular, tokens
 from pipelines.core.verdict.amounts import Amounts
 from pipelines.core.verdict.beside import Mention
 from pipelines.core.verdict.borne_out import (
@@ -25,7 +22,7 @@ from pipelines.core.verdict.borne_out import (
     is_excused,
 )
 from pipelines.core.verdict.bound import Bound, Reading
-from pipelines.core.verdict.cells import Cells, Scope, When
+from pipelines.core.verdict.cells import Cells, Scope
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.facts import Facts
 from pipelines.core.verdict.leftovers import as_it_was, costs_nothing, left_to_pay, used_up
@@ -151,11 +148,8 @@ class _Reader:
         strange = [_left(one, said.sentence) for one in unknown_ids(said, self._cells)]
         of_lists = self._lists.read(said, focus.named)
         strange += [_left(one, said.sentence) for one in of_lists.strange]
-        anchors: list[Mention] = []
         kept: list[bool] = []
-        strange += (
-            self._of_mentions(said, focus, used, of_lists.numbers, anchors, kept) if not strange else []
-        )
+        strange += self._of_mentions(said, focus, used, of_lists.numbers, kept) if not strange else []
         scope = self._cells.scope(
             named_in(said.raw, self._facts) or named_in(said.sentence, self._facts) or focus.described
         )
@@ -182,9 +176,6 @@ class _Reader:
         looked = Looked(
             said.written in self._verified,
             settled,
-            len(anchors) if not measures_in(said.text) else 0,
-            self._cells.vocabulary,
-            _before_kinds(said.text, scope),
             bool(kept) and all(kept),
         )
         is_untold = unheard_payment(said, self._facts) or denies_change(said, self._facts)
@@ -206,11 +197,9 @@ class _Reader:
         focus: _Focus,
         used: dict[object, list[frozenset[str]]],
         counted: frozenset[int],
-        anchors: list[Mention],
         kept: list[bool],
     ) -> Iterator[LeftOver]:
-        """`anchors` gets those that were bound and that few other cells could hold; `kept`, of each, whether
-        the run left it as it was."""
+        """`kept` gets, of each that was bound, whether the run left it as it was."""
         every: list[Mention] = sorted([*said.days, *said.times, *said.numbers], key=lambda one: one.start)
         told = right_moves(said.sentence, self._cells.scope(frozenset())) if len(every) > 1 else frozenset()
         for one in every:
@@ -224,9 +213,6 @@ class _Reader:
                 bound = self._moments.read(one, said, scope)
                 bound = _unless_used_up(one, bound, used)
             kept.append(any(not scope.has_changed(cell) for cell in bound.cells))
-            is_so_now = any(cell.when is not When.WAS for cell in bound.cells)
-            if is_so_now and (not isinstance(one, Quantity) or is_telling(one.values)):
-                anchors.append(one)
             if bound.reading is not Reading.SO:
                 written = said.sentence[one.start : one.end]
                 is_false = bound.reading is Reading.FALSE
@@ -264,14 +250,6 @@ def _without_quotes(said: Said, scope: Scope) -> Said:
     texts = {str(c.value).lower() for c in scope.cells if isinstance(c.value, str) and c.value.count(" ") > 1}
     quoted = max((text for text in texts if text in said.text), key=len, default="")
     return said._replace(text=said.text.replace(quoted, " ")) if quoted else said
-
-
-def _before_kinds(clause: str, scope: Scope) -> frozenset[str]:
-    """Stems of the words that stand before what the things are: `your gas meter`."""
-    kinds = {word for thing in scope.own for word in tokens(thing.entity_type)}
-    return frozenset(
-        stem(one) for one, other in pairwise(re.findall(r"[a-z]+", clause)) if singular(other) in kinds
-    )
 
 
 def _left(strange: Strange, sentence: str) -> LeftOver:
