@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from pipelines.core.english.words import word_set
 from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
 from pipelines.core.simulation.behavior.parts.cues import Cue
@@ -22,33 +23,9 @@ _SIGNS = {
     "*": "*",
     "+": "+",
 }
-_EQUALS = frozenset(
-    (
-        "=",
-        "is",
-        "equals",
-        "contains",
-        "returns",
-        "reports",
-        "shows",
-        "includes",
-        "gives",
-        "tells",
-        "as",
-        "are",
-        "which",
-        "worked",
-        "equal",
-        "calculated",
-        "computed",
-        "multiplied",
-        "by",
-        "times",
-        "minus",
-        "less",
-        "plus",
-        "sum",
-    )
+_EQUALS = word_set(
+    "= is equals contains returns reports shows includes gives tells as are which worked equal calculated "
+    "computed multiplied by times minus less plus sum"
 )
 
 
