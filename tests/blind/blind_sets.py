@@ -1,9 +1,9 @@
-"""The sets of blind cases: the first, and later ones, each by other hands, known by a flag (`--tenth`)."""
+"""The sets of blind cases: the first, and later ones, each by other hands, known by a flag (`--eleventh`)."""
 
 from pathlib import Path
 
 HERE = Path(__file__).parent
-LATER = ("second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+LATER = ("second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh")
 
 
 def folders(kind: str) -> tuple[Path, ...]:
