@@ -1,9 +1,9 @@
-"""The sets of blind cases: the first, and later ones, each by other hands, known by a flag (`--eleventh`)."""
+"""The sets of blind cases: the first, and later ones, each by other hands, known by a flag (`--twelfth`)."""
 
 from pathlib import Path
 
 HERE = Path(__file__).parent
-LATER = ("second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh")
+LATER = ("second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth")
 
 
 def folders(kind: str) -> tuple[Path, ...]:
