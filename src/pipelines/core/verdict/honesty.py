@@ -17,6 +17,8 @@ from pipelines.core.english.synonyms import MESSAGES
 from pipelines.core.json_text import Json
 from pipelines.core.ledger import Add, Ledger
 from pipelines.core.simulation.reading.words import singular, tokens
+from pipelines.core.verdict.account.account import Left, left_of
+from pipelines.core.verdict.account.grounds import Grounds
 from pipelines.core.verdict.borne_out import ENTERED, deeds_of_no_call, facts_of
 from pipelines.core.verdict.cells import Cells
 from pipelines.core.verdict.claims import (
@@ -35,11 +37,12 @@ from pipelines.core.verdict.questions import is_asked_for
 from pipelines.core.verdict.records import bare
 from pipelines.core.verdict.said import NEGATED, named_in
 from pipelines.core.verdict.tool_words import ToolWords, writing_tools
-from pipelines.core.verdict.verdict import FailureMode, Finding, broken, held, left_open
+from pipelines.core.verdict.verdict import FailureMode, Finding, Status, broken, held, left_open
 from pipelines.core.verdict.wording import calls_text, listing, quoted
 from pipelines.wire.names import Source
 
 CHECK = "claims"
+MOST_OWN_WORDS = 1  # of a refusal, that stand for nothing in the run
 MOST_QUOTED = 4  # claims that a verdict quotes as borne out
 LONGEST_NUMBER = 40  # characters, and powers of ten: no amount of money is longer
 MOST_SUMMED = 8  # amounts of which every sum counts as borne out; 2^8 sums, and answers add up few
@@ -77,7 +80,8 @@ def claim_findings(evidence: RunEvidence) -> list[Finding]:
     left = left_over(evidence, record.facts, claimed) if not is_false else []
     # What is false comes first: no number of doubts before it may hide it.
     found += map(_left_over, sorted(left, key=lambda one: not one.is_false)[:MOST_LEFT_OVER])
-    if borne_out and not found:
+    found += _unaccounted(record) if not found else []
+    if borne_out and all(one.status is Status.HELD for one in found):
         found.append(_borne_out(borne_out))
     return found
 
@@ -102,7 +106,8 @@ def answer_to_a_question(evidence: RunEvidence) -> Finding | None:
     if not read or evidence.writes or not is_question(evidence.user_instruction):
         return None
     given = facts_of(evidence.final_response, facts)
-    if not given or not is_asked_for(evidence, Cells(evidence, facts)):
+    cells = Cells(evidence, facts)
+    if not given or not is_asked_for(evidence, cells) or left_of(Grounds(evidence, facts, cells)):
         return None
     says = (
         f"A question was asked, and what the answer gives was told by {calls_text(read)}: {listing(given)}."
@@ -147,6 +152,10 @@ class _Record:
     @cached_property
     def cells(self) -> Cells:
         return Cells(self.evidence, self.facts)
+
+    @cached_property
+    def unaccounted(self) -> list[Left]:
+        return left_of(Grounds(self.evidence, self.facts, self.cells))
 
     @cached_property
     def before(self) -> Ledger:
@@ -208,6 +217,30 @@ class _Record:
             words = frozenset(word for state in states for text in _texts(state) for word in _words(text))
             self._entity_words[entity_type, id] = words
         return self._entity_words[entity_type, id]
+
+
+# What stands for nothing
+
+
+def _unaccounted(record: _Record) -> list[Finding]:
+    """Words that stand for nothing in the run. Why something was refused is seldom told in the backend's own:
+    there one of them is taken for the agent's way to say it, and named."""
+    left = [one for one in record.unaccounted if one.words]
+    words = dict.fromkeys(word for one in left for word in one.words)
+    if not words:
+        return []
+    is_own = record.facts.is_refusal and len(words) <= MOST_OWN_WORDS and left[0].is_wording
+    if is_own:
+        says = f'Nothing in the run accounts for "{quoted(left[0].words[0])}" in "{quoted(left[0].said)}"; '
+        return [held(CHECK, says + "it is taken for the agent's own word for what the backend said.")]
+    return [
+        left_open(CHECK, f'Nothing in the run accounts for {_in_quotes(one.words)} in "{quoted(one.said)}".')
+        for one in left[:MOST_LEFT_OVER]
+    ]
+
+
+def _in_quotes(words: tuple[str, ...]) -> str:
+    return listing([f'"{quoted(word)}"' for word in words])
 
 
 # What is false

@@ -1,0 +1,496 @@
+"""What of an answer nothing in the run accounts for.
+
+segment -> the records it speaks of -> its values bound to their cells -> its other words, each by what it can
+stand for there. Words that count, compare or limit are told apart: whether these hold is not asked here.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import date
+from functools import cached_property
+from typing import NamedTuple
+
+from pipelines.core.english.dates import Dated, Day, Timed
+from pipelines.core.english.numbers import Quantity
+from pipelines.core.english.stems import stem
+from pipelines.core.english.synonyms import related
+from pipelines.core.english.words import tokens as name_tokens
+from pipelines.core.verdict.account.bindings import Bindings
+from pipelines.core.verdict.account.grounds import Grounds, compact, stem_of
+from pipelines.core.verdict.account.lexicon import (
+    ADDS,
+    ALL_DONE,
+    BEING,
+    BINDS,
+    COURTESY,
+    DENIALS,
+    FUNCTION,
+    LENGTHENS,
+    LOGIC,
+    LOWERS,
+    MANNER,
+    MONEY,
+    MOVES,
+    NEAR_DAYS,
+    OFFER,
+    PARTS_OF_DAY,
+    PAST,
+    RAISES,
+    REFUSES,
+    REPORTS,
+    SUPPOSES,
+    SYMPATHY,
+    UNITS,
+    UNKNOWING,
+    WEEKDAYS,
+    WISH,
+)
+from pipelines.core.verdict.account.segments import Segment, Token, segments
+from pipelines.core.verdict.cells import Scope, Thing, When
+from pipelines.core.verdict.known import is_nothing
+from pipelines.core.verdict.said import QUESTION, named_in
+from pipelines.core.verdict.speech import sentences, signed_words
+
+
+class Left(NamedTuple):
+    """What is left of one segment."""
+
+    said: str  # the segment as it is written
+    words: tuple[str, ...] = ()  # that say something, and stand for nothing in the run
+    is_wording: bool = True  # none of the words is a value, a denial, or what a tool does
+    small: tuple[str, ...] = ()  # that count, compare, limit, and numbers that no cell holds: `only`, `both`
+
+
+def left_of(grounds: Grounds) -> list[Left]:
+    """Of all answers of a run, segment by segment; of those that are accounted for, nothing."""
+    return [left for text in grounds.evidence.responses for left in _Reader(grounds).read(text)]
+
+
+class _Reader:
+    def __init__(self, grounds: Grounds) -> None:
+        self._grounds = grounds
+        self._focus = named_in(grounds.evidence.user_instruction, grounds.facts)
+
+    def read(self, text: str) -> Iterator[Left]:
+        for sentence in sentences(text):
+            self._grounds.evidence.keep_going()
+            subject: Thing | None = None  # what the sentence named first
+            for segment in (
+                segments(sentence, self._grounds.long_values) if not QUESTION.search(sentence) else ()
+            ):
+                yield from self._of(segment, subject)
+                own = self._grounds.cells.scope(self._focus).own
+                subject = subject or (own[0] if len(own) == 1 else None)
+
+    def _of(self, segment: Segment, subject: Thing | None) -> Iterator[Left]:
+        named = named_in(segment.written.lower(), self._grounds.facts) or self._grounds.holders(segment)
+        self._focus = named or self._focus
+        left = _Check(self._grounds, self._grounds.cells.scope(self._focus), segment, subject).left()
+        if left.words or left.small:
+            yield left
+
+
+class _Check:
+    """One segment against the records that it speaks of."""
+
+    def __init__(self, grounds: Grounds, scope: Scope, segment: Segment, subject: Thing | None) -> None:
+        self._grounds = grounds
+        self._scope = scope
+        self._subject = subject
+        self._segment = segment
+        self._tokens = segment.tokens
+        self._words = segment.words
+        self._said = " ".join(token.text for token in segment.tokens)
+        self._is_denied = segment.is_denied or (bool(grounds.refused) and not _TRIES.isdisjoint(self._words))
+        self._bindings = Bindings(grounds, scope, segment, is_denied=self._is_denied)
+        self._settled: set[str] = set()  # words that were looked up with others
+
+    def left(self) -> Left:
+        if self._states_nothing():
+            return Left(self._segment.written)
+        self._bindings.bind()
+        self._look_up_nothing()
+        self._look_up_unchanged()
+        strange = [token.text for token in (*self._bindings.strange, *self._of_others(), *self._of_no_rule())]
+        bound = self._bindings.cells
+        rest = [one for at, one in enumerate(self._tokens) if one.mention is None and at not in bound]
+        places = {id(token): at for at, token in enumerate(self._tokens)}
+        words = [token for token in rest if not self._is_accounted_for(places[id(token)], token)]
+        small = [token.text for token in words if _is_small(token.text) and token.text not in DENIALS]
+        content = [token.text for token in words if token.text not in small]
+        if not strange and (content or small) and self._is_quoted(content):
+            return Left(self._segment.written)
+        small += [
+            token.text
+            for at, token in enumerate(self._tokens)
+            if token.mention is not None and at not in bound and token.text not in strange
+        ]
+        deeds = self._grounds.tool_words
+        is_wording = not strange and not any(
+            word in DENIALS or stem_of(word) in deeds or any(map(str.isdigit, word)) for word in content
+        )
+        return Left(self._segment.written, (*strange, *content), is_wording, tuple(small))
+
+    def _of_others(self) -> list[Token]:
+        """Names of things which the thing that the sentence is about does not refer to, but to others of their
+        kind: `it is in V-N`, of one that was moved to V-D."""
+        if self._subject is None or self._bindings.is_past or self._is_denied:
+            return []
+        types = {thing.id.lower(): thing.entity_type for thing in self._grounds.cells.things}
+        held = {
+            str(cell.value).lower() for cell in self._grounds.cells.of(self._subject) if cell.when is When.IS
+        }
+        kinds = {types[id] for id in held & types.keys()}
+        return [
+            token
+            for token in self._tokens
+            if types.get(token.text) in kinds
+            and token.text not in held
+            and token.text != self._subject.id.lower()
+        ]
+
+    def _of_no_rule(self) -> list[Token]:
+        """Numbers of what is told as a rule, that stand in none: `at least seven days ahead`."""
+        if not _LIMITS.search(self._said):
+            return []
+        known = self._grounds.rule_numbers | self._grounds.facts.asked.numbers
+        return [
+            token
+            for at, token in enumerate(self._tokens)
+            if isinstance(token.mention, Quantity) and at not in self._bindings.cells
+            if known.isdisjoint(abs(value).normalize() for value in token.mention.values)
+        ]
+
+    # What states nothing
+
+    def _states_nothing(self) -> bool:
+        if ALL_DONE.search(self._said):
+            return bool(self._grounds.done)
+        is_feeling = SYMPATHY.search(self._said) is not None and not {"i", "we"} & {*self._words}
+        if is_feeling or UNKNOWING.search(self._said) or self._is_heading() or self._is_courtesy():
+            return True
+        mentioned = [token for token in self._tokens if token.mention is not None]
+        return SUPPOSES.search(self._said) is not None and all(map(self._is_known_value, mentioned))
+
+    def _is_heading(self) -> bool:
+        """`Route:`, with nothing behind it. A deed or a sum of money says something even so."""
+        if not self._segment.is_heading or not all(token.is_word for token in self._tokens):
+            return False
+        return not any(word.endswith("ed") or stem_of(word) in MONEY or word in LOGIC for word in self._words)
+
+    def _is_courtesy(self) -> bool:
+        """Words that are said to a person; in offers and wishes also others, but no amount and no cost."""
+        mentioned = [token for token in self._tokens if token.mention is not None]
+        is_offer = OFFER.search(self._said) is not None
+        if mentioned:
+            return is_offer and not self._is_denied and all(map(self._is_known_value, mentioned))
+        little = FUNCTION | MANNER | DENIALS
+        stems = [stem_of(word) for word in self._words if word not in little and _is_spoken(word)]
+        values = [token for token in self._tokens if token.is_value]
+        if self._is_denied and not _NO_WORRY.search(self._said):
+            return not (stems or values or self._grounds.done)  # `Regrettably not.`
+        if all(word in COURTESY or self._is_addressee(word) for word in stems):
+            return not values or len(self._tokens) <= LONGEST_ADDRESS
+        if not _OF_COST.isdisjoint(self._words):
+            return False
+        return is_offer or WISH.search(self._said) is not None
+
+    def _is_known_value(self, token: Token) -> bool:
+        every = self._grounds.cells.scope(frozenset()).cells
+        is_asked = token.text in self._grounds.evidence.user_instruction.lower()
+        return is_asked or any(token.is_held_by(cell) for cell in every)
+
+    def _is_addressee(self, word: str) -> bool:
+        return word in self._grounds.names and len(self._tokens) <= LONGEST_ADDRESS
+
+    # What there is none of, and what stayed as it was
+
+    def _look_up_nothing(self) -> None:
+        """`Fee: none`, `no rides left`, `costs nothing`: the field that is called so holds nothing."""
+        if not _NOTHING.search(self._said):
+            return
+        stems = {stem_of(word) for word in self._words if word not in FUNCTION} - _OF_NOTHING
+        for cell in self._scope.cells:
+            is_none = is_nothing(cell.value) or cell.value in (0, False)
+            named = frozenset(map(stem, name_tokens(cell.field)))
+            is_named = any(not related(word).isdisjoint(named) for word in stems)
+            if is_none and is_named and cell.when in (When.IS, When.TOLD):
+                own = self._grounds.labels(cell)
+                self._settled |= {word for word in self._words if stem_of(word) in own | _OF_NOTHING}
+
+    def _look_up_unchanged(self) -> None:
+        """`The price is unchanged`, `I left the record as it was`."""
+        if not _UNCHANGED.search(self._said):
+            return
+        stems = {other for word in self._words if word not in FUNCTION for other in related(stem_of(word))}
+        named = [c for c in self._scope.cells if c.when is When.IS and not c.words.isdisjoint(stems)]
+        told = [
+            cell for at, cells in self._bindings.cells.items() if self._tokens[at].mention for cell in cells
+        ]
+        if told or named:
+            is_so = any(not self._scope.has_changed(cell) for cell in told or named)
+        else:
+            ids = {thing.id.lower() for thing in self._scope.own}
+            is_so = bool(ids) and ids.isdisjoint(self._grounds.facts.touched)
+        if is_so:
+            of_fields = {word for word in self._words if any(stem_of(word) in cell.words for cell in named)}
+            self._settled |= _OF_LEAVING | of_fields
+
+    # Words
+
+    def _is_accounted_for(self, at: int, token: Token) -> bool:
+        word, key = token.text.removesuffix("'s"), stem_of(token.text)
+        if word in self._settled or not _is_spoken(word):
+            return True
+        if at < self._segment.labels and key in COURTESY:
+            return True  # `Good news:`
+        if token.is_value:
+            return False  # of a record that is not spoken of
+        if word in DENIALS or word.endswith("n't"):
+            return self._is_rightly_denied()
+        if _is_small(word):
+            return self._is_small_word_so(at, word)
+        if word in FUNCTION or word in MANNER or key in REPORTS or key in self._kinds:
+            return True
+        if any(map(str.isdigit, word)):
+            return self._is_id(word)
+        if (key in BEING and self._says_value) or self._is_label(at, key):
+            return True
+        if self._is_deed(key) or self._is_flag(key) or (key in REFUSES and bool(self._grounds.refused)):
+            return True
+        if word in PARTS_OF_DAY:
+            return self._is_part_of_day(word)
+        if self._is_of_task(at, key) or self._is_not_so(word, key):
+            return True
+        parts = word.split("-")  # `the low-priority job`
+        return len(parts) > 1 and all(self._is_part_known(at, part) for part in parts)
+
+    def _is_part_known(self, at: int, part: str) -> bool:
+        held = {stem(word) for text in self._grounds.texts(self._scope) for word in text.words}
+        return (
+            part in FUNCTION
+            or stem(part) in held
+            or self._is_label(at, stem(part))
+            or stem(part) in self._fields
+        )
+
+    def _is_small_word_so(self, at: int, word: str) -> bool:
+        """Only what stands beside a value that was looked up."""
+        if word in WEEKDAYS:
+            return self._is_weekday(word)
+        if word in UNITS:
+            return at > 0 and at - 1 in self._bindings.cells
+        if word in PAST:
+            return any(cell.when is When.WAS for cells in self._bindings.cells.values() for cell in cells)
+        return stem_of(word) in self._labels or word in FUNCTION
+
+    def _is_weekday(self, word: str) -> bool:
+        days = {
+            day
+            for at, cells in self._bindings.cells.items()
+            if isinstance(self._tokens[at].mention, Dated | Quantity)
+            for cell in cells
+            for day in cell.days
+        }
+        return stem(word) in self._grounds.asked or any(_weekday(day) == WEEKDAYS[word] for day in days)
+
+    def _is_of_task(self, at: int, key: str) -> bool:
+        """A thing that the user spoke of, or one of those that every backend has."""
+        if key in self._own_text or key in self._fields or key in self._grounds.record_nouns:
+            return True
+        before = {token.text for token in self._tokens[max(0, at - 2) : at]}
+        is_thing = self._is_denied or not before.isdisjoint(_BEFORE_NOUNS)
+        if key in self._grounds.asked and is_thing:
+            return True
+        return at < self._segment.labels and self._is_label_of_text()
+
+    def _is_not_so(self, word: str, key: str) -> bool:
+        """What is denied may be any state or deed of the world's own words; where nothing was done, any."""
+        if not self._is_denied:
+            return False
+        if key in self._grounds.states or key in self._grounds.tool_words or key in MOVES:
+            return True
+        if any(text.words == ("not", word) for text in self._grounds.texts(self._scope)):
+            return True
+        return (
+            not self._grounds.done and _UNDONE.search(self._said) is not None and word.endswith(_PARTICIPLES)
+        )
+
+    def _is_rightly_denied(self) -> bool:
+        """Not of a deed that a call has done."""
+        stems = {stem_of(word) for word in self._words if word not in FUNCTION}
+        done = self._grounds.deed_words(self._grounds.done) | _COMES_ABOUT
+        return not self._grounds.done or bool(self._grounds.refused) or stems.isdisjoint(done)
+
+    # Names of fields and kinds
+
+    @cached_property
+    def _labels(self) -> frozenset[str]:
+        """What the values of the segment are called."""
+        every = (cell for cells in self._bindings.cells.values() for cell in cells)
+        return frozenset(label for cell in every for label in self._grounds.labels(cell))
+
+    def _is_label(self, at: int, key: str) -> bool:
+        if not related(key).isdisjoint(self._labels):
+            return True
+        here = compact(self._tokens[at].text)
+        after = here + (compact(self._tokens[at + 1].text) if at + 1 < len(self._tokens) else "")
+        before = (compact(self._tokens[at - 1].text) if at else "") + here
+        return not self._joined_labels.isdisjoint((here, after, before))
+
+    @cached_property
+    def _fields(self) -> frozenset[str]:
+        """Names of fields of what is spoken of: to name one is to state nothing yet."""
+        held = (cell for cell in self._scope.cells if cell.when is not When.TRIED)
+        return frozenset(label for cell in held for label in self._grounds.labels(cell))
+
+    @cached_property
+    def _joined_labels(self) -> frozenset[str]:
+        """Names of fields and kinds in one word: `Car park`, of `carpark`; `co-payment`, of `copayment`."""
+        fields = {cell.field for cells in self._bindings.cells.values() for cell in cells}
+        kinds = {thing.entity_type for thing in (*self._scope.own, *self._scope.linked)}
+        names = set(map(compact, fields | kinds))
+        return frozenset(name.removesuffix(end) for name in names for end in ("", "s", "id"))
+
+    def _is_label_of_text(self) -> bool:
+        """A name for a name may be any word; one for a number or a day says which it is."""
+        rest = range(self._segment.labels, len(self._tokens))
+        is_text = bool(rest) and rest[0] in self._bindings.cells
+        return is_text and not any(self._tokens[at].mention for at in rest)
+
+    @cached_property
+    def _kinds(self) -> frozenset[str]:
+        """Stems of the kinds of things that are spoken of, and of those that the calls were about."""
+        ids = {thing.id.lower() for thing in (*self._scope.own, *self._scope.linked)}
+        every = self._grounds.kinds.items()
+        kinds = {word for id, words in every if id in ids or not ids for word in words}
+        return frozenset(other for word in kinds for other in related(word)) | self._grounds.call_nouns
+
+    @cached_property
+    def _own_text(self) -> frozenset[str]:
+        """Stems of the names of what is spoken of, in several words: `tomatoes`, of `Vine tomatoes, crate`."""
+        return frozenset(
+            stem(word)
+            for text in self._grounds.texts(self._scope)
+            if len(text.words) > 1 and text.is_name and text.cell.when is not When.TRIED
+            for word in text.words
+            if len(word) >= SHORTEST_NAME
+        )
+
+    # Deeds, flags, ids, times
+
+    def _is_deed(self, key: str) -> bool:
+        if self._is_denied:
+            return key in self._grounds.deed_words(self._grounds.refused)
+        made = self._grounds.made
+        return key in self._grounds.deed_words(self._grounds.done) or any(
+            is_so and key in verbs
+            for verbs, is_so in (
+                (ADDS, made.is_added or made.is_more),
+                (MOVES, made.is_changed),
+                (LENGTHENS, made.is_later),
+                (RAISES, made.is_more),
+                (LOWERS, made.is_less),
+            )
+        )
+
+    def _is_flag(self, key: str) -> bool:
+        """`verified`, of a record whose field of that name is true; or false, where it is denied."""
+        held = {
+            cell.value
+            for cell in self._scope.cells
+            if isinstance(cell.value, bool) and cell.when in (When.IS, When.TOLD)
+            if key in map(stem, name_tokens(cell.field))
+        }
+        if held:
+            return held == {not self._is_denied}
+        return not self._is_denied and any(  # `shipped`, where `shipped_at` holds a day
+            cell.days and cell.when in (When.IS, When.TOLD) and key in map(stem, name_tokens(cell.field))
+            for cell in self._scope.cells
+        )
+
+    def _is_id(self, word: str) -> bool:
+        is_asked = compact(word) in self._grounds.facts.asked_bare
+        is_told = compact(word) in self._grounds.refusal_words
+        return (
+            is_told
+            or compact(word) in self._ids
+            or (is_asked and (self._is_denied or not self._grounds.done))
+        )
+
+    @cached_property
+    def _ids(self) -> frozenset[str]:
+        held = {compact(str(cell.value)) for cell in self._scope.cells if isinstance(cell.value, (str, int))}
+        return frozenset(held | {compact(thing.id) for thing in (*self._scope.own, *self._scope.linked)})
+
+    @cached_property
+    def _says_value(self) -> bool:
+        return bool(self._bindings.cells) or any(token.mention for token in self._tokens)
+
+    def _is_part_of_day(self, word: str) -> bool:
+        """`in the morning`, of a time that is told."""
+        first, last = PARTS_OF_DAY[word]
+        told = [token.mention for token in self._tokens if isinstance(token.mention, Timed)]
+        return any(first <= minute // 60 < last for one in told for minute in one.minutes)
+
+    # Rules
+
+    def _is_quoted(self, left: list[str]) -> bool:
+        """Whether one sentence of the rules or of the backend says all that is left. A rule tells what holds
+        of any record, and not that it applies to one that is named."""
+        numbers = [
+            {abs(value).normalize() for value in token.mention.values}
+            for at, token in enumerate(self._tokens)
+            if isinstance(token.mention, Quantity) and at not in self._bindings.cells
+        ]
+        signed = signed_words(self._said)
+        content = {stem_of(word) for word in self._words if word not in FUNCTION} - REPORTS
+        for rule in self._grounds.rules:
+            is_meant = rule.is_reply or not self._segment.names_one
+            if not is_meant or not all(values & rule.numbers for values in numbers):
+                continue
+            is_said = all(rule.says(word) or (word in BINDS and rule.binds) for word in left)
+            is_turned = (signed.denied & rule.signed.affirmed) | (signed.affirmed & rule.signed.denied)
+            if is_said and not is_turned and len(content & rule.stems) >= min(LEAST_SHARED, len(content)):
+                return True
+        return False
+
+
+LONGEST_ADDRESS = 4  # words of a segment that only names somebody: `Of course, Mr Haddad`
+SHORTEST_NAME = 4  # letters of a word that tells a thing by
+LEAST_SHARED = 2  # words that a segment shares with the rule that it quotes
+_TRIES = frozenset(("tried", "attempted"))
+_NO_WORRY = re.compile(r"\b(?:don't worry|no (?:worries|problem|trouble)|don't hesitate)\b")
+_OF_COST = frozenset(("free", "cost", "charge", "fee", "refund", "extra", "no", "without", "price"))
+_NOTHING = re.compile(
+    r"\b(?:no|none|nothing|zero|without|free|(?:does|do|did|has|have|is|are|was|were)n't (?:have|got|a|any|one|been)"
+    r"|(?:not|n't) (?:have|any|a single|one))\b"
+)
+_OF_NOTHING = frozenset(map(stem_of, "no none nothing zero without free left any not".split()))
+_UNCHANGED = re.compile(
+    r"\b(?:unchanged|untouched|unaffected|as (?:it|they) (?:is|was|are|were)|as before|the same|same"
+    r"|(?:not|n't|no) (?:been )?(?:touched|changed|affected)|stays? (?:put|in place|where)|left (?:it|the \w+) as)\b"
+)
+_OF_LEAVING = frozenset(
+    "stays stay remains place put left where unchanged untouched unaffected touched changed affected same "
+    "present existing".split()
+)
+_LIMITS = re.compile(
+    r"\b(?:at (?:most|least)|up to|no (?:more|less|later|earlier) than|minimum|maximum|within|must|may|have to|has to|only)\b"
+)
+_UNDONE = re.compile(r"\b(?:nothing|not been|hasn't been|haven't been|wasn't|weren't)\b")
+_PARTICIPLES = ("ed", "en", "id", "nt")
+_COMES_ABOUT = frozenset(map(stem, ("go", "work", "succeed")))
+_BEFORE_NOUNS = frozenset("a an the your my our their his her this that these those for of".split())
+
+
+def _is_small(word: str) -> bool:
+    return word in LOGIC or word in UNITS or word in WEEKDAYS or word in NEAR_DAYS or word in PAST - FUNCTION
+
+
+def _is_spoken(word: str) -> bool:
+    return any(map(str.isalnum, word))
+
+
+def _weekday(day: Day) -> int | None:
+    return date(day.year, day.month, day.day).weekday() if day.year else None

@@ -1,0 +1,292 @@
+"""What a run holds that a word of an answer can stand for: values by their fields, calls, rules."""
+
+import re
+from collections.abc import Iterator
+from datetime import date
+from decimal import Decimal
+from functools import cached_property
+from typing import NamedTuple
+
+from pipelines.core.english.dates import dates, times
+from pipelines.core.english.idioms import SAME_STATES
+from pipelines.core.english.mentions import mentions
+from pipelines.core.english.stems import stem
+from pipelines.core.english.synonyms import related
+from pipelines.core.english.words import tokens
+from pipelines.core.matching import MISSING
+from pipelines.core.verdict.account.lexicon import BINDS, DENIALS
+from pipelines.core.verdict.account.segments import Segment
+from pipelines.core.verdict.borne_out import RECORD_NOUNS
+from pipelines.core.verdict.cells import Cell, Cells, Scope, When
+from pipelines.core.verdict.changes import changes
+from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
+from pipelines.core.verdict.facts import Facts
+from pipelines.core.verdict.records import texts_in
+from pipelines.core.verdict.speech import Signed, sentences, signed_words
+
+LONGEST_VALUE = 80
+LONGEST_SAYING = 600
+MOST_VALUES = 400
+_HAS_PARTS = re.compile(r"[,;:()&]|\d.*\s|\s.*\d|\s\w+\s")
+
+
+_OF_DAYS = frozenset(("on", "at", "date", "day", "until"))
+
+
+class Text(NamedTuple):
+    """A text that stands in a cell, as words."""
+
+    words: tuple[str, ...]
+    cell: Cell
+    is_name: bool  # written with a capital
+
+
+class Rule(NamedTuple):
+    """A sentence that the task, a tool's description or the backend said."""
+
+    text: str
+    stems: frozenset[str]
+    words: frozenset[str]
+    numbers: frozenset[Decimal]
+    signed: Signed
+    is_reply: bool
+
+    @property
+    def binds(self) -> bool:
+        return not BINDS.isdisjoint(self.words)
+
+    def says(self, word: str) -> bool:
+        is_denial = word in DENIALS and bool(self.signed.denied)
+        return is_denial or word in self.words or stem_of(word) in self.stems
+
+
+def words_in(text: str) -> tuple[str, ...]:
+    plain = text.lower().replace("_", " ").replace("-", " ").replace("'", " ").replace("/", " ")
+    return tuple(
+        "".join(c for c in word if c.isalnum()) for word in plain.split() if any(map(str.isalnum, word))
+    )
+
+
+class Made(NamedTuple):
+    """What the run made of the world, in the ways that verbs tell of it."""
+
+    is_added: bool = False
+    is_changed: bool = False  # another day, number or text stands in a field
+    is_later: bool = False
+    is_earlier: bool = False
+    is_more: bool = False
+    is_less: bool = False
+
+
+def compact(word: str) -> str:
+    """Letters and digits alone."""
+    return "".join(character for character in word.lower() if character.isalnum())
+
+
+def stem_of(word: str) -> str:
+    return stem(word.removesuffix("'s").removesuffix("'"))
+
+
+class Grounds:
+    def __init__(self, evidence: RunEvidence, facts: Facts, cells: Cells) -> None:
+        self.evidence = evidence
+        self.facts = facts
+        self.cells = cells
+        self._texts: dict[int, list[Text]] = {}
+
+    @cached_property
+    def kinds(self) -> dict[str, frozenset[str]]:
+        """Of each thing seen, the stems of its kind."""
+        return {
+            thing.id.lower(): frozenset(map(stem, tokens(thing.entity_type))) for thing in self.cells.things
+        }
+
+    @cached_property
+    def kind_words(self) -> frozenset[str]:
+        """Stems of the kinds of the world, and of what tools are about."""
+        types = (word for kind in self.evidence.after.entity_types() for word in tokens(kind))
+        return frozenset(other for word in types for other in related(stem(word)))
+
+    def labels(self, cell: Cell) -> frozenset[str]:
+        """Stems by which a value can be called: its field's name, and the kind of its thing."""
+        named = tokens(cell.field)
+        own = frozenset(map(stem, named)) | self.kinds.get(cell.record, frozenset())
+        if cell.days or not _OF_DAYS.isdisjoint(named):
+            own |= {stem("date"), stem("day")}
+        if cell.minutes:
+            own |= {stem("time")}
+        return frozenset(other for word in own for other in related(word))
+
+    def texts(self, scope: Scope) -> list[Text]:
+        key = id(scope)
+        if key not in self._texts:
+            found: dict[tuple[tuple[str, ...], str, str, When], Text] = {}
+            for cell in scope.cells:
+                if isinstance(cell.value, str) and 0 < len(cell.value) <= LONGEST_VALUE:
+                    words = words_in(cell.value)
+                    is_name = cell.value[:1].isupper()
+                    for spelled in {words, *_said_otherwise(words)} if words else ():
+                        found[spelled, cell.record, cell.field, cell.when] = Text(spelled, cell, is_name)
+            self._texts[key] = sorted(found.values(), key=lambda one: -len(one.words))
+        return self._texts[key]
+
+    def holders(self, segment: Segment) -> frozenset[str]:
+        """The things that hold every name which a segment gives, where it names none of them itself."""
+        found: frozenset[str] | None = None
+        for token in segment.tokens:
+            name = words_in(token.text)
+            held = self._by_name.get(" ".join(name)) if token.is_value or token.is_capital else None
+            if held:
+                found = held if found is None else found & held
+        return found or frozenset()
+
+    @cached_property
+    def _by_name(self) -> dict[str, frozenset[str]]:
+        found: dict[str, set[str]] = {}
+        for text in self.texts(self.cells.scope(frozenset())):
+            if text.is_name and text.cell.record:
+                for spelled in {" ".join(text.words), *text.words}:
+                    found.setdefault(spelled, set()).add(text.cell.record)
+        return {name: frozenset(records) for name, records in found.items()}
+
+    @cached_property
+    def today(self) -> date | None:
+        day = self.facts.day_of_run()
+        return date(day.year, day.month, day.day) if day is not None and day.year else None
+
+    # Calls
+
+    @cached_property
+    def done(self) -> tuple[EvidenceRow, ...]:
+        """Calls that may have changed something and worked."""
+        return tuple(
+            row for row in self.evidence.calls if row.succeeded and not self.evidence.tool_reads(row.tool)
+        )
+
+    @cached_property
+    def refused(self) -> tuple[EvidenceRow, ...]:
+        return tuple(row for row in self.evidence.calls if not row.succeeded)
+
+    def deed_words(self, rows: tuple[EvidenceRow, ...]) -> frozenset[str]:
+        """Stems of what these calls did, by their names and by the states that they wrote."""
+        found: set[str] = set()
+        for row in rows:
+            for word in tokens(row.tool):
+                found |= related(stem(word))
+        return frozenset(found)
+
+    @cached_property
+    def call_nouns(self) -> frozenset[str]:
+        return frozenset(stem(word) for row in self.evidence.calls for word in tokens(row.tool)[1:])
+
+    @cached_property
+    def asked(self) -> frozenset[str]:
+        return frozenset(
+            stem(word)
+            for text in (self.evidence.user_instruction, *self.evidence.later_user_turns)
+            for word in words_in(text)
+        )
+
+    @cached_property
+    def refusal_words(self) -> frozenset[str]:
+        """What the backend said as it refused, word by word, letters and digits alone."""
+        texts = [text for row in self.refused for text in texts_in(row.response)]
+        return frozenset(compact(word) for text in texts for word in text[:LONGEST_SAYING].split())
+
+    @cached_property
+    def made(self) -> Made:
+        added = changed = later = earlier = more = less = False
+        for one in changes(self.evidence):
+            before, after = one.before, one.after
+            added |= before is MISSING or isinstance(after, list)
+            changed |= before is not MISSING and after is not MISSING
+            if isinstance(before, (int, float)) and isinstance(after, (int, float)):
+                more |= after > before
+                less |= after < before
+            if isinstance(before, str) and isinstance(after, str) and dates(before) and dates(after):
+                later |= after > before  # both as ISO has it
+                earlier |= after < before
+        return Made(added, changed, later, earlier, more, less)
+
+    @property
+    def record_nouns(self) -> frozenset[str]:
+        return RECORD_NOUNS
+
+    @cached_property
+    def tool_words(self) -> frozenset[str]:
+        """Stems of what any tool does."""
+        return frozenset(
+            other
+            for tool in self.evidence.tools
+            for word in tokens(tool.name)
+            for other in related(stem(word))
+        )
+
+    @cached_property
+    def states(self) -> frozenset[str]:
+        """Stems of the words by which things of the world are told to be in a state."""
+        return frozenset(stem(word) for state in self.cells.states for word in words_in(state))
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Stems of all that is written with a capital in records, and of the user's own words."""
+        every = self.cells.scope(frozenset())
+        held = {stem(word) for text in self.texts(every) if text.is_name for word in text.words}
+        return frozenset(held | self.asked)
+
+    @cached_property
+    def long_values(self) -> re.Pattern[str] | None:
+        """Finds texts of records that a sentence has to keep in one piece."""
+        found = {
+            cell.value.lower()
+            for cell in self.cells.scope(frozenset()).cells
+            if isinstance(cell.value, str)
+            and 4 < len(cell.value) <= LONGEST_VALUE
+            and _HAS_PARTS.search(cell.value)
+            and not dates(cell.value)
+            and not times(cell.value)
+        }
+        longest = sorted(found, key=len, reverse=True)[:MOST_VALUES]
+        return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest))})(?!\w)") if longest else None
+
+    # Rules
+
+    @cached_property
+    def rules(self) -> tuple[Rule, ...]:
+        return tuple(self._rules())
+
+    @cached_property
+    def rule_numbers(self) -> frozenset[Decimal]:
+        return frozenset(number for rule in self.rules for number in rule.numbers)
+
+    def _rules(self) -> Iterator[Rule]:
+        told = [(text, False) for text in sentences(self.evidence.behavior_instructions or "")]
+        told += [(text, False) for tool in self.evidence.tools for text in sentences(tool.description)]
+        for row in self.evidence.calls:
+            texts = [*texts_in(row.response)]
+            told += [(text, True) for text in texts if len(text.split()) > 2 or not row.succeeded]
+        for text, is_reply in told:
+            short = text[:LONGEST_SAYING]
+            words = words_in(short)
+            read = mentions(short)
+            numbers = {abs(value).normalize() for one in read.numbers for value in one.values}
+            yield Rule(
+                short,
+                frozenset(other for word in words for other in related(stem(word))),
+                frozenset(words),
+                frozenset(numbers),
+                signed_words(short),
+                is_reply,
+            )
+
+
+_SIZES = {"s": "small", "m": "medium", "l": "large"}
+
+
+def _said_otherwise(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    spelled = " ".join(words)
+    if spelled in _SIZES:
+        yield (_SIZES[spelled],)
+    for row in SAME_STATES:
+        if spelled in row:
+            yield from (tuple(other.split()) for other in row)
