@@ -16,12 +16,13 @@ from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import related
 from pipelines.core.english.words import tokens as name_tokens
 from pipelines.core.verdict.account.bindings import Bindings
-from pipelines.core.verdict.account.grounds import Grounds, compact, stem_of
+from pipelines.core.verdict.account.grounds import Grounds, compact, stem_of, words_in
 from pipelines.core.verdict.account.lexicon import (
     ADDS,
     ALL_DONE,
     BEING,
     BINDS,
+    CARRIES_OUT,
     COURTESY,
     DENIALS,
     FUNCTION,
@@ -32,6 +33,8 @@ from pipelines.core.verdict.account.lexicon import (
     MONEY,
     MOVES,
     NEAR_DAYS,
+    NUMBER_OF_MONTH,
+    OF_REST,
     OFFER,
     PARTS_OF_DAY,
     PAST,
@@ -260,6 +263,13 @@ class _Check:
             return True
         if word in PARTS_OF_DAY:
             return self._is_part_of_day(word)
+        if word in NUMBER_OF_MONTH:
+            return any(NUMBER_OF_MONTH[word] == day.month for day in self._days)
+        if word in OF_REST and (self._is_denied or self._is_beside_number(at)):
+            return True
+        if key in CARRIES_OUT and not self._is_denied:
+            done = self._grounds.deed_words(self._grounds.done)
+            return any(stem_of(other) in done for other in self._words if other != token.text)
         if self._is_of_task(at, key) or self._is_not_so(word, key):
             return True
         parts = word.split("-")  # `the low-priority job`
@@ -273,6 +283,14 @@ class _Check:
             or self._is_label(at, stem(part))
             or stem(part) in self._fields
         )
+
+    @cached_property
+    def _days(self) -> frozenset[Day]:
+        return frozenset(day for cell in self._scope.cells for day in cell.days)
+
+    def _is_beside_number(self, at: int) -> bool:
+        beside = self._tokens[max(0, at - 2) : at + 2]
+        return any(isinstance(token.mention, Quantity) for token in beside)
 
     def _is_small_word_so(self, at: int, word: str) -> bool:
         """Only what stands beside a value that was looked up."""
@@ -312,15 +330,24 @@ class _Check:
             return True
         if any(text.words == ("not", word) for text in self._grounds.texts(self._scope)):
             return True
-        return (
-            not self._grounds.done and _UNDONE.search(self._said) is not None and word.endswith(_PARTICIPLES)
-        )
+        return _UNDONE.search(self._said) is not None and word.endswith(_PARTICIPLES)
 
     def _is_rightly_denied(self) -> bool:
         """Not of a deed that a call has done."""
         stems = {stem_of(word) for word in self._words if word not in FUNCTION}
         done = self._grounds.deed_words(self._grounds.done) | _COMES_ABOUT
-        return not self._grounds.done or bool(self._grounds.refused) or stems.isdisjoint(done)
+        is_undone = not self._grounds.done or bool(self._grounds.refused) or stems.isdisjoint(done)
+        return is_undone and stems.isdisjoint(self._states_now)
+
+    @cached_property
+    def _states_now(self) -> frozenset[str]:
+        """Stems of the states that what is spoken of is in."""
+        held = (
+            cell.value
+            for cell in self._scope.cells
+            if isinstance(cell.value, str) and cell.when is When.IS and self._scope.is_own(cell)
+        )
+        return frozenset(stem(word) for value in held for word in words_in(value)) & self._grounds.states
 
     # Names of fields and kinds
 
@@ -414,14 +441,9 @@ class _Check:
         is_told = compact(word) in self._grounds.refusal_words
         return (
             is_told
-            or compact(word) in self._ids
+            or compact(word) in self._grounds.ids(self._scope)
             or (is_asked and (self._is_denied or not self._grounds.done))
         )
-
-    @cached_property
-    def _ids(self) -> frozenset[str]:
-        held = {compact(str(cell.value)) for cell in self._scope.cells if isinstance(cell.value, (str, int))}
-        return frozenset(held | {compact(thing.id) for thing in (*self._scope.own, *self._scope.linked)})
 
     @cached_property
     def _says_value(self) -> bool:
@@ -466,14 +488,33 @@ _NOTHING = re.compile(
     r"\b(?:no|none|nothing|zero|without|free|(?:does|do|did|has|have|is|are|was|were)n't (?:have|got|a|any|one|been)"
     r"|(?:not|n't) (?:have|any|a single|one))\b"
 )
-_OF_NOTHING = frozenset(map(stem_of, "no none nothing zero without free left any not".split()))
+_OF_NOTHING = frozenset(
+    map(stem_of, ["no", "none", "nothing", "zero", "without", "free", "left", "any", "not"])
+)
 _UNCHANGED = re.compile(
     r"\b(?:unchanged|untouched|unaffected|as (?:it|they) (?:is|was|are|were)|as before|the same|same"
-    r"|(?:not|n't|no) (?:been )?(?:touched|changed|affected)|stays? (?:put|in place|where)|left (?:it|the \w+) as)\b"
+    r"|(?:not|n't|no) (?:been )?(?:touched|changed|affected)|(?:still|it) stands|stays? (?:put|in place|where)|left (?:it|the \w+) as)\b"
 )
 _OF_LEAVING = frozenset(
-    "stays stay remains place put left where unchanged untouched unaffected touched changed affected same "
-    "present existing".split()
+    [
+        "stays",
+        "stay",
+        "stands",
+        "remains",
+        "place",
+        "put",
+        "left",
+        "where",
+        "unchanged",
+        "untouched",
+        "unaffected",
+        "touched",
+        "changed",
+        "affected",
+        "same",
+        "present",
+        "existing",
+    ]
 )
 _LIMITS = re.compile(
     r"\b(?:at (?:most|least)|up to|no (?:more|less|later|earlier) than|minimum|maximum|within|must|may|have to|has to|only)\b"
@@ -481,7 +522,25 @@ _LIMITS = re.compile(
 _UNDONE = re.compile(r"\b(?:nothing|not been|hasn't been|haven't been|wasn't|weren't)\b")
 _PARTICIPLES = ("ed", "en", "id", "nt")
 _COMES_ABOUT = frozenset(map(stem, ("go", "work", "succeed")))
-_BEFORE_NOUNS = frozenset("a an the your my our their his her this that these those for of".split())
+_BEFORE_NOUNS = frozenset(
+    [
+        "a",
+        "an",
+        "the",
+        "your",
+        "my",
+        "our",
+        "their",
+        "his",
+        "her",
+        "this",
+        "that",
+        "these",
+        "those",
+        "for",
+        "of",
+    ]
+)
 
 
 def _is_small(word: str) -> bool:

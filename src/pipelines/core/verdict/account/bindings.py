@@ -4,7 +4,7 @@ from decimal import Decimal
 from functools import cached_property
 from itertools import combinations
 
-from pipelines.core.english.dates import Dated, Timed
+from pipelines.core.english.dates import Dated
 from pipelines.core.english.numbers import Quantity
 from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import related
@@ -12,6 +12,7 @@ from pipelines.core.english.words import tokens as name_tokens
 from pipelines.core.verdict.account.grounds import Grounds, Text, compact, stem_of, words_in
 from pipelines.core.verdict.account.lexicon import (
     APPROXIMATE,
+    COSTS,
     DIFFERENCE,
     FROM,
     FROM_FIELDS,
@@ -30,8 +31,26 @@ MOST_INFLECTED = 3  # words of a state that may be said in another form
 WORDS_BEHIND = 3  # a value, that may be its name
 
 
-_RETURNS = frozenset("get gets got receive receives give given pay paid returned return".split())
-_BELOW = frozenset("minus negative red overdrawn owe owes owed debt below short arrears due".split())
+_RETURNS = frozenset(
+    ["get", "gets", "got", "receive", "receives", "give", "given", "pay", "paid", "returned", "return"]
+)
+_AMOUNTS = frozenset(map(stem, ("amount", "total", "sum", "value")))
+_BELOW = frozenset(
+    [
+        "minus",
+        "negative",
+        "red",
+        "overdrawn",
+        "owe",
+        "owes",
+        "owed",
+        "debt",
+        "below",
+        "short",
+        "arrears",
+        "due",
+    ]
+)
 
 
 class Bindings:
@@ -100,17 +119,22 @@ class Bindings:
             for cell in self._scope.cells
             if self._is_sayable(cell)
             and (token.is_held_by(cell) or _is_about(cell, token, near))
-            and self._is_called_so(cell, near, token)
+            and self._is_called_so(cell, at)
         ]
-        if held:
+        is_id = compact(token.text) in self._grounds.ids(self._scope)
+        if held or is_id:
             self.cells[at] = held
-        if held or self._is_worked_out(token, near):
+        if held or is_id or self._is_worked_out(token, near):
             return True
-        is_only_tried = any(token.is_held_by(cell) for cell in self._scope.cells if cell.when is When.TRIED)
-        return not self._is_otherwise(token, near) and not (is_only_tried and not self._is_denied)
+        if self._counts_things(at):
+            return True
+        holding = [cell for cell in self._scope.cells if token.is_held_by(cell)]
+        is_only_tried = any(cell.when is When.TRIED for cell in holding) and not self._is_denied
+        is_below = any(map(_is_negative, holding)) and not self._is_told_negative(token, near)
+        return not (is_only_tried or is_below or self._is_otherwise(token, near))
 
-    def _near(self, at: int) -> list[str]:
-        """The words before a value up to the value before, and those right behind it."""
+    def _before(self, at: int) -> list[str]:
+        """The words before a value up to the value before, without what that is measured in."""
         before: list[str] = []
         for token in reversed(self._tokens[:at]):
             if token.mention is not None:
@@ -119,15 +143,24 @@ class Bindings:
                 )
                 break
             before.append(token.text)
+        return before
+
+    def _near(self, at: int) -> list[str]:
+        """The words before a value, and those right behind it."""
         after: list[str] = []
         for token in self._tokens[at + 1 : at + 1 + WORDS_BEHIND]:
             if token.mention is not None:
                 break
             after.append(token.text)
-        return [*before, *after]
+        return [*self._before(at), *after]
 
-    def _is_called_so(self, cell: Cell, near: list[str], token: Token) -> bool:
+    def _is_called_so(self, cell: Cell, at: int) -> bool:
+        near, token = self._near(at), self._tokens[at]
         own = self._grounds.labels(cell)
+        if not cell.words.isdisjoint(COSTS):  # what a thing costs goes by many names
+            own |= COSTS
+        if not cell.words.isdisjoint(_AMOUNTS):  # an amount is of what was done
+            own |= self._grounds.deed_words(self._grounds.done)
         stems = {stem_of(word) for word in near}
         if isinstance(token.mention, Quantity):
             if "back" in near and not _RETURNS.isdisjoint(near):
@@ -138,12 +171,20 @@ class Bindings:
             return not is_other_money and _is_one_of(stems & self._number_fields, own)
         if isinstance(token.mention, Dated):
             field = frozenset(map(stem, name_tokens(cell.field)))
-            is_no_end = not UNTIL.isdisjoint(near) and field.isdisjoint(UNTIL_FIELDS)
-            is_no_start = not FROM.isdisjoint(near) and field.isdisjoint(FROM_FIELDS)
+            before = self._before(at)
+            is_no_end = not UNTIL.isdisjoint(before) and field.isdisjoint(UNTIL_FIELDS)
+            is_no_start = not FROM.isdisjoint(before) and field.isdisjoint(FROM_FIELDS)
             if is_no_end or (is_no_start and cell.when is not When.WAS):
                 return False
             return _is_one_of(stems & self._day_fields, own)
         return True
+
+    def _counts_things(self, at: int) -> bool:
+        """`two dogs`: how many there are of a kind is told by no field."""
+        after = self._tokens[at + 1] if at + 1 < len(self._tokens) else None
+        mention = self._tokens[at].mention
+        is_count = isinstance(mention, Quantity) and mention.currency is None
+        return is_count and after is not None and stem_of(after.text) in self._grounds.kind_words
 
     def _is_told_negative(self, token: Token, near: list[str]) -> bool:
         return self._segment.sentence[: token.start].endswith(("-", "−", "–")) or not _BELOW.isdisjoint(near)

@@ -92,7 +92,8 @@ class Grounds:
         self.evidence = evidence
         self.facts = facts
         self.cells = cells
-        self._texts: dict[int, list[Text]] = {}
+        self._texts: dict[int, list[Text]] = {}  # by the scope, which the cells keep
+        self._ids: dict[int, frozenset[str]] = {}
 
     @cached_property
     def kinds(self) -> dict[str, frozenset[str]]:
@@ -129,6 +130,14 @@ class Grounds:
                         found[spelled, cell.record, cell.field, cell.when] = Text(spelled, cell, is_name)
             self._texts[key] = sorted(found.values(), key=lambda one: -len(one.words))
         return self._texts[key]
+
+    def ids(self, scope: Scope) -> frozenset[str]:
+        """Letters and digits of all that goes by a name or an id there."""
+        key = id(scope)
+        if key not in self._ids:
+            held = {compact(str(cell.value)) for cell in scope.cells if isinstance(cell.value, (str, int))}
+            self._ids[key] = frozenset(held | {compact(thing.id) for thing in (*scope.own, *scope.linked)})
+        return self._ids[key]
 
     def holders(self, segment: Segment) -> frozenset[str]:
         """The things that hold every name which a segment gives, where it names none of them itself."""

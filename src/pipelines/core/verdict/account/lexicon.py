@@ -2,12 +2,15 @@
 
 import re
 
+from pipelines.core.english.dates import MONTHS
+from pipelines.core.english.inflection import all_forms
 from pipelines.core.english.stems import stem
 from pipelines.core.english.words import word_set
 
 
 def _stems(words: str) -> frozenset[str]:
-    return frozenset(map(stem, words.split()))
+    """Of each word, and of what it becomes as a verb: `mention` and `mentioned` have not the same stem."""
+    return frozenset(stem(form) for word in words.split() for form in (word, *all_forms(word)))
 
 
 #: They carry a statement and add nothing to it.
@@ -21,7 +24,7 @@ FUNCTION = word_set(
     "therefore thus hence yes right indeed accordingly meanwhile while whether such itself themselves yourself "
     "yourselves myself one ones however though although since because am pm ok okay well very really quite "
     "actually exactly simply basically directly x s oh ah i.e e.g etc why plus under off back down away along "
-    "ahead around moment again far straight anyone someone somebody everyone together altogether ago present way point much many between among during soon long top besides afterwards little bit roughly nearly almost approximately meaning heads-up single there'd"
+    "ahead around moment again far straight anyone someone somebody everyone together altogether ago present way point much many between among during soon long top besides afterwards little bit roughly nearly almost approximately meaning heads-up single there'd utc"
 )
 #: How one says a thing, whatever it is.
 MANNER = word_set(
@@ -78,10 +81,11 @@ PAST = word_set(
 )
 #: What is asked for or given in money; a number that stands beside one is of a field that is called so.
 MONEY = _stems(
-    "fee fees charge charged cost price refund refunded deposit discount balance total credit "
-    "payment paid payable tip tax fine penalty surcharge shipping delivery premium rent salary "
+    "fee fees charge charged cost price refund refunded deposit discount balance total credit tip tax fine penalty surcharge shipping delivery premium rent salary "
     "commission interest bill voucher"
 )
+#: Names of what a thing costs that say no more than that.
+COSTS = _stems("cost price total amount sum charge value")
 UNTIL = word_set("until till by before latest deadline expires expiring through ends end")
 FROM = word_set("from since starting beginning starts begins start begin")
 UNTIL_FIELDS = _stems(
@@ -104,6 +108,8 @@ ADDS = _stems(
     "record enter raise lodge set make issue buy purchase start"
 )
 MOVES = _stems("move shift reschedule change switch update adjust amend modify edit correct rebook set")
+#: Said of a deed that has a name: `your refund was issued`.
+CARRIES_OUT = _stems("process issue initiate complete submit make arrange execute confirm send apply")
 LENGTHENS = _stems("extend prolong lengthen postpone delay defer later")
 RAISES = _stems("raise increase bump lift up more higher")
 LOWERS = _stems("lower reduce decrease cut drop less fewer")
@@ -133,7 +139,8 @@ PARTS_OF_DAY = {
     "night": (20, 24),
 }
 WEEKDAYS = {
-    name: at for at, name in enumerate("monday tuesday wednesday thursday friday saturday sunday".split())
+    name: at
+    for at, name in enumerate(["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"])
 }
 # What the agent does not know is no statement.
 UNKNOWING = re.compile(
@@ -162,3 +169,6 @@ WISH = re.compile(
     r"^(?:enjoy|have|good luck|best of luck|take care|wishing|i hope|hope|safe|happy|see you|all the best|get well"
     r"|sorry|i'm sorry|thank|thanks|glad)\b"
 )
+#: Of how many there are still: so where the number beside it is.
+OF_REST = word_set("free available open vacant spare")
+NUMBER_OF_MONTH = {name: number for number, name in enumerate(MONTHS, 1) if name != "may"}

@@ -17,7 +17,22 @@ _TOKEN = re.compile(r"(?:[^\W_]|[#@])[\w#@./'&+-]*|[,;:()|—–=→!?]|\.(?=\s|
 _BREAKS = frozenset(",;|—–-!?.→=")
 _ENDS = frozenset(";.!?")
 _JOINS = frozenset(
-    "and but so because since which who while whereas although though however therefore plus".split()
+    [
+        "and",
+        "but",
+        "so",
+        "because",
+        "since",
+        "which",
+        "who",
+        "while",
+        "whereas",
+        "although",
+        "though",
+        "however",
+        "therefore",
+        "plus",
+    ]
 )
 _OF_MONTH = re.compile(r"(?P<day>\d{1,2})(?:st|nd|rd|th)")
 
