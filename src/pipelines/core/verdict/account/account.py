@@ -15,6 +15,7 @@ from pipelines.core.english.numbers import Quantity
 from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import related
 from pipelines.core.english.words import tokens as name_tokens
+from pipelines.core.english.words import word_set
 from pipelines.core.verdict.account.bindings import Bindings
 from pipelines.core.verdict.account.grounds import Grounds, compact, stem_of, words_in
 from pipelines.core.verdict.account.lexicon import (
@@ -23,6 +24,7 @@ from pipelines.core.verdict.account.lexicon import (
     BEING,
     BINDS,
     CARRIES_OUT,
+    COSTS,
     COURTESY,
     DENIALS,
     FUNCTION,
@@ -114,29 +116,40 @@ class _Check:
         self._bindings.bind()
         self._look_up_nothing()
         self._look_up_unchanged()
-        strange = [token.text for token in (*self._bindings.strange, *self._of_others(), *self._of_no_rule())]
-        bound = self._bindings.cells
-        rest = [one for at, one in enumerate(self._tokens) if one.mention is None and at not in bound]
-        places = {id(token): at for at, token in enumerate(self._tokens)}
-        words = [token for token in rest if not self._is_accounted_for(places[id(token)], token)]
-        small = [token.text for token in words if _is_small(token.text) and token.text not in DENIALS]
-        content = [token.text for token in words if token.text not in small]
+        strange = [*self._bindings.strange, *self._of_others(), *self._of_no_rule(), *self._of_some()]
+        words = [one for at, one in enumerate(self._tokens) if self._is_unaccounted(at, one)]
+        small = [one for one in words if one.mention is not None or _is_small(one.text)]
+        content = [one.text for one in words if one not in small and one not in strange]
+        small = self._beside_lists([one for one in small if one not in strange])
         if not strange and (content or small) and self._is_quoted(content):
             return Left(self._segment.written)
-        small += [
-            token.text
-            for at, token in enumerate(self._tokens)
-            if token.mention is not None and at not in bound and token.text not in strange
-        ]
         deeds = self._grounds.tool_words
         is_wording = not strange and not any(
             word in DENIALS or stem_of(word) in deeds or any(map(str.isdigit, word)) for word in content
         )
-        return Left(self._segment.written, (*strange, *content), is_wording, tuple(small))
+        return Left(
+            self._segment.written,
+            (*(one.text for one in strange), *content),
+            is_wording,
+            tuple(one.text for one in small),
+        )
+
+    def _is_unaccounted(self, at: int, token: Token) -> bool:
+        if at in self._bindings.cells:
+            return False
+        return token.mention is not None or not self._is_accounted_for(at, token)
+
+    def _beside_lists(self, small: list[Token]) -> list[Token]:
+        """Without counts and superlatives that a whole list bears out which was told."""
+        if not small:
+            return []
+        names = frozenset(thing.id.lower() for thing in self._scope.own)
+        told = self._grounds.listed(self._segment.sentence, names)
+        return [one for one in small if one.start not in told.numbers and stem_of(one.text) not in told.words]
 
     def _of_others(self) -> list[Token]:
-        """Names of things which the thing that the sentence is about does not refer to, but to others of their
-        kind: `it is in V-N`, of one that was moved to V-D."""
+        """Names of things which what the sentence is about does not refer to, but to others of their kind:
+        `it is in V-N`, of one that was moved to V-D."""
         if self._subject is None or self._bindings.is_past or self._is_denied:
             return []
         types = {thing.id.lower(): thing.entity_type for thing in self._grounds.cells.things}
@@ -151,6 +164,27 @@ class _Check:
             and token.text not in held
             and token.text != self._subject.id.lower()
         ]
+
+    def _of_some(self) -> list[Token]:
+        """A field that there is said to be nothing in, and that holds something: `it costs nothing`."""
+        is_undone = not self._grounds.done and _UNDONE.search(self._said) is not None
+        is_none = _NOTHING.search(self._said) is not None or "anything" in self._words
+        if is_undone or not is_none or not self._is_denied:
+            return []
+        money = COSTS | MONEY
+        found = []
+        for token in self._tokens:
+            key = stem_of(token.text)
+            meant = related(key) | (COSTS if key in COSTS else frozenset())
+            held = [
+                number
+                for cell in self._scope.cells
+                if cell.when is When.IS and self._scope.is_own(cell) and not cell.words.isdisjoint(meant)
+                for number in cell.numbers
+            ]
+            if token.is_word and key in money and held and all(held):
+                found.append(token)
+        return found
 
     def _of_no_rule(self) -> list[Token]:
         """Numbers of what is told as a rule, that stand in none: `at least seven days ahead`."""
@@ -395,7 +429,7 @@ class _Check:
 
     @cached_property
     def _own_text(self) -> frozenset[str]:
-        """Stems of the names of what is spoken of, in several words: `tomatoes`, of `Vine tomatoes, crate`."""
+        """Stems of the names of what is spoken of: `tomatoes`, of `Vine tomatoes, crate`."""
         return frozenset(
             stem(word)
             for text in self._grounds.texts(self._scope)
@@ -481,69 +515,38 @@ class _Check:
 LONGEST_ADDRESS = 4  # words of a segment that only names somebody: `Of course, Mr Haddad`
 SHORTEST_NAME = 4  # letters of a word that tells a thing by
 LEAST_SHARED = 2  # words that a segment shares with the rule that it quotes
-_TRIES = frozenset(("tried", "attempted"))
+_TRIES = word_set("tried attempted")
 _NO_WORRY = re.compile(r"\b(?:don't worry|no (?:worries|problem|trouble)|don't hesitate)\b")
-_OF_COST = frozenset(("free", "cost", "charge", "fee", "refund", "extra", "no", "without", "price"))
+_OF_COST = word_set("free cost charge fee refund extra no without price")
 _NOTHING = re.compile(
-    r"\b(?:no|none|nothing|zero|without|free|(?:does|do|did|has|have|is|are|was|were)n't (?:have|got|a|any|one|been)"
-    r"|(?:not|n't) (?:have|any|a single|one))\b"
+    r"\b(?:no|none|nothing|zero|without|free|(?:not|n't) (?:have|any|a single|one)"
+    r"|(?:does|do|did|has|have|is|are|was|were)n't (?:have|got|a|any|one|been))\b"
 )
 _OF_NOTHING = frozenset(
     map(stem_of, ["no", "none", "nothing", "zero", "without", "free", "left", "any", "not"])
 )
 _UNCHANGED = re.compile(
     r"\b(?:unchanged|untouched|unaffected|as (?:it|they) (?:is|was|are|were)|as before|the same|same"
-    r"|(?:not|n't|no) (?:been )?(?:touched|changed|affected)|(?:still|it) stands|stays? (?:put|in place|where)|left (?:it|the \w+) as)\b"
+    r"|(?:not|n't|no) (?:been )?(?:touched|changed|affected)|(?:still|it) stands"
+    r"|stays? (?:put|in place|where)|left (?:it|the \w+) as)\b"
 )
-_OF_LEAVING = frozenset(
-    [
-        "stays",
-        "stay",
-        "stands",
-        "remains",
-        "place",
-        "put",
-        "left",
-        "where",
-        "unchanged",
-        "untouched",
-        "unaffected",
-        "touched",
-        "changed",
-        "affected",
-        "same",
-        "present",
-        "existing",
-    ]
+_OF_LEAVING = word_set(
+    "stays stay stands remains place put left where unchanged untouched unaffected touched changed "
+    "affected same present existing"
 )
 _LIMITS = re.compile(
-    r"\b(?:at (?:most|least)|up to|no (?:more|less|later|earlier) than|minimum|maximum|within|must|may|have to|has to|only)\b"
+    r"\b(?:at (?:most|least)|up to|no (?:more|less|later|earlier) than|minimum|maximum|within|must|may"
+    r"|have to|has to|only)\b"
 )
 _UNDONE = re.compile(r"\b(?:nothing|not been|hasn't been|haven't been|wasn't|weren't)\b")
 _PARTICIPLES = ("ed", "en", "id", "nt")
 _COMES_ABOUT = frozenset(map(stem, ("go", "work", "succeed")))
-_BEFORE_NOUNS = frozenset(
-    [
-        "a",
-        "an",
-        "the",
-        "your",
-        "my",
-        "our",
-        "their",
-        "his",
-        "her",
-        "this",
-        "that",
-        "these",
-        "those",
-        "for",
-        "of",
-    ]
-)
+_BEFORE_NOUNS = word_set("a an the your my our their his her this that these those for of")
 
 
 def _is_small(word: str) -> bool:
+    if word in DENIALS:
+        return False
     return word in LOGIC or word in UNITS or word in WEEKDAYS or word in NEAR_DAYS or word in PAST - FUNCTION
 
 

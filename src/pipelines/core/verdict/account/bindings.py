@@ -9,6 +9,7 @@ from pipelines.core.english.numbers import Quantity
 from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import related
 from pipelines.core.english.words import tokens as name_tokens
+from pipelines.core.english.words import word_set
 from pipelines.core.verdict.account.grounds import Grounds, Text, compact, stem_of, words_in
 from pipelines.core.verdict.account.lexicon import (
     APPROXIMATE,
@@ -31,26 +32,9 @@ MOST_INFLECTED = 3  # words of a state that may be said in another form
 WORDS_BEHIND = 3  # a value, that may be its name
 
 
-_RETURNS = frozenset(
-    ["get", "gets", "got", "receive", "receives", "give", "given", "pay", "paid", "returned", "return"]
-)
+_RETURNS = word_set("get gets got receive receives give given pay paid returned return")
 _AMOUNTS = frozenset(map(stem, ("amount", "total", "sum", "value")))
-_BELOW = frozenset(
-    [
-        "minus",
-        "negative",
-        "red",
-        "overdrawn",
-        "owe",
-        "owes",
-        "owed",
-        "debt",
-        "below",
-        "short",
-        "arrears",
-        "due",
-    ]
-)
+_BELOW = word_set("minus negative red overdrawn owe owes owed debt below short arrears due")
 
 
 class Bindings:

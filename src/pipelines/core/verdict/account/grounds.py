@@ -12,7 +12,7 @@ from pipelines.core.english.idioms import SAME_STATES
 from pipelines.core.english.mentions import mentions
 from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import related
-from pipelines.core.english.words import tokens
+from pipelines.core.english.words import tokens, word_set
 from pipelines.core.matching import MISSING
 from pipelines.core.verdict.account.lexicon import BINDS, DENIALS
 from pipelines.core.verdict.account.segments import Segment
@@ -21,7 +21,9 @@ from pipelines.core.verdict.cells import Cell, Cells, Scope, When
 from pipelines.core.verdict.changes import changes
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.facts import Facts
+from pipelines.core.verdict.lists import ListReading, Lists
 from pipelines.core.verdict.records import texts_in
+from pipelines.core.verdict.said import statements
 from pipelines.core.verdict.speech import Signed, sentences, signed_words
 
 LONGEST_VALUE = 80
@@ -30,7 +32,7 @@ MOST_VALUES = 400
 _HAS_PARTS = re.compile(r"[,;:()&]|\d.*\s|\s.*\d|\s\w+\s")
 
 
-_OF_DAYS = frozenset(("on", "at", "date", "day", "until"))
+_OF_DAYS = word_set("on at date day until")
 
 
 class Text(NamedTuple):
@@ -138,6 +140,18 @@ class Grounds:
             held = {compact(str(cell.value)) for cell in scope.cells if isinstance(cell.value, (str, int))}
             self._ids[key] = frozenset(held | {compact(thing.id) for thing in (*scope.own, *scope.linked)})
         return self._ids[key]
+
+    def listed(self, sentence: str, names: frozenset[str]) -> ListReading:
+        """What of a sentence a whole list bears out that was told: counts, and which is the first."""
+        found = [self._lists.read(said, names) for said in statements(sentence)]
+        return ListReading(
+            frozenset(word for one in found for word in one.words),
+            frozenset(start for one in found for start in one.numbers),
+        )
+
+    @cached_property
+    def _lists(self) -> Lists:
+        return Lists(self.cells)
 
     def holders(self, segment: Segment) -> frozenset[str]:
         """The things that hold every name which a segment gives, where it names none of them itself."""

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from pipelines.core.english.dates import Dated, Timed
 from pipelines.core.english.mentions import mentions
 from pipelines.core.english.numbers import Quantity
+from pipelines.core.english.words import word_set
 from pipelines.core.verdict.account.lexicon import DENIALS, SUBJECTS, WEEKDAYS
 from pipelines.core.verdict.cells import Cell
 
@@ -16,24 +17,7 @@ LONGEST_LABEL = 4  # words before a colon that only name what stands behind it
 _TOKEN = re.compile(r"(?:[^\W_]|[#@])[\w#@./'&+-]*|[,;:()|—–=→!?]|\.(?=\s|$)|-(?=\s)")
 _BREAKS = frozenset(",;|—–-!?.→=")
 _ENDS = frozenset(";.!?")
-_JOINS = frozenset(
-    [
-        "and",
-        "but",
-        "so",
-        "because",
-        "since",
-        "which",
-        "who",
-        "while",
-        "whereas",
-        "although",
-        "though",
-        "however",
-        "therefore",
-        "plus",
-    ]
-)
+_JOINS = word_set("and but so because since which who while whereas although though however therefore plus")
 _OF_MONTH = re.compile(r"(?P<day>\d{1,2})(?:st|nd|rd|th)")
 
 
