@@ -54,6 +54,7 @@ _SPELLED = re.compile(
 _HYPHENED = re.compile(r"[\w#]{1,40}(?:-[\w]{1,40}){2,}", re.ASCII)
 _WORD = re.compile(r"[a-z]+", re.IGNORECASE)
 _AND_A_HALF = re.compile(r" and a half\b", re.IGNORECASE)
+_SCALE_BEHIND = re.compile(rf" (?P<scale>hundred|{'|'.join(SCALES)})\b", re.IGNORECASE)
 _OPENS_A_NUMBER = frozenset({*SMALL, *ORDINALS, "a", "an"})
 _TWO = frozenset({"couple", "pair"})
 _BEHIND_A = frozenset({"hundred", "dozen", *SCALES})  # "a hundred"
@@ -173,6 +174,9 @@ def _in_words(text: str) -> Iterator[Quantity]:
         half = _AND_A_HALF.match(text, end)
         if half is not None:
             value, end = value + Decimal("0.5"), half.end()
+            scale = _SCALE_BEHIND.match(text, end)  # two and a half thousand
+            if scale is not None:
+                value, end = value * SCALES.get(scale["scale"].lower(), 100), scale.end()
         currency, unit, end = _unit(text, None, _following(text, end), end)
         yield Quantity(start, end, frozenset({value}), currency, unit)
         at += count

@@ -78,6 +78,8 @@ _LINKS = re.compile(
     r"(?:\s*(?:\b(?:is|was|are|were|of|to|at|now|has|been|have|just|exactly|you|us|me|a|an|the)\b|[:=(]))*\s*$"
 )
 
+MOST_TIMES = 12  # of which every two are held against each other
+
 
 class Reckoner(Protocol):
     """What is known of a run's numbers, and what they come to."""
@@ -278,6 +280,10 @@ class Disproof:
         found |= {round(a / b, 2) for a, b in product(few, [*small, *_FACTORS, Decimal(2)])}
         found |= {part for a, b in product(few, self._shares) for part in (a * b / 100, a - a * b / 100)}
         found |= {a + b + c for a, b, c in combinations(few[-12:], 3)}
+        found |= {round(n / 1000, 1) for n in few}  # in the next larger unit: 3.1 GB
+        minutes = {minute for cell in self._cells.scope(frozenset()).cells for minute in cell.minutes}
+        spans = [abs(a - b) for a, b in combinations(sorted(minutes)[:MOST_TIMES], 2)]
+        found |= {Decimal(span) / unit for span in spans for unit in (1, 60)}
         return frozenset(value.normalize() for value in found)
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 from datetime import date, timedelta
+from decimal import Decimal
 from itertools import pairwise, product
 from typing import NamedTuple
 
@@ -41,6 +42,8 @@ _INSTEAD = re.compile(
     r"\b(?:instead\s+of|rather\s+than|down\s+from|up\s+from|\(?was|previously|before)\s+(?:[\w']+\s+){0,3}$",
     re.IGNORECASE,
 )
+
+MINUTES_OF_DAY = 24 * 60
 
 
 class Moments:
@@ -128,13 +131,25 @@ class Moments:
     def _may_come_of(self, one: Dated | Timed, scope: Scope) -> bool:
         """Whether it lies so many days, weeks or months from a day that is known as some number says."""
         if isinstance(one, Timed):
-            return False
+            return self._is_time_after(one, scope)
         numbers = self._facts.asked.numbers | self._facts.quotable
         spans = {1, *(int(n) for n in numbers if 0 < n <= 62 and n % 1 == 0)}
         known = {day for cell in scope.cells for day in cell.days if day.year} | self._facts.asked.days
         days = [date(day.year, day.month, day.day) for day in [*known][:20] if day.year]
         later = {day + timedelta(days=sign * span) for day in days for span in spans for sign in (1, -1)}
         return any(own.agrees_with(Day(day.month, day.day, day.year)) for own in one.days for day in later)
+
+    def _is_time_after(self, one: Timed, scope: Scope) -> bool:
+        """Whether it lies so many hours or minutes from a time that is known as some number says; or is no
+        time at all: `she is now at nine`."""
+        numbers = {n for cell in scope.cells for n in cell.numbers} | self._facts.asked.numbers
+        spans = {int(n * unit) for n in numbers for unit in (1, 60) if 0 < n * unit <= MINUTES_OF_DAY}
+        known = {minute for cell in scope.cells for minute in cell.minutes}
+        ends = {
+            (minute + sign * span) % MINUTES_OF_DAY for minute in known for span in spans for sign in (1, -1)
+        }
+        is_count = any(Decimal(minute) / 60 in numbers for minute in one.minutes)
+        return is_count or not one.minutes.isdisjoint(ends)
 
     def _against(self, one: Dated | Timed, near: Beside, scope: Scope, said: Said) -> Bound:
         text = _SHOULD.sub(" ", said.text)
@@ -145,7 +160,7 @@ class Moments:
         kind = [cell for cell in scope.cells if (cell.days if isinstance(one, Dated) else cell.minutes)]
         own = [cell for cell in kind if cell.when is When.IS and scope.is_own(cell)]
         told = [cell for cell in kind if cell.when is When.TOLD or cell.when is When.IS]
-        named = best(own, near)
+        named = best(own, near) if isinstance(one, Dated) or not self._may_come_of(one, scope) else []
         if named and len(scope.own) == 1 and not _COMPARES.search(near.lead):
             return Bound(Reading.FALSE, " and ".join(dict.fromkeys(cell.told() for cell in named[:2])))
         everything = self._facts.everything
@@ -153,6 +168,8 @@ class Moments:
             one, self._facts.asked.days, self._facts.asked.times
         )
         is_written_out = any(map(str.isdigit, said.sentence[one.start : one.end]))
+        if isinstance(one, Timed) and self._may_come_of(one, scope):
+            return Bound(Reading.OPEN)
         if (own or (told and not self._may_come_of(one, scope))) and not is_known and is_written_out:
             return Bound(Reading.FALSE, "another day" if isinstance(one, Dated) else "another time")
         same = {cell.field for cell in own}

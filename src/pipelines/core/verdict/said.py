@@ -102,7 +102,7 @@ def is_stated(sentence: str) -> bool:
 def names_at(sentence: str, facts: Facts) -> list[tuple[int, frozenset[str]]]:
     """Where a sentence names records, by an id or by a name of several words, and which."""
     found: list[tuple[int, frozenset[str]]] = []
-    words = [(at.start(), bare(at[0])) for at in _NAME.finditer(sentence.lower())]
+    words = [(at.start(), bare(at[0].removesuffix("'s"))) for at in _NAME.finditer(sentence.lower())]
     subjects, starts = facts.subjects, facts.subject_starts
     for at, (start, word) in enumerate(words):
         if word[:2] in starts or len(word) < 2:

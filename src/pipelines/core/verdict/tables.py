@@ -54,6 +54,9 @@ def _cells(line: str) -> list[str] | None:
 
 
 def _said(header: list[str], cells: list[str]) -> str:
+    if not header[0] and len(header) > 2 and all(header[1:]):  # an empty corner: each column is a thing
+        named = zip(header[1:], cells[1:], strict=False)
+        return "\n".join(f"{name}, {cells[0]}: {cell}" for name, cell in named if cell)
     names = [*header, *[""] * len(cells)]
     named = zip(names[1:], cells[1:], strict=False)
     told = [cells[0], *(f"{name}: {cell}" if name else cell for name, cell in named)]

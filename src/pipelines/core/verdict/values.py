@@ -32,6 +32,7 @@ _QUOTED = re.compile(r"\"[^\"]*\"")
 _PAST = re.compile(
     r"\b(?:was|were|had|before|previous(?:ly)?|from|instead|old|formerly|originally|until|no\s+longer|rather|than)\b|→|->"
 )
+_NO_DEED = re.compile(r"\bno\s+(?:[a-z]+\s+){1,2}(?:was|were|has\s+been|have\s+been)\s+[a-z]+\b")
 _NONE_OF = re.compile(r"\b(?:no|zero|without(?:\s+any)?)\s+(?P<what>[a-z]+(?:\s+[a-z]+)?)\b")
 
 
@@ -51,7 +52,9 @@ def strange_values(said: Said, scope: Scope, cells: Cells) -> Iterator[Strange]:
     """Names and states that the clause gives to what it speaks of, and that this has not."""
     clause = said.raw
     plain = _QUOTED.sub(" ", clause)  # a title may hold any word: "Bread Without Hurry"
-    yield from dict.fromkeys((*_denied(clause, scope), *_denied(said.text, scope)))
+    # Where no call did anything, `no order was placed` denies a deed, and no field.
+    texts = [_NO_DEED.sub(" ", text) if not cells.evidence.writes else text for text in (clause, said.text)]
+    yield from dict.fromkeys(strange for text in texts for strange in _denied(text, scope))
     yield from _undone(clause, scope, cells)
     yield from _too_early(said.text, scope, cells)
     if SUPPOSED.search(plain):
