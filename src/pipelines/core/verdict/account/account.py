@@ -289,7 +289,7 @@ class _Check:
             return self._is_small_word_so(at, word)
         if word in FUNCTION or word in MANNER or key in REPORTS or key in self._kinds:
             return True
-        if any(map(str.isdigit, word)):
+        if any(map(str.isdigit, word)) or "_" in word:
             return self._is_id(word)
         if (key in BEING and self._says_value) or self._is_label(at, key):
             return True
@@ -371,7 +371,7 @@ class _Check:
         stems = {stem_of(word) for word in self._words if word not in FUNCTION}
         done = self._grounds.deed_words(self._grounds.done) | _COMES_ABOUT
         is_undone = not self._grounds.done or bool(self._grounds.refused) or stems.isdisjoint(done)
-        return is_undone and stems.isdisjoint(self._states_now)
+        return is_undone and signed_words(self._said).denied.isdisjoint(self._states_now)
 
     @cached_property
     def _states_now(self) -> frozenset[str]:
@@ -441,8 +441,12 @@ class _Check:
     # Deeds, flags, ids, times
 
     def _is_deed(self, key: str) -> bool:
-        if self._is_denied:
-            return key in self._grounds.deed_words(self._grounds.refused)
+        tells_rule = not BINDS.isdisjoint(self._words) or any(
+            stem_of(word) in REFUSES for word in self._words
+        )
+        is_refused = key in self._grounds.deed_words(self._grounds.refused)
+        if self._is_denied or (tells_rule and is_refused):
+            return is_refused
         made = self._grounds.made
         return key in self._grounds.deed_words(self._grounds.done) or any(
             is_so and key in verbs
@@ -528,7 +532,7 @@ _OF_NOTHING = frozenset(
 _UNCHANGED = re.compile(
     r"\b(?:unchanged|untouched|unaffected|as (?:it|they) (?:is|was|are|were)|as before|the same|same"
     r"|(?:not|n't|no) (?:been )?(?:touched|changed|affected)|(?:still|it) stands"
-    r"|stays? (?:put|in place|where)|left (?:it|the \w+) as)\b"
+    r"|stays?|remains?|left (?:it|the \w+) as)\b"
 )
 _OF_LEAVING = word_set(
     "stays stay stands remains place put left where unchanged untouched unaffected touched changed "
@@ -538,7 +542,9 @@ _LIMITS = re.compile(
     r"\b(?:at (?:most|least)|up to|no (?:more|less|later|earlier) than|minimum|maximum|within|must|may"
     r"|have to|has to|only)\b"
 )
-_UNDONE = re.compile(r"\b(?:nothing|not been|hasn't been|haven't been|wasn't|weren't)\b")
+_UNDONE = re.compile(
+    r"\b(?:nothing|nobody|not (?:yet |been )|(?:hasn't|haven't) been|wasn't|weren't|isn't|aren't)\b"
+)
 _PARTICIPLES = ("ed", "en", "id", "nt")
 _COMES_ABOUT = frozenset(map(stem, ("go", "work", "succeed")))
 _BEFORE_NOUNS = word_set("a an the your my our their his her this that these those for of")

@@ -33,6 +33,11 @@ WORDS_BEHIND = 3  # a value, that may be its name
 
 
 _RETURNS = word_set("get gets got receive receives give given pay paid returned return")
+_VERBS = word_set("is are was were has have had will would can could")
+_SPANS = word_set("day days week weeks month months hour hours minute minutes year years night nights")
+_APART = word_set(
+    "ago from off away later earlier longer ahead before beforehand after extra more in another"
+)
 _AMOUNTS = frozenset(map(stem, ("amount", "total", "sum", "value")))
 _BELOW = word_set("minus negative red overdrawn owe owes owed debt below short arrears due")
 
@@ -110,7 +115,7 @@ class Bindings:
             self.cells[at] = held
         if held or is_id or self._is_worked_out(token, near):
             return True
-        if self._counts_things(at):
+        if self._counts_things(at) or self._is_span(at):
             return True
         holding = [cell for cell in self._scope.cells if token.is_held_by(cell)]
         is_only_tried = any(cell.when is When.TRIED for cell in holding) and not self._is_denied
@@ -133,7 +138,7 @@ class Bindings:
         """The words before a value, and those right behind it."""
         after: list[str] = []
         for token in self._tokens[at + 1 : at + 1 + WORDS_BEHIND]:
-            if token.mention is not None:
+            if token.mention is not None or token.text in _VERBS:
                 break
             after.append(token.text)
         return [*self._before(at), *after]
@@ -162,6 +167,11 @@ class Bindings:
                 return False
             return _is_one_of(stems & self._day_fields, own)
         return True
+
+    def _is_span(self, at: int) -> bool:
+        """`four days from now`: how far two moments lie apart is told by no field."""
+        behind = [token.text for token in self._tokens[at + 1 : at + 2 + WORDS_BEHIND]]
+        return bool(behind) and behind[0] in _SPANS and not _APART.isdisjoint((*behind, *self._before(at)))
 
     def _counts_things(self, at: int) -> bool:
         """`two dogs`: how many there are of a kind is told by no field."""

@@ -39,13 +39,14 @@ MANNER = word_set(
 )
 #: Words of one who reports, on no record.
 REPORTS = _stems(
-    "show say state list read see find found detail details summary overview reference ref number no id "
-    "record records file system info information note result entry update updated confirm confirmed "
-    "confirmation done complete completed ready sorted arrange arranged new current requested request "
-    "success following below look looked check checked review reviewed search searched thing things name "
-    "called named mark marked step breakdown recap policy rule rules know tell told mention ask asked "
-    "status account message order kind type receipt get got go goes come comes make makes made put use "
-    "used include includes keep keeps kept set give gives given"
+    "understand regret anticipate handle obtain money show say state list read see find found detail "
+    "details summary overview reference ref number no id record records file system info information note "
+    "result entry update updated confirm confirmed confirmation done complete completed ready sorted "
+    "arrange arranged new current requested request success following below look looked check checked "
+    "review reviewed search searched thing things name called named mark marked step breakdown recap "
+    "policy rule rules know tell told mention ask asked status account message order kind type receipt "
+    "get got go goes come comes make makes made put use used include includes keep keeps kept set give "
+    "gives given"
 )
 #: They say of a value that it is so; without one they say nothing that could be looked up.
 BEING = _stems(
@@ -56,18 +57,18 @@ BEING = _stems(
 )
 #: What one says to a person, and of no record.
 COURTESY = _stems(
-    "hi hello hey dear thanks thank welcome sorry apologies apologize apologise regret unfortunately "
-    "afraid sadly glad happy pleased delighted gladly great good nice lovely wonderful excellent perfect "
-    "super cheers congratulations congrats wish wishes wishing hope enjoy luck safe travels trip day "
-    "weekend evening morning afternoon night week care soon best regards kind warm warmly sincerely "
-    "patience understand understanding appreciate hear help assist support anything something else "
-    "question questions concern concerns hesitate reach contact feel free know let please sure certainly "
-    "absolutely course inconvenience frustrating frustration trouble bother disappointing disappointed "
-    "annoying message messaging writing touch asking ask reaching getting back news worry worries "
-    "pleasure fun relax rest easy bye goodbye further more other another need want like any time anytime "
-    "moment looking forward seeing hearing quick tip hand hands fingers crossed understandable tough "
-    "assistance amazing fantastic tuned hang love loved taste choice excited exciting checking ahead "
-    "planning letting enquiry inquiry request kindly truly deeply situation disappoint done all set "
+    "lucky timing fun hi hello hey dear thanks thank welcome sorry apologies apologize apologise regret "
+    "unfortunately afraid sadly glad happy pleased delighted gladly great good nice lovely wonderful "
+    "excellent perfect super cheers congratulations congrats wish wishes wishing hope enjoy luck safe "
+    "travels trip day weekend evening morning afternoon night week care soon best regards kind warm "
+    "warmly sincerely patience understand understanding appreciate hear help assist support anything "
+    "something else question questions concern concerns hesitate reach contact feel free know let please "
+    "sure certainly absolutely course inconvenience frustrating frustration trouble bother disappointing "
+    "disappointed annoying message messaging writing touch asking ask reaching getting back news worry "
+    "worries pleasure relax rest easy bye goodbye further more other another need want like any time "
+    "anytime moment looking forward seeing hearing quick tip hand hands fingers crossed understandable "
+    "tough assistance amazing fantastic tuned hang love loved taste choice excited exciting checking "
+    "ahead planning letting enquiry inquiry request kindly truly deeply situation disappoint done all set "
     "problem confirm proceed option options consider"
 )
 #: They count, compare, limit or turn what is said: true only if that was looked up.
