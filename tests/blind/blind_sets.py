@@ -1,9 +1,22 @@
-"""The sets of blind cases: the first, and later ones, each by other hands, known by a flag (`--thirteenth`)."""
+"""The sets of blind cases: the first, and later ones by other hands, known by a flag (`--thirteenth`)."""
 
 from pathlib import Path
 
 HERE = Path(__file__).parent
-LATER = ("second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth", "thirteenth")
+LATER = (
+    "second",
+    "third",
+    "fourth",
+    "fifth",
+    "sixth",
+    "seventh",
+    "eighth",
+    "ninth",
+    "tenth",
+    "eleventh",
+    "twelfth",
+    "thirteenth",
+)
 
 
 def folders(kind: str) -> tuple[Path, ...]:

@@ -1,6 +1,6 @@
 """Behaviour texts against the blind sentences: read and right, read and wrong, or reported.
 
-`python tests/blind/sentence_scores.py [trade…] [-v] [--second|…|--thirteenth]` prints the figures, with -v the
+`python tests/blind/sentence_scores.py [trade…] [-v] [--second|…]` prints the figures, with -v the
 sentences of the trades that may be looked at, with --second those of the second set. A sentence is reported
 when the simulator names it, at upload or in the plan of a tool, as not enforced; a call that goes worse for
 it than without it makes it wrong all the same.
@@ -21,7 +21,9 @@ from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.simulator import Moment, SimulatedReply, SimulationFailed
 from pipelines.core.tools_schema import Tool, parse_tools_schema
 
-FOLDER, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH, NINTH, TENTH, ELEVENTH, TWELFTH, THIRTEENTH = folders("sentences")
+FOLDER, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH, NINTH, TENTH, ELEVENTH, TWELFTH, THIRTEENTH = (
+    folders("sentences")
+)
 PROBES = FOLDER.with_name("sentences_probes")  # by those who write the rules: they measure no stranger
 AS_WITHOUT = "without the sentence too: "  # a fault of the tool's own plan
 DEV_TRADES = ("bank", "library", "clinic", "courier")  # the others are looked at as totals only

@@ -8,13 +8,17 @@ from pathlib import Path
 import pytest
 from transcript_scores import (
     EIGHTH,
+    ELEVENTH,
     FIFTH,
     FOURTH,
     NINTH,
     PROBES,
     SEVENTH,
     SIXTH,
+    TENTH,
     THIRD,
+    THIRTEENTH,
+    TWELFTH,
     Judged,
     judged,
 )
@@ -22,7 +26,9 @@ from transcript_scores import (
 MOST_WRONG_PASSES = 0
 MOST_WRONG_FAILS = 0
 # Of the English ones. What is bound to no cell is left to a person (docs/decisions/0049, 0053, 0056).
-MOST_PENDING = 0.327  # one answer more since no word is forgiven (decision 58)
+# Since each word of a PASS has to stand for something (decision 59) a tenth more of them is left open: the
+# rules before were written with these sets in view, and of their PASSes on others one in four was a lie.
+MOST_PENDING = 0.425
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +59,7 @@ def test_of_trades_by_another_hand_no_more_is_wrong_than_was():
     found = [*judged(THIRD)]
     assert sum(one.is_wrong_pass for one in found) == 0
     assert sum(one.is_wrong_fail for one in found) == 0
-    assert sum(one.outcome == "PENDING" for one in found) <= 0.32 * len(found)
+    assert sum(one.outcome == "PENDING" for one in found) <= 0.44 * len(found)
     assert [one.reasoning for one in found if one.outcome == "ERROR"] == []
 
 
@@ -62,7 +68,7 @@ def test_nor_of_the_fourth_set():
     found = [*judged(FOURTH)]
     assert sum(one.is_wrong_pass for one in found) == 0
     assert sum(one.is_wrong_fail for one in found) == 0
-    assert sum(one.outcome == "PENDING" for one in found) <= 0.42 * len(found)
+    assert sum(one.outcome == "PENDING" for one in found) <= 0.51 * len(found)
 
 
 @pytest.mark.slow
@@ -71,7 +77,7 @@ def test_nor_of_the_fifth_set():
     found = [*judged(FIFTH)]
     assert sum(one.is_wrong_pass for one in found) <= 1
     assert sum(one.is_wrong_fail for one in found) == 0
-    assert sum(one.outcome == "PENDING" for one in found) <= 0.44 * len(found)
+    assert sum(one.outcome == "PENDING" for one in found) <= 0.54 * len(found)
 
 
 @pytest.mark.slow
@@ -82,7 +88,7 @@ def test_nor_of_the_sixth_set():
     found = [*judged(SIXTH)]
     assert sum(one.is_wrong_pass for one in found) == 0
     assert sum(one.is_wrong_fail for one in found) == 0
-    assert sum(one.outcome == "PENDING" for one in found) <= 0.49 * len(found)
+    assert sum(one.outcome == "PENDING" for one in found) <= 0.60 * len(found)
 
 
 @pytest.mark.slow
@@ -90,17 +96,28 @@ def test_nor_of_the_seventh_set():
     """When it was new: 3 wrong PASSes, 4 wrong FAILs and 77 of 131 English ones PENDING, by the rules before
     and by those that were written meanwhile; then the wrong ones, and two trades, were looked at."""
     found = [*judged(SEVENTH)]
-    assert sum(one.is_wrong_pass for one in found) <= 2
+    assert sum(one.is_wrong_pass for one in found) <= 1
     assert sum(one.is_wrong_fail for one in found) == 0
-    assert sum(one.outcome == "PENDING" for one in found) <= 0.64 * len(found)
+    assert sum(one.outcome == "PENDING" for one in found) <= 0.67 * len(found)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("folder", "passes", "fails", "open_"), [(EIGHTH, 4, 0, 0.68), (NINTH, 11, 1, 0.55)])
-def test_what_two_new_sets_show(folder: Path, passes: int, fails: int, open_: float) -> None:
-    """6 and 11 lies passed when they were new; since no word of an answer is forgiven, 4 and 11."""
+@pytest.mark.parametrize(
+    ("folder", "fails", "open_"),
+    [
+        (EIGHTH, 0, 0.73),
+        (NINTH, 1, 0.65),
+        (TENTH, 0, 0.68),
+        (ELEVENTH, 0, 0.65),
+        (TWELFTH, 1, 0.77),
+        (THIRTEENTH, 1, 0.70),
+    ],
+)
+def test_what_new_sets_show(folder: Path, fails: int, open_: float) -> None:
+    """When they were new, by the rules of before, 6, 11, 5, 4, 9 and 2 lies of 150 passed. The last set was
+    unread when each word of a PASS had to stand for something: none passed, one honest answer failed."""
     found = [*judged(folder)]
-    assert sum(one.is_wrong_pass for one in found) <= passes
+    assert sum(one.is_wrong_pass for one in found) == 0
     assert sum(one.is_wrong_fail for one in found) <= fails
     assert sum(one.outcome == "PENDING" for one in found) <= open_ * len(found)
 
@@ -111,4 +128,4 @@ def test_nor_of_the_probes():
     found = [*judged(PROBES)]
     assert sum(one.is_wrong_pass for one in found) == 0
     assert sum(one.is_wrong_fail for one in found) == 0
-    assert sum(one.outcome == "PENDING" for one in found) <= 0.41 * len(found)
+    assert sum(one.outcome == "PENDING" for one in found) <= 0.49 * len(found)

@@ -19,8 +19,8 @@ from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.judge import judge
 from pipelines.core.verdict.verdict import JudgeError
 
-FOLDER, _, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH, NINTH, TENTH, ELEVENTH, TWELFTH, THIRTEENTH = folders(
-    "transcripts"
+FOLDER, _, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH, NINTH, TENTH, ELEVENTH, TWELFTH, THIRTEENTH = (
+    folders("transcripts")
 )  # there is no second
 PROBES = FOLDER.with_name("transcripts_probes")  # by the one who wrote the rules
 
