@@ -55,7 +55,7 @@ class Bindings:
 
     def bind(self) -> None:
         for text in self._grounds.texts(self._scope):
-            if self._is_sayable(text.cell) or text.is_name:
+            if text.is_name or (self._is_sayable(text.cell) and self._is_spoken_of(text.cell)):
                 self._bind_text(text)
         self._bind_parts_of_names()
         for at, token in enumerate(self._tokens):
@@ -67,6 +67,13 @@ class Bindings:
         if cell.when is When.TRIED:
             return self._is_denied
         return cell.when is not When.WAS or self.is_past
+
+    def _is_spoken_of(self, cell: Cell) -> bool:
+        """A state is of what the segment names; of what belongs to it where its kind or field is said."""
+        if self._scope.is_own(cell) or not cell.record:
+            return True
+        said = {other for word in self._segment.words for other in related(stem_of(word))}
+        return not self._grounds.labels(cell).isdisjoint(said)
 
     # Texts
 

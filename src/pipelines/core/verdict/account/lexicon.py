@@ -41,12 +41,10 @@ MANNER = word_set(
 REPORTS = _stems(
     "understand regret anticipate handle obtain money show say state list read see find found detail "
     "details summary overview reference ref number no id record records file system info information note "
-    "result entry update updated confirm confirmed confirmation done complete completed ready sorted "
-    "arrange arranged new current requested request success following below look looked check checked "
-    "review reviewed search searched thing things name called named mark marked step breakdown recap "
-    "policy rule rules know tell told mention ask asked status account message order kind type receipt "
-    "get got go goes come comes make makes made put use used include includes keep keeps kept set give "
-    "gives given"
+    "result entry new current requested request success following below look looked check checked review "
+    "reviewed search searched thing things name called named mark marked step breakdown recap policy rule "
+    "rules know tell told mention ask asked status account message order kind type receipt get got go "
+    "goes come comes make makes made put use used include includes keep keeps kept set give gives given"
 )
 #: They say of a value that it is so; without one they say nothing that could be looked up.
 BEING = _stems(
