@@ -77,15 +77,17 @@ class _Reader:
         self._focus = named_in(grounds.evidence.user_instruction, grounds.facts)
 
     def read(self, text: str) -> Iterator[Left]:
-        for sentence in sentences(text):
+        for sentence in sentences(self._grounds.without_replies(text)):
             self._grounds.evidence.keep_going()
-            subject: Thing | None = None  # what the sentence named first
+            own = self._grounds.cells.scope(self._focus).own
+            subject = own[0] if len(own) == 1 else None  # what is spoken of
             for segment in (
                 segments(sentence, self._grounds.long_values) if not QUESTION.search(sentence) else ()
             ):
                 yield from self._of(segment, subject)
                 own = self._grounds.cells.scope(self._focus).own
-                subject = subject or (own[0] if len(own) == 1 else None)
+                is_same = subject is not None and len(own) == 1 and own[0].entity_type != subject.entity_type
+                subject = subject if is_same else (own[0] if len(own) == 1 else subject)
 
     def _of(self, segment: Segment, subject: Thing | None) -> Iterator[Left]:
         named = named_in(segment.written.lower(), self._grounds.facts) or self._grounds.holders(segment)
@@ -116,12 +118,19 @@ class _Check:
         self._bindings.bind()
         self._look_up_nothing()
         self._look_up_unchanged()
-        strange = [*self._bindings.strange, *self._of_others(), *self._of_no_rule(), *self._of_some()]
+        strange = [
+            *self._bindings.strange,
+            *self._of_others(),
+            *self._of_no_rule(),
+            *self._of_some(),
+            *self._of_no_call(),
+        ]
         words = [one for at, one in enumerate(self._tokens) if self._is_unaccounted(at, one)]
         small = [one for one in words if one.mention is not None or _is_small(one.text)]
         content = [one.text for one in words if one not in small and one not in strange]
         small = self._beside_lists([one for one in small if one not in strange])
-        if not strange and (content or small) and self._is_quoted(content):
+        is_open = bool(content or small) and not self._segment.is_heading
+        if not strange and is_open and self._is_quoted(content):
             return Left(self._segment.written)
         deeds = self._grounds.tool_words
         is_wording = not strange and not any(
@@ -153,6 +162,8 @@ class _Check:
         if self._subject is None or self._bindings.is_past or self._is_denied:
             return []
         types = {thing.id.lower(): thing.entity_type for thing in self._grounds.cells.things}
+        if any(types.get(token.text) == self._subject.entity_type for token in self._tokens):
+            return []  # it names another
         held = {
             str(cell.value).lower() for cell in self._grounds.cells.of(self._subject) if cell.when is When.IS
         }
@@ -164,6 +175,21 @@ class _Check:
             and token.text not in held
             and token.text != self._subject.id.lower()
         ]
+
+    def _of_no_call(self) -> list[Token]:
+        """What a tool does, told as done where only a refused call would have: `the plot was assigned`."""
+        refused = self._grounds.deed_words(self._grounds.refused) - self._grounds.deed_words(
+            self._grounds.done
+        )
+        if self._is_denied or not refused or not BINDS.isdisjoint({*self._words} - {"has", "have"}):
+            return []
+        found = []
+        for at, token in enumerate(self._tokens):
+            before = {other.text for other in self._tokens[max(0, at - 3) : at]}
+            is_deed = token.is_word and token.text.endswith(_PARTICIPLES) and not before.isdisjoint(_DONE_BY)
+            if is_deed and stem_of(token.text) in refused and stem_of(token.text) not in self._states_now:
+                found.append(token)
+        return found
 
     def _of_some(self) -> list[Token]:
         """A field that there is said to be nothing in, and that holds something: `it costs nothing`."""
@@ -194,7 +220,8 @@ class _Check:
         return [
             token
             for at, token in enumerate(self._tokens)
-            if isinstance(token.mention, Quantity) and at not in self._bindings.cells
+            if isinstance(token.mention, Quantity)
+            if at not in self._bindings.cells or (_LIMIT.search(self._said) and not self._segment.names_one)
             if known.isdisjoint(abs(value).normalize() for value in token.mention.values)
         ]
 
@@ -203,7 +230,9 @@ class _Check:
     def _states_nothing(self) -> bool:
         if ALL_DONE.search(self._said):
             return bool(self._grounds.done)
+        stems = [stem_of(word) for word in self._words if word not in FUNCTION]
         is_feeling = SYMPATHY.search(self._said) is not None and not {"i", "we"} & {*self._words}
+        is_feeling = is_feeling and not self._tells_of_records(stems)
         if is_feeling or UNKNOWING.search(self._said) or self._is_heading() or self._is_courtesy():
             return True
         mentioned = [token for token in self._tokens if token.mention is not None]
@@ -220,17 +249,23 @@ class _Check:
         mentioned = [token for token in self._tokens if token.mention is not None]
         is_offer = OFFER.search(self._said) is not None
         if mentioned:
-            return is_offer and not self._is_denied and all(map(self._is_known_value, mentioned))
+            is_plain = not self._is_denied and not any(map(_is_amount, mentioned))
+            return is_offer and is_plain and all(map(self._is_known_value, mentioned))
         little = FUNCTION | MANNER | DENIALS
         stems = [stem_of(word) for word in self._words if word not in little and _is_spoken(word)]
         values = [token for token in self._tokens if token.is_value]
         if self._is_denied and not _NO_WORRY.search(self._said):
             return not (stems or values or self._grounds.done)  # `Regrettably not.`
+        if not _OF_COST.isdisjoint(self._words) or any(word in MONEY | COSTS for word in stems):
+            return False
         if all(word in COURTESY or self._is_addressee(word) for word in stems):
             return not values or len(self._tokens) <= LONGEST_ADDRESS
-        if not _OF_COST.isdisjoint(self._words):
-            return False
-        return is_offer or WISH.search(self._said) is not None
+        return is_offer or (WISH.search(self._said) is not None and not self._tells_of_records(stems))
+
+    def _tells_of_records(self, stems: list[str]) -> bool:
+        """Whether what is wished for or thanked for may be a fact: `I hope the deposit was returned`."""
+        known = self._grounds.states | self._grounds.tool_words | MONEY | COSTS
+        return any(word in known for word in stems)
 
     def _is_known_value(self, token: Token) -> bool:
         every = self._grounds.cells.scope(frozenset()).cells
@@ -287,7 +322,9 @@ class _Check:
             return self._is_rightly_denied()
         if _is_small(word):
             return self._is_small_word_so(at, word)
-        if word in FUNCTION or word in MANNER or key in REPORTS or key in self._kinds:
+        if not self._is_predicate(at, word) and (word in FUNCTION | MANNER or key in REPORTS):
+            return True
+        if key in self._kinds:
             return True
         if any(map(str.isdigit, word)) or "_" in word:
             return self._is_id(word)
@@ -309,13 +346,20 @@ class _Check:
         parts = word.split("-")  # `the low-priority job`
         return len(parts) > 1 and all(self._is_part_known(at, part) for part in parts)
 
+    def _is_predicate(self, at: int, word: str) -> bool:
+        """`The price is down`, `the potter was told`: what otherwise says little says here how a thing is."""
+        is_last = at == len(self._tokens) - 1
+        before = self._tokens[at - 1].text if at else ""
+        is_said = is_last and before in _IS and (word in _PARTICLES or stem_of(word) in REPORTS)
+        return is_said and not self._is_denied and not any(token.mention for token in self._tokens)
+
     def _is_part_known(self, at: int, part: str) -> bool:
         held = {stem(word) for text in self._grounds.texts(self._scope) for word in text.words}
         return (
             part in FUNCTION
             or stem(part) in held
             or self._is_label(at, stem(part))
-            or stem(part) in self._fields
+            or stem(part) in self._grounds.fields(self._scope)
         )
 
     @cached_property
@@ -348,7 +392,11 @@ class _Check:
 
     def _is_of_task(self, at: int, key: str) -> bool:
         """A thing that the user spoke of, or one of those that every backend has."""
-        if key in self._own_text or key in self._fields or key in self._grounds.record_nouns:
+        if (
+            key in self._grounds.name_words(self._scope)
+            or key in self._grounds.fields(self._scope)
+            or key in self._grounds.record_nouns
+        ):
             return True
         before = {token.text for token in self._tokens[max(0, at - 2) : at]}
         is_thing = self._is_denied or not before.isdisjoint(_BEFORE_NOUNS)
@@ -400,12 +448,6 @@ class _Check:
         return not self._joined_labels.isdisjoint((here, after, before))
 
     @cached_property
-    def _fields(self) -> frozenset[str]:
-        """Names of fields of what is spoken of: to name one is to state nothing yet."""
-        held = (cell for cell in self._scope.cells if cell.when is not When.TRIED)
-        return frozenset(label for cell in held for label in self._grounds.labels(cell))
-
-    @cached_property
     def _joined_labels(self) -> frozenset[str]:
         """Names of fields and kinds in one word: `Car park`, of `carpark`; `co-payment`, of `copayment`."""
         fields = {cell.field for cells in self._bindings.cells.values() for cell in cells}
@@ -426,17 +468,6 @@ class _Check:
         every = self._grounds.kinds.items()
         kinds = {word for id, words in every if id in ids or not ids for word in words}
         return frozenset(other for word in kinds for other in related(word)) | self._grounds.call_nouns
-
-    @cached_property
-    def _own_text(self) -> frozenset[str]:
-        """Stems of the names of what is spoken of: `tomatoes`, of `Vine tomatoes, crate`."""
-        return frozenset(
-            stem(word)
-            for text in self._grounds.texts(self._scope)
-            if len(text.words) > 1 and text.is_name and text.cell.when is not When.TRIED
-            for word in text.words
-            if len(word) >= SHORTEST_NAME
-        )
 
     # Deeds, flags, ids, times
 
@@ -475,13 +506,12 @@ class _Check:
         )
 
     def _is_id(self, word: str) -> bool:
-        is_asked = compact(word) in self._grounds.facts.asked_bare
-        is_told = compact(word) in self._grounds.refusal_words
-        return (
-            is_told
-            or compact(word) in self._grounds.ids(self._scope)
-            or (is_asked and (self._is_denied or not self._grounds.done))
-        )
+        name = compact(word)
+        known = self._grounds.ids(self._scope, is_past=self._bindings.is_past)
+        if name in known or f"0{name}" in known or name in self._grounds.refusal_words:  # `9D`, for 09D
+            return True
+        is_asked = name in self._grounds.facts.asked_bare
+        return is_asked and (self._is_denied or not self._grounds.done)
 
     @cached_property
     def _says_value(self) -> bool:
@@ -511,13 +541,16 @@ class _Check:
                 continue
             is_said = all(rule.says(word) or (word in BINDS and rule.binds) for word in left)
             is_turned = (signed.denied & rule.signed.affirmed) | (signed.affirmed & rule.signed.denied)
-            if is_said and not is_turned and len(content & rule.stems) >= min(LEAST_SHARED, len(content)):
+            if (
+                is_said
+                and not is_turned
+                and len(content & rule.stems) >= min(1 if rule.is_reply else LEAST_SHARED, len(content))
+            ):
                 return True
         return False
 
 
 LONGEST_ADDRESS = 4  # words of a segment that only names somebody: `Of course, Mr Haddad`
-SHORTEST_NAME = 4  # letters of a word that tells a thing by
 LEAST_SHARED = 2  # words that a segment shares with the rule that it quotes
 _TRIES = word_set("tried attempted")
 _NO_WORRY = re.compile(r"\b(?:don't worry|no (?:worries|problem|trouble)|don't hesitate)\b")
@@ -538,10 +571,14 @@ _OF_LEAVING = word_set(
     "stays stay stands remains place put left where unchanged untouched unaffected touched changed "
     "affected same present existing"
 )
+_LIMIT = re.compile(r"\b(?:at (?:most|least)|up to|no (?:more|less) than|minimum|maximum)\b")
 _LIMITS = re.compile(
     r"\b(?:at (?:most|least)|up to|no (?:more|less|later|earlier) than|minimum|maximum|within|must|may"
     r"|have to|has to|only)\b"
 )
+_DONE_BY = word_set("was were been is are i've i we we've have has")
+_IS = word_set("is are was were be been went gone goes going it's that's")
+_PARTICLES = word_set("up down off over out good")
 _UNDONE = re.compile(
     r"\b(?:nothing|nobody|not (?:yet |been )|(?:hasn't|haven't) been|wasn't|weren't|isn't|aren't)\b"
 )
@@ -554,6 +591,11 @@ def _is_small(word: str) -> bool:
     if word in DENIALS:
         return False
     return word in LOGIC or word in UNITS or word in WEEKDAYS or word in NEAR_DAYS or word in PAST - FUNCTION
+
+
+def _is_amount(token: Token) -> bool:
+    is_number = isinstance(token.mention, Quantity)
+    return is_number and (token.mention.currency is not None or "." in token.text)  # type: ignore[union-attr]
 
 
 def _is_spoken(word: str) -> bool:

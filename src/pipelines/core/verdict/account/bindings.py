@@ -54,7 +54,8 @@ class Bindings:
         self.strange: list[Token] = []  # numbers, days and times that another value of the record contradicts
 
     def bind(self) -> None:
-        for text in self._grounds.texts(self._scope):
+        words = [word for token in self._tokens for word in (*words_in(token.text), _plain(token))]
+        for text in self._grounds.texts_from(self._scope, words):
             if text.is_name or (self._is_sayable(text.cell) and self._is_spoken_of(text.cell)):
                 self._bind_text(text)
         self._bind_parts_of_names()
@@ -98,10 +99,7 @@ class Bindings:
 
     def _bind_parts_of_names(self) -> None:
         """`Frost`, of Dr Amelia Frost."""
-        names: dict[str, list[Cell]] = {}
-        for text in self._grounds.texts(self._scope):
-            for word in text.words if text.is_name else ():
-                names.setdefault(word, []).append(text.cell)
+        names = self._grounds.parts_of_names(self._scope)
         for at, token in enumerate(self._tokens):
             if at not in self.cells and token.is_word and token.is_capital and _plain(token) in names:
                 self.cells[at] = names[_plain(token)]
@@ -117,7 +115,7 @@ class Bindings:
             and (token.is_held_by(cell) or _is_about(cell, token, near))
             and self._is_called_so(cell, at)
         ]
-        is_id = compact(token.text) in self._grounds.ids(self._scope)
+        is_id = compact(token.text) in self._grounds.ids(self._scope, is_past=self.is_past)
         if held or is_id:
             self.cells[at] = held
         if held or is_id or self._is_worked_out(token, near):
@@ -161,7 +159,10 @@ class Bindings:
         if isinstance(token.mention, Quantity):
             if "back" in near and not _RETURNS.isdisjoint(near):
                 stems.add(stem("refund"))  # `he gets £235 back`
-            if _is_negative(cell) and not self._is_told_negative(token, near):
+            is_below = self._is_told_negative(token, near)
+            if _is_negative(cell) and not is_below:
+                return False
+            if is_below and stem("balance") in cell.words and not _is_negative(cell):
                 return False
             is_other_money = any(related(word).isdisjoint(own) for word in stems & MONEY)
             return not is_other_money and _is_one_of(stems & self._number_fields, own)

@@ -1,7 +1,8 @@
 """What a run holds that a word of an answer can stand for: values by their fields, calls, rules."""
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import date
 from decimal import Decimal
 from functools import cached_property
@@ -13,6 +14,7 @@ from pipelines.core.english.mentions import mentions
 from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import related
 from pipelines.core.english.words import tokens, word_set
+from pipelines.core.json_text import dumps
 from pipelines.core.matching import MISSING
 from pipelines.core.verdict.account.lexicon import BINDS, DENIALS
 from pipelines.core.verdict.account.segments import Segment
@@ -27,6 +29,7 @@ from pipelines.core.verdict.said import statements
 from pipelines.core.verdict.speech import Signed, sentences, signed_words
 
 LONGEST_VALUE = 80
+SHORTEST_NAME = 4  # letters of a word that tells a thing by
 LONGEST_SAYING = 600
 MOST_VALUES = 400
 _HAS_PARTS = re.compile(r"[,;:()&]|\d.*\s|\s.*\d|\s\w+\s")
@@ -95,7 +98,11 @@ class Grounds:
         self.facts = facts
         self.cells = cells
         self._texts: dict[int, list[Text]] = {}  # by the scope, which the cells keep
-        self._ids: dict[int, frozenset[str]] = {}
+        self._by_start: dict[int, dict[str, list[Text]]] = {}
+        self._parts: dict[int, dict[str, list[Cell]]] = {}
+        self._name_words: dict[int, frozenset[str]] = {}
+        self._fields: dict[int, frozenset[str]] = {}
+        self._ids: dict[tuple[int, bool], frozenset[str]] = {}
 
     @cached_property
     def kinds(self) -> dict[str, frozenset[str]]:
@@ -120,6 +127,51 @@ class Grounds:
             own |= {stem("time")}
         return frozenset(other for word in own for other in related(word))
 
+    def texts_from(self, scope: Scope, words: Iterable[str]) -> Iterator[Text]:
+        """Those that begin with one of these words, in any form, the longest first."""
+        key = id(scope)
+        if key not in self._by_start:
+            found: dict[str, list[Text]] = {}
+            for text in self.texts(scope):
+                for start in {stem(text.words[0]), stem("".join(text.words))}:
+                    found.setdefault(start, []).append(text)
+            self._by_start[key] = found
+        starts = self._by_start[key]
+        every = (text for start in {stem(word) for word in words} for text in starts.get(start, ()))
+        yield from sorted(dict.fromkeys(every), key=lambda one: -len(one.words))
+
+    def parts_of_names(self, scope: Scope) -> dict[str, list[Cell]]:
+        """The cells of each word of a name."""
+        key = id(scope)
+        if key not in self._parts:
+            found: dict[str, list[Cell]] = {}
+            for text in self.texts(scope):
+                for word in text.words if text.is_name else ():
+                    found.setdefault(word, []).append(text.cell)
+            self._parts[key] = found
+        return self._parts[key]
+
+    def name_words(self, scope: Scope) -> frozenset[str]:
+        """Stems of the longer words of names in several: `tomatoes`, of `Vine tomatoes, crate`."""
+        key = id(scope)
+        if key not in self._name_words:
+            self._name_words[key] = frozenset(
+                stem(word)
+                for text in self.texts(scope)
+                if len(text.words) > 1 and text.is_name and text.cell.when is not When.TRIED
+                for word in text.words
+                if len(word) >= SHORTEST_NAME
+            )
+        return self._name_words[key]
+
+    def fields(self, scope: Scope) -> frozenset[str]:
+        """Stems of the names of fields: to name one is to state nothing yet."""
+        key = id(scope)
+        if key not in self._fields:
+            held = {cell.field for cell in scope.cells if cell.when is not When.TRIED}
+            self._fields[key] = frozenset(stem(word) for field in held for word in tokens(field))
+        return self._fields[key]
+
     def texts(self, scope: Scope) -> list[Text]:
         key = id(scope)
         if key not in self._texts:
@@ -133,12 +185,16 @@ class Grounds:
             self._texts[key] = sorted(found.values(), key=lambda one: -len(one.words))
         return self._texts[key]
 
-    def ids(self, scope: Scope) -> frozenset[str]:
-        """Letters and digits of all that goes by a name or an id there."""
-        key = id(scope)
+    def ids(self, scope: Scope, *, is_past: bool) -> frozenset[str]:
+        """Letters and digits of all that goes by a name or an id there, as it is now, or also as it was."""
+        key = id(scope), is_past
         if key not in self._ids:
-            held = {compact(str(cell.value)) for cell in scope.cells if isinstance(cell.value, (str, int))}
-            self._ids[key] = frozenset(held | {compact(thing.id) for thing in (*scope.own, *scope.linked)})
+            held = {
+                compact(str(cell.value))
+                for cell in scope.cells
+                if isinstance(cell.value, (str, int)) and (is_past or cell.when is not When.WAS)
+            }
+            self._ids[key] = frozenset(held | {compact(thing.id) for thing in scope.own})
         return self._ids[key]
 
     def listed(self, sentence: str, names: frozenset[str]) -> ListReading:
@@ -272,6 +328,17 @@ class Grounds:
         longest = sorted(found, key=len, reverse=True)[:MOST_VALUES]
         return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest))})(?!\w)") if longest else None
 
+    def without_replies(self, text: str) -> str:
+        """Without what it gives as a whole of a reply, in the notation of JSON or of Python."""
+        if "{" not in text and "[" not in text:
+            return text
+        for row in self.evidence.calls:
+            if row.succeeded and isinstance(row.response, (dict, list)):
+                self.evidence.keep_going()
+                for written in (str(row.response), json.dumps(row.response), dumps(row.response).decode()):
+                    text = text.replace(written, " ")
+        return text
+
     # Rules
 
     @cached_property
@@ -311,5 +378,5 @@ def _said_otherwise(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     if spelled in _SIZES:
         yield (_SIZES[spelled],)
     for row in SAME_STATES:
-        if spelled in row:
-            yield from (tuple(other.split()) for other in row)
+        if spelled in row:  # `free` may be of charge
+            yield from (tuple(other.split()) for other in row if other != "free")

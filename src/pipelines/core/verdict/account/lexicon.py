@@ -158,12 +158,14 @@ UNKNOWING = re.compile(
     r"(?:tell|say|see|know|promise|judge)\b|\bi'm not (?:sure|able to (?:say|tell|see))\b"
     r"|\bi don't have (?:any )?(?:information|details|record)\b|^whether\b"
 )
+_NO_OFFER = r"not|confirm|see|say|tell|report|assure|hear"
 OFFER = re.compile(
     r"\b(?:if (?:you|there)(?:'d|'re|'s| would| want| like| need| prefer| have| wish| change| is)"
-    r"|should (?:you|that)|let me know|feel free|if anything|shout|would you like|shall i|don't hesitate"
-    r"|i'll (?:be happy|gladly|be glad|try|look|take)|if (?:another|a different|any other)"
-    r"|just (?:say|tell|ask|let|message|reply|drop|shout|get|write)|i can (?:also )?(?!not)|i could|we can"
-    r"|i'm happy to|i am happy to|happy to|glad to|gladly|i'd be|tell me|ask me|here if|here to)\b"
+    r"|should (?:you|that)|feel free|if anything|shout|would you like|shall i|don't hesitate"
+    r"|let me know (?:if|when|what|which|how|whether|should)|let me know$|i could|gladly|i'd be|tell me"
+    r"|i'll (?:be happy|gladly|be glad|try|look|take)|if (?:another|a different|any other)|ask me"
+    r"|just (?:say|tell|ask|let|message|reply|drop|shout|get|write)|here if|here to"
+    rf"|(?:i|we) can (?:also )?(?!{_NO_OFFER})|(?:happy|glad) to (?!{_NO_OFFER}))\b"
 )
 # What is only supposed: what follows of it is looked at by itself.
 SUPPOSES = re.compile(
