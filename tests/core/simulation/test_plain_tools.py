@@ -362,3 +362,134 @@ def test_an_id_of_no_known_type_is_read_wherever_it_is_and_changes_nothing(
     plans = build_simulator(parse_tools_schema(OPEN_TOOLS), world=World.from_initial_state(OPEN_WORLD)).plans
     assert plans[name].confidence <= 0.5
     assert answer(OPEN_TOOLS, OPEN_WORLD, name, given | {"licence_id": "X-9"}).status == 404
+
+
+#: A marina: piers have room for boats, a hire is of a boat, clients keep credit.
+MARINA: JsonObject = {
+    "piers": {
+        "N": {"label": "north", "depth_m": 4, "capacity": 2},
+        "S": {"label": "south", "depth_m": 3, "capacity": 5},
+    },
+    "boats": {
+        "B-1": {"title": "Ada", "pier_id": "N", "status": "free"},
+        "B-2": {"title": "Bo", "pier_id": "N", "status": "at_sea"},
+        "B-3": {"title": "Cleo", "pier_id": "S", "status": "in_dock"},
+        "B-4": {"title": "Dora", "pier_id": "S", "status": "free"},
+        "B-5": {"title": "Eva", "pier_id": None, "status": "reserved"},
+    },
+    "clients": {
+        "C-1": {"name": "Nuri", "phone": "1", "credit_balance": 50, "licensed": True, "status": "active"},
+        "C-2": {"name": "Olga", "phone": "2", "credit_balance": 5, "licensed": False, "status": "active"},
+    },
+    "hires": {
+        "H-1": {"boat_id": "B-2", "client_id": "C-1", "status": "running"},
+        "H-2": {"boat_id": "B-1", "client_id": "C-2", "status": "ended"},
+        "H-3": {"boat_id": "B-5", "client_id": "C-2", "status": "requested"},
+    },
+}
+MARINA_TOOLS = [
+    declared("get_boat", "One boat.", boat_id=TEXT),
+    declared("get_pier", "One pier.", pier_id=TEXT),
+    declared("get_client", "One client.", client_id=TEXT),
+    declared("get_hire", "One hire.", hire_id=TEXT),
+]
+
+#: tool, description, what is given, status, what is set or added
+MARINA_CALLS: list[tuple[str, str, JsonObject, int, list[tuple[str, JsonObject]]]] = [
+    # What a thing is said to be, before its noun or behind it, it has to be.
+    ("start_hire", "Start a hire of a free boat.", {"boat_id": "B-3", "client_id": "C-1"}, 409, []),
+    (
+        *("start_hire", "Start a hire of a boat to a client who is licensed."),
+        *({"boat_id": "B-1", "client_id": "C-2"}, 409, []),
+    ),
+    ("end_hire", "End the hire of a client that is running.", {"hire_id": "H-2"}, 409, []),
+    ("move_boat", "Move a boat that is in dock to a pier.", {"boat_id": "B-1", "pier_id": "S"}, 409, []),
+    # What the description says becomes of another thing, becomes of it; a condition says nothing of the sort.
+    (
+        *("start_hire", "Start a hire of a boat, which is at sea from then on."),
+        *({"boat_id": "B-1", "client_id": "C-1"}, 200),
+        [
+            ("hires", {"boat_id": "B-1", "client_id": "C-1", "status": "running"}),
+            ("boats", {"status": "at_sea"}),
+        ],
+    ),
+    (
+        *("end_hire", "End a running hire. The boat becomes free again.", {"hire_id": "H-1"}, 200),
+        [("hires", {"status": "ended"}), ("boats", {"status": "free"})],
+    ),
+    (
+        *("end_hire", "Records that a hired boat has come back. It goes to dock.", {"hire_id": "H-1"}, 200),
+        [("hires", {"status": "ended"}), ("boats", {"status": "in_dock"})],
+    ),
+    (
+        *("end_hire", "End a hire, unless the boat is at sea then.", {"hire_id": "H-3"}, 200),
+        [("hires", {"status": "ended"})],
+    ),
+    (
+        *(
+            "register_boat",
+            "Register a new boat. It starts out in dock.",
+            {"title": "Flo", "pier_id": "S"},
+            200,
+        ),
+        [("boats", {"title": "Flo", "pier_id": "S", "status": "in_dock"})],
+    ),
+    # What a verb is done to is so afterwards; what a name says, a new record begins as.
+    (
+        *("reserve_boat", "Reserve a boat for a client.", {"boat_id": "B-1", "client_id": "C-1"}, 200),
+        [("boats", {"status": "reserved"})],
+    ),
+    (
+        *("request_hire", "Ask for a hire.", {"boat_id": "B-1", "client_id": "C-1"}, 200),
+        [("hires", {"boat_id": "B-1", "client_id": "C-1", "status": "requested"})],
+    ),
+    # No pier takes more boats than it has room for.
+    ("move_boat", "Move a boat to another pier.", {"boat_id": "B-4", "pier_id": "N"}, 409, []),
+    ("register_boat", "Register a new boat.", {"title": "Flo", "pier_id": "N"}, 409, []),
+    (
+        *("move_boat", "Move a boat to another pier.", {"boat_id": "B-1", "pier_id": "S"}, 200),
+        [("boats", {"pier_id": "S"})],
+    ),
+    # Money is kept under any name that ends as a balance does.
+    (
+        *("transfer_credit", "Move credit from one client to another."),
+        *({"from_client_id": "C-1", "to_client_id": "C-2", "amount": 20}, 200),
+        [("clients", {"credit_balance": 30}), ("clients", {"credit_balance": 25})],
+    ),
+    (
+        *("transfer_credit", "Move credit from one client to another."),
+        *({"from_client_id": "C-2", "to_client_id": "C-1", "amount": 20}, 409, []),
+    ),
+]
+
+
+def marina(name: str, description: str, given: JsonObject) -> SimulatedReply:
+    arguments = {one: NUMBER if isinstance(value, int) else TEXT for one, value in given.items()}
+    return answer([*MARINA_TOOLS, declared(name, description, **arguments)], MARINA, name, given)
+
+
+@pytest.mark.parametrize(
+    ("name", "description", "given", "status", "expected"),
+    MARINA_CALLS,
+    ids=[f"{one[0]}: {one[1]}" for one in MARINA_CALLS],
+)
+def test_what_a_change_needs_and_brings_with_it(
+    name: str, description: str, given: JsonObject, status: int, expected: list[tuple[str, JsonObject]]
+) -> None:
+    reply = marina(name, description, given)
+    made = changes(reply)
+    assert reply.status == status, reply.response
+    assert [kind for kind, _ in made] == [kind for kind, _ in expected]
+    for (_, found), (_, wanted) in zip(made, expected, strict=True):
+        assert isinstance(found, dict)
+        assert found | wanted == found
+
+
+def test_room_that_is_left_is_counted_by_what_refers() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"free_places": {"type": "integer"}, "boats": {"type": "integer"}},
+    }
+    tool = declared("pier_places", "How many boats a pier has, and how many places are free.", pier_id=TEXT)
+    tools = [*MARINA_TOOLS, tool | {"output_schema": schema}]
+    assert answer(tools, MARINA, "pier_places", {"pier_id": "S"}).response == {"free_places": 3, "boats": 2}

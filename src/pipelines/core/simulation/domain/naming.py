@@ -4,6 +4,7 @@ import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from pipelines.core.english.states import OVER
 from pipelines.core.english.stems import stem
 from pipelines.core.english.words import joined, singular, singulars, tokens, word_set
 from pipelines.core.ledger import World
@@ -12,8 +13,8 @@ from pipelines.core.simulation.domain.evidence import EXAMPLE, Evidence, all_evi
 from pipelines.core.simulation.domain.fields import SAMPLE, find_field
 from pipelines.core.simulation.domain.key_arguments import key_arguments
 from pipelines.core.simulation.domain.references import Reference, noun_of_id, references_in
-from pipelines.core.simulation.domain.regularities import Counter, counted_states
-from pipelines.core.simulation.domain.roles import field_at, status_path
+from pipelines.core.simulation.domain.regularities import Counter, Limit, Referring, counted_states, holds
+from pipelines.core.simulation.domain.roles import field_at, states_of, status_path
 from pipelines.core.simulation.domain.shapes import Collection, Link, Meaning, Survey
 from pipelines.core.simulation.domain.tool_facts import ToolFacts, facts_of, nouns_of
 
@@ -93,6 +94,10 @@ def with_names(known: Survey, world: World, tools: Sequence[ToolLike]) -> Survey
     tables = {
         kind: replace(table, counted_by=_counted_by(table, tables, world)) for kind, table in tables.items()
     }
+    tables = {
+        kind: replace(table, limits=(*table.limits, *_held(table, tables, world)))
+        for kind, table in tables.items()
+    }
     inside = [one for one in known.collections if one.form != "table" or one.path or one.owner is not None]
     others = [replace(one, links=_links_of_rows(one, tables)) for one in inside]
     return replace(
@@ -164,6 +169,44 @@ def _counted_by(table: Collection, tables: Mapping[str, Collection], world: Worl
                     )
                 )
     return tuple(found)
+
+
+_ROOM = word_set("capacity seat place slot spot berth bed desk")
+_MOST = word_set("max maximum total")
+_GONE = OVER - word_set("approved accepted paid")  # what is approved or paid may have its place yet
+
+
+def _held(table: Collection, tables: Mapping[str, Collection], world: World) -> list[Limit]:
+    """How many records of another type such a record has room for: the type that refers to it most often."""
+    kept = world.entities.get(table.entity_type, {})
+    own = {word for noun in (table.words, *table.called) for word in noun} | _MOST
+    words = {
+        name: {*singulars(tokens(name))} for name, one in table.fields.items() if one.kinds == {"number"}
+    }
+    rooms = [name for name, said in words.items() if _ROOM & said and said <= _ROOM | own]
+    if len(rooms) != 1 or len(kept) > SAMPLE:
+        return []
+    found: list[tuple[int, Limit]] = []
+    for other in tables.values():
+        for link in other.links:
+            if link.entity_type == table.entity_type and len(link.path) == 1:
+                such, ids = _referring(other, link, world)
+                if holds({id: attrs.get(rooms[0]) for id, attrs in kept.items()}, ids):
+                    limit = Limit(most=rooms[0], used=other.name, counts=True, referring=such)
+                    found.append((sum(id in kept for id in ids), limit))
+    most = max((count for count, _ in found), default=0)
+    best = [limit for count, limit in found if count == most]
+    return best if len(best) == 1 else []
+
+
+def _referring(table: Collection, link: Link, world: World) -> tuple[Referring, list[str]]:
+    """The records that refer by a link, and the ids that those refer to which are not over."""
+    status = status_path(table.fields)
+    state = status[0] if status is not None and len(status) == 1 else None
+    over = tuple(one for one in states_of(table.fields, status) if joined(tokens(one)) in _GONE)
+    records = [*world.entities.get(table.entity_type, {}).values()]
+    ids = [str(one.get(link.path[0])) for one in records[:SAMPLE] if one.get(state or "") not in over]
+    return Referring(entity_type=table.entity_type, path=link.path, status=state, over=over), ids
 
 
 def _may_count(table: Collection, other: Collection) -> list[str]:

@@ -14,12 +14,23 @@ _MOST_STATES = 5  # of which sets are tried: those that count
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Referring:
+    """Records of another type that refer to one, but for those that are over."""
+
+    entity_type: str
+    path: tuple[str, ...]
+    status: str | None
+    over: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Limit:
     """A number, and another (or a list) that in no record is more (or longer): seats, and who has one."""
 
     most: str
-    used: str
-    counts: bool  # `used` is a list
+    used: str  # a field; of records that refer, their type
+    counts: bool  # `used` is a list, or records that refer
+    referring: Referring | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,6 +75,14 @@ def limits_in(records: Sequence[JsonObject], fields: Mapping[str, Field]) -> Ite
             pairs = zip(amounts[most], amounts[used], strict=True)
             if most != used and any(amounts[used]) and all(whole >= part for whole, part in pairs):
                 yield Limit(most=most, used=used, counts=used in lists)
+
+
+def holds(limits: Mapping[str, Json], ids: Sequence[str]) -> bool:
+    """Whether each number is at least how often its id occurs. One has to be half reached: a number that is
+    far above all that refers may be of something else, like litres."""
+    counts = [(most, ids.count(id)) for id, most in limits.items()]
+    is_kept = all(isinstance(most, int) and most >= count for most, count in counts)
+    return is_kept and len(counts) > 1 and any(count and count * 2 >= _amount(most) for most, count in counts)
 
 
 def _amount(value: Json) -> float:

@@ -106,9 +106,12 @@ def _end(reading: Reading, word: str) -> Subject | None:
 
 
 def _balance(fields: Mapping[str, Field], depth: int = 2) -> tuple[str, ...] | None:
-    own = next((name for name in _BALANCES if name in fields and "number" in fields[name].kinds), None)
-    if own is not None:
-        return (own,)
+    """Where a record keeps its money: `balance`, else the one number whose name ends so: `walletBalance`."""
+    numbers = [name for name, one in fields.items() if "number" in one.kinds and one.keeps is None]
+    own = next((name for name in _BALANCES if name in numbers), None)
+    ending = [name for name in numbers if tokens(name)[-1] in _BALANCES]
+    if own is not None or len(ending) == 1:
+        return (own or ending[0],)
     for name, field in fields.items():
         inner = _balance(field.parts, depth - 1) if field.keeps is None and depth else None
         if inner is not None:

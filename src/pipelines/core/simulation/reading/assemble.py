@@ -30,6 +30,7 @@ from pipelines.core.simulation.reading.mailbox import read_mailbox
 from pipelines.core.simulation.reading.membership import read_listed, read_membership
 from pipelines.core.simulation.reading.notify import read_handoff, read_told
 from pipelines.core.simulation.reading.nouns import with_spoken_nouns
+from pipelines.core.simulation.reading.outcomes import with_outcomes
 from pipelines.core.simulation.reading.records import noun_of
 from pipelines.core.simulation.reading.rows import read_lines
 from pipelines.core.simulation.reading.session import read_session
@@ -93,7 +94,8 @@ def read_plan(
     drafted = next((found for family in families(reading) if (found := family(reading)) is not None), None)
     if drafted is not None and is_doubtful(reading, drafted.steps):
         drafted = read_unclear(reading)
-    drafted = followed(reading, guarded(reading, drafted or refuse(reading), enforced))
+    drafted = guarded(reading, drafted or refuse(reading), enforced)
+    drafted = followed(reading, with_outcomes(reading, drafted))
     body = [*_credentials(reading), *drafted.steps]
     paired = tuple(_paired(reading))
     notes = (*drafted.notes, *_taken(reading, drafted), *paired)

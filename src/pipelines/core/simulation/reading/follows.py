@@ -9,7 +9,13 @@ from pipelines.core.english.words import tokens
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.regularities import Counter, Progress
 from pipelines.core.simulation.domain.shapes import Collection
-from pipelines.core.simulation.reading.limits import is_called_so, is_of_using_up, limit_of_counter
+from pipelines.core.simulation.reading.limits import (
+    count_of_referring,
+    held_by,
+    is_called_so,
+    is_of_using_up,
+    limit_of_counter,
+)
 from pipelines.core.simulation.reading.records import noun_of
 from pipelines.core.simulation.reading.scope import Thing, nouns_of, stems
 from pipelines.core.simulation.reading.steps import Drafted, Step, dot, refusal, require, text
@@ -27,8 +33,9 @@ def followed(reading: Reading, drafted: Drafted) -> Drafted:
     notes: list[str] = []
     for step in drafted.steps:
         before, after = _with_counters(reading, step, bound, notes)
+        full = _held(reading, step, bound, notes)
         step, more = _with_states(reading, step, bound, notes)
-        steps += [*before, step, *after, *more]
+        steps += [*full, *before, step, *after, *more]
     return replace(drafted, steps=tuple(steps), notes=(*drafted.notes, *dict.fromkeys(notes)))
 
 
@@ -138,6 +145,40 @@ def _room(reading: Reading, counter: Counter, id: str) -> list[Step]:
     full = refusal(f"{noun_of(table)}_full", f"The {noun_of(table).replace('_', ' ')} is full")
     found: Step = {"find": {"as": noun, "in": counter.entity_type, "id": id, "optional": True}}
     return [found, require(f"{noun} == null or {dot(noun, counter.field)} < {most}", full)]
+
+
+def _held(reading: Reading, step: Step, bound: dict[str, Collection], notes: list[str]) -> list[Step]:
+    """What comes to refer to a record has to find room there."""
+    found: list[Step] = []
+    for noun, path, id in _references_made(step, bound):
+        for link in bound[noun].links:
+            table = reading.known.tables[link.entity_type]
+            limit = held_by(table) if link.path == path else None
+            such = limit.referring if limit is not None else None
+            if limit is None or such is None or such.entity_type != bound[noun].entity_type:
+                continue
+            holder = noun_of(table)
+            most = dot(f"entity({table.entity_type!r}, {id})", limit.most)
+            full = refusal(f"{holder}_full", f"The {holder.replace('_', ' ')} is full")
+            found.append(require(f"{id} == null or {count_of_referring(such, id)} < {most}", full))
+            notes.append(
+                f"no {holder} has more than its `{limit.most}` of {such.entity_type}: nor afterwards"
+            )
+    return found
+
+
+def _references_made(step: Step, bound: dict[str, Collection]) -> Iterator[tuple[str, tuple[str, ...], str]]:
+    """Of a new record, or of one that changes: the name of the record, the field, and the id set there."""
+    added, changed = step.get("add"), step.get("set")
+    if isinstance(added, dict) and isinstance(attrs := added.get("attrs"), dict):
+        noun = str(added.get("as"))
+        yield from (
+            (noun, (name,), id) for name, id in attrs.items() if isinstance(id, str) and noun in bound
+        )
+    if isinstance(changed, dict):
+        for noun, table in bound.items():
+            given = {name: changed.get(dot(noun, name)) for name in table.fields}
+            yield from ((noun, (name,), id) for name, id in given.items() if isinstance(id, str))
 
 
 def _thing(table: Collection, noun: str) -> Thing:

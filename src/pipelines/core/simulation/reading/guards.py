@@ -4,6 +4,7 @@ Sentences that the reader of behaviour text has read (behavior/described) are it
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 
 from pipelines.core.english.formulas import LONGEST, parts_of
 from pipelines.core.english.words import ARTICLES, tokens, word_set
@@ -23,8 +24,12 @@ _NEEDS = re.compile(
     re.IGNORECASE,
 )
 _CHANGES = frozenset(("set", "append", "add", "remove"))
-_NO_STATES = word_set("new existing given open") | ARTICLES
-_NEAR = 7  # words from the verb to its object
+_NO_STATES = word_set("new existing given") | ARTICLES
+# Behind a comma stands what becomes of a thing: ", which is in use from then on".
+_PARTS = re.compile(r"[,;:()]| [-–—] ")
+_LONGEST_STATE = 4  # words: "planned or still open"
+_WHO_IS = {(who, verb) for who in ("who", "that", "which") for verb in ("is", "are")}
+_CLAUSE_ENDS = word_set("and but to for with from in at by so if when")
 
 
 def guarded(reading: Reading, drafted: Drafted, enforced: Sequence[str] = ()) -> Drafted:
@@ -82,33 +87,43 @@ def _conditions(reading: Reading, scope: Scope, drafted: Drafted) -> Iterator[tu
         truth = joined_truth(_words(re.sub(r"\bmust\b", "", found[1] or found[2])), scope)
         if truth is not None:
             yield truth, found[0].lstrip(".; ")
-    about = reading.subject
     for thing in scope.things:
-        is_about = about is not None and thing.argument is about.id_argument
-        if is_about and (reading.name.op != "create" or f"'{thing.text}." in str(drafted.steps)):
-            yield from ((one, reading.said.summary) for one in _of_object(reading, thing))
+        yield from ((one, reading.said.summary) for one in _of_mentions(reading, thing))
 
 
 def _words(text: str) -> list[str]:
     return [word for part in parts_of(text) for word in part]
 
 
-def _of_object(reading: Reading, thing: Thing) -> Iterator[str]:
-    """What the object of the sentence is said to be: "Cancel an outstanding pledge"."""
-    words = tokens(reading.said.summary.lower())[: _NEAR + 1]
-    end = next((at for at, word in enumerate(words) if at and stems((word,)) & thing.called), 0)
-    while end and stems(words[end + 1 : end + 2]) & thing.called:
-        end += 1  # "a draft deed", where some call it a deed draft
-    begin = max((at + 1 for at in range(end) if words[at] in ARTICLES), default=end)
+def _of_mentions(reading: Reading, thing: Thing) -> Iterator[str]:
+    """What a thing is said to be where it is spoken of: "Cancel an outstanding pledge", "Assign an order to a
+    driver who is on duty"."""
+    for part in _PARTS.split(reading.said.summary.lower()):
+        words = tokens(part)
+        for said in _said_of(words, thing):
+            if 0 < len(said) <= _LONGEST_STATE:
+                found = stated_in(said, thing.collection, thing.text)
+                yield from (one for one in found if _is_whole(one, said))
+
+
+def _said_of(words: Sequence[str], thing: Thing) -> Iterator[list[str]]:
+    """The words between an article and the thing, and those behind "who is" and "that is"."""
     values = {value.lower() for _, value in valued_fields(thing.collection.fields)}
-    said = [
-        word
-        for word in words[begin:end]
-        if word not in _NO_STATES and (word in values or not stems((word,)) & thing.called)
-    ]
-    if said and len(said) < 3:
-        found = stated_in(said, thing.collection, thing.text)
-        yield from (one for one in found if _is_whole(one, said))
+    for at, word in enumerate(words):
+        # "a draft deed", where some call it a deed draft: its last word ends the name.
+        if not stems((word,)) & thing.called or stems(words[at + 1 : at + 2]) & thing.called:
+            continue
+        begin = max((one + 1 for one in range(at) if words[one] in ARTICLES), default=at)
+        if {*words[max(0, begin - 2) : begin]} & {"into", "as"}:
+            continue  # "Turn a job into a rush job": what becomes of it
+        yield [
+            one
+            for one in words[begin:at]
+            if one not in _NO_STATES and (one in values or not stems((one,)) & thing.called)
+        ]
+        who_is, state = tuple(words[at + 1 : at + 3]), words[at + 3 :]
+        if who_is in _WHO_IS:  # "in" may begin a state, and end it
+            yield [*state[:1], *takewhile(lambda one: one not in _CLAUSE_ENDS, state[1:])]
 
 
 def _is_whole(condition: str, said: Sequence[str]) -> bool:

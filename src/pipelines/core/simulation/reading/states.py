@@ -15,6 +15,7 @@ from pipelines.core.english.states import (
     SWITCHES,
     SWITCHES_OFF,
 )
+from pipelines.core.english.stems import stem
 from pipelines.core.english.words import article, joined, singular, tokens, word_set
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.roles import states_of, status_path, valued_fields
@@ -39,7 +40,12 @@ def known_states(reading: Reading, collection: Collection) -> tuple[str, ...]:
 def initial_state(reading: Reading, collection: Collection) -> str:
     """What a new record's status is: a first state the world knows, else "open" in the world's spelling."""
     known = known_states(reading, collection)
-    first = next((found for state in INITIAL if (found := _same_state(state, known))), None)
+    spoken = [stem(word) for word in tokens(reading.tool.name)]
+    named = next((state for state in known if stem(joined(tokens(state))) in spoken), None)
+    if named is not None and joined(tokens(named)) not in OVER:
+        return named  # `loan_request` makes one that is requested
+    first_ones = (*LEADS_TO.get(reading.name.verb, ()), *INITIAL)  # `start_hire` makes one that is running
+    first = next((found for state in first_ones if (found := _same_state(state, known))), None)
     under_way = next((state for state in known if joined(tokens(state)) not in OVER), None)
     return first or under_way or in_style("open", known or reading.known.states)
 

@@ -153,7 +153,8 @@ def _is_known(name: str, schema: JsonObject, reading: Reading, scope: Scope) -> 
 def _is_of_the_rest(name: str, reading: Reading, thing: Thing) -> bool:
     """`places`, "that are not taken yet": not all of them, which the record has under that name."""
     said = tokens(reading.said.summary.lower())
-    limit = limit_meant(thing, said) if LEFT & {*said} else None
+    is_asked_apart = any(LEFT & {*tokens(other)} for other in properties_of(reading.output))
+    limit = limit_meant(thing, said) if LEFT & {*said} and not is_asked_apart else None
     path = find_path(thing.collection.fields, name)
     return limit is not None and path is not None and limit.most == dot(thing.text, *path)
 
@@ -236,6 +237,9 @@ def _answers(reading: Reading, scope: Scope, slots: Sequence[Slot]) -> Iterator[
 def _number(asked: Asked) -> Answer | None:
     reading, scope, slot = asked.reading, asked.scope, asked.slot
     how = asked_how(reading)
+    own = what_is_left(scope.things, slot.words) if not asked.is_only else None
+    if own is not None:
+        return Answer(values={slot.name: own})
     if asked.is_only and not (how == "mean" and COUNTS & {*slot.words}):
         description = reading.tool.description or ""
         formula = worked_out(description, scope) or told_number(description, scope)
