@@ -371,8 +371,8 @@ MARINA: JsonObject = {
         "S": {"label": "south", "depth_m": 3, "capacity": 5},
     },
     "boats": {
-        "B-1": {"title": "Ada", "pier_id": "N", "status": "free"},
-        "B-2": {"title": "Bo", "pier_id": "N", "status": "at_sea"},
+        "B-1": {"title": "Ada", "pier_id": "N", "status": "free", "remark": None},
+        "B-2": {"title": "Bo", "pier_id": "N", "status": "at_sea", "remark": "old"},
         "B-3": {"title": "Cleo", "pier_id": "S", "status": "in_dock"},
         "B-4": {"title": "Dora", "pier_id": "S", "status": "free"},
         "B-5": {"title": "Eva", "pier_id": None, "status": "reserved"},
@@ -380,6 +380,25 @@ MARINA: JsonObject = {
     "clients": {
         "C-1": {"name": "Nuri", "phone": "1", "credit_balance": 50, "licensed": True, "status": "active"},
         "C-2": {"name": "Olga", "phone": "2", "credit_balance": 5, "licensed": False, "status": "active"},
+        "C-3": {"name": "Pia", "phone": "3", "credit_balance": 70, "licensed": True, "status": "suspended"},
+        "C-4": {"name": "Quin", "phone": "4", "credit_balance": 0, "licensed": True, "status": "closed"},
+    },
+    "tanks": {
+        "T-1": {"fuel": "diesel", "litres": 800, "price": 2.5, "cost": 2},
+        "T-2": {"fuel": "diesel", "litres": 100, "price": 2.5, "cost": 2},
+    },
+    "fees": {
+        "801": {"id": 801, "client_id": "C-1", "amount": 30, "status": "paid"},
+        "802": {"id": 802, "client_id": "C-1", "amount": 12, "status": "open"},
+        "803": {"id": 803, "client_id": "C-2", "amount": 8, "status": "open"},
+    },
+    "reviews": {
+        "R-1": {"boat_id": "B-1", "stars": 5, "text": "fast"},
+        "R-2": {"boat_id": "B-2", "stars": 2, "text": "wet"},
+    },
+    "warnings": {
+        "W-1": {"pier_id": "N", "kind": "storm", "status": "ongoing"},
+        "W-2": {"pier_id": "S", "kind": "ice", "status": "over"},
     },
     "hires": {
         "H-1": {"boat_id": "B-2", "client_id": "C-1", "status": "running"},
@@ -392,6 +411,10 @@ MARINA_TOOLS = [
     declared("get_pier", "One pier.", pier_id=TEXT),
     declared("get_client", "One client.", client_id=TEXT),
     declared("get_hire", "One hire.", hire_id=TEXT),
+    declared("get_tank", "One tank.", tank_id=TEXT),
+    declared("list_fees", "Fees of a client.", client_id=TEXT),
+    declared("list_reviews", "Reviews of a boat.", boat_id=TEXT),
+    declared("list_warnings", "Warnings at a pier.", pier_id=TEXT),
 ]
 
 #: tool, description, what is given, status, what is set or added
@@ -460,6 +483,36 @@ MARINA_CALLS: list[tuple[str, str, JsonObject, int, list[tuple[str, JsonObject]]
         *("transfer_credit", "Move credit from one client to another."),
         *({"from_client_id": "C-2", "to_client_id": "C-1", "amount": 20}, 409, []),
     ),
+    # Two ends and a number are a transfer, whatever it is of and however it is called.
+    (
+        *("fuel_transfer", "Fuel from one tank to the other."),
+        *({"from_tank_id": "T-1", "to_tank_id": "T-2", "litres": 300}, 200),
+        [("tanks", {"litres": 500}), ("tanks", {"litres": 400})],
+    ),
+    # Nothing new begins with whoever is suspended, and no money goes where an account is closed; but anything
+    # may be told of anybody.
+    ("start_hire", "Start a hire.", {"boat_id": "B-1", "client_id": "C-3"}, 409, []),
+    ("top_up_credit", "Add credit of a client.", {"client_id": "C-4", "amount": 9}, 409, []),
+    (
+        *("top_up_credit", "Add credit of a client.", {"client_id": "C-3", "amount": 9}, 200),
+        [("clients", {"credit_balance": 79})],
+    ),
+    (
+        *("record_fee", "Record a fee of a client.", {"client_id": "C-3", "amount": 9}, 200),
+        [("fees", {"client_id": "C-3", "amount": 9})],
+    ),
+    # A verb that nobody listed: what has to be given says what is done.
+    (
+        *("leave_review", "Leave a review of a boat.", {"boat_id": "B-1", "stars": 4, "text": "dry"}, 200),
+        [("reviews", {"boat_id": "B-1", "stars": 4, "text": "dry"})],
+    ),
+    (
+        *("jot_remark", "Jots remark on a boat.", {"boat_id": "B-1", "remark": "leaks"}, 200),
+        [("boats", {"remark": "leaks"})],
+    ),
+    # What nothing says is made, of which nothing is there, is not made.
+    ("run_harbour_job", "Start one of the jobs.", {"job": "night"}, 200, []),
+    ("harbour_task", "Carry out a harbour task.", {"task_code": "N-4", "note": "x"}, 200, []),
 ]
 
 
@@ -485,11 +538,69 @@ def test_what_a_change_needs_and_brings_with_it(
         assert found | wanted == found
 
 
-def test_room_that_is_left_is_counted_by_what_refers() -> None:
-    schema = {
-        "type": "object",
-        "properties": {"free_places": {"type": "integer"}, "boats": {"type": "integer"}},
-    }
-    tool = declared("pier_places", "How many boats a pier has, and how many places are free.", pier_id=TEXT)
-    tools = [*MARINA_TOOLS, tool | {"output_schema": schema}]
-    assert answer(tools, MARINA, "pier_places", {"pier_id": "S"}).response == {"free_places": 3, "boats": 2}
+WHOLE, NUM, TRUE = {"type": "integer"}, {"type": "number"}, {"type": "boolean"}
+
+#: tool, description, what is given, properties of the reply, the reply
+MARINA_ANSWERS: list[tuple[str, str, JsonObject, dict[str, JsonObject], JsonObject]] = [
+    (
+        *("pier_places", "How many boats a pier has, and how many places are free.", {"pier_id": "S"}),
+        *({"free_places": WHOLE, "boats": WHOLE}, {"free_places": 3, "boats": 2}),
+    ),
+    (
+        *("client_amount_due", "Sum of the open fees of a client.", {"client_id": "C-1"}),
+        *({"amount_due": NUM}, {"amount_due": 12}),
+    ),
+    (
+        *("fee_income", "Total fees already paid by a client.", {"client_id": "C-1"}),
+        *({"total": NUM}, {"total": 30}),
+    ),
+    (
+        *("fee_report", "Fees of a client.", {"client_id": "C-1"}),
+        {
+            "paid": NUM | {"description": "Sum of the amounts of paid fees"},
+            "owing": WHOLE | {"description": "Number of open fees"},
+        },
+        {"paid": 30, "owing": 1},
+    ),
+    (
+        *("stock_gain", "What a tank would bring: (price - cost) x litres.", {"tank_id": "T-1"}),
+        *({"gain": NUM}, {"gain": 400}),
+    ),
+    (
+        *(
+            "boat_check",
+            "Whether a boat may be painted, i.e. neither at sea nor reserved.",
+            {"boat_id": "B-3"},
+        ),
+        *({"ready": TRUE}, {"ready": True}),
+    ),
+    (
+        *(
+            "boat_check",
+            "Whether a boat may be painted, i.e. neither at sea nor reserved.",
+            {"boat_id": "B-5"},
+        ),
+        *({"ready": TRUE}, {"ready": False}),
+    ),
+    (
+        *("boat_warning", "Is there an ongoing warning at the pier of the boat?", {"boat_id": "B-1"}),
+        *({"warned": TRUE}, {"warned": True}),
+    ),
+    (
+        *("boat_warning", "Is there an ongoing warning at the pier of the boat?", {"boat_id": "B-4"}),
+        *({"warned": TRUE}, {"warned": False}),
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "description", "given", "asked", "told"),
+    MARINA_ANSWERS,
+    ids=[f"{one[0]} {[*one[2].values()]}" for one in MARINA_ANSWERS],
+)
+def test_what_is_worked_out(
+    name: str, description: str, given: JsonObject, asked: dict[str, JsonObject], told: JsonObject
+) -> None:
+    tool = declared(name, description, **dict.fromkeys(given, TEXT))
+    tools = [*MARINA_TOOLS, tool | {"output_schema": {"type": "object", "properties": asked}}]
+    assert answer(tools, MARINA, name, given).response == told

@@ -63,6 +63,9 @@ FINAL = word_set(
 )
 #: Nothing is outstanding any more, though some things may still be done.
 OVER = FINAL | word_set("approved paid ended failed accepted")
+#: Whoever or whatever is in one of these states is gone for good, or (barred) takes no part in anything new.
+GONE = word_set("closed terminated archived retired withdrawn dissolved decommissioned deceased")
+BARRED = GONE | word_set("suspended frozen blocked banned deactivated inactive disabled expelled revoked")
 #: Verbs that a final state stands against; others (reopen, refund, archive) are about just those states.
 STOPPED_BY_FINAL = word_set(
     "cancel approve reject decline deny ship dispatch confirm start pause hold suspend"

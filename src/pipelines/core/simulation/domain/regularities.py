@@ -5,8 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+from pipelines.core.english.words import tokens
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.simulation.domain.fields import Field
+from pipelines.core.simulation.domain.references import ID_WORDS
 from pipelines.core.simulation.domain.roles import status_path
 
 LOOKED_AT = 50  # records: what holds in so many is no chance
@@ -67,7 +69,9 @@ class Counter:
 
 def limits_in(records: Sequence[JsonObject], fields: Mapping[str, Field]) -> Iterator[Limit]:
     """Pairs that hold in every record that was seen; many do so by chance, and words have to choose."""
-    numbers = [name for name, one in fields.items() if one.kinds == {"number"}]
+    numbers = [
+        name for name, one in fields.items() if one.kinds == {"number"} and tokens(name)[-1] not in ID_WORDS
+    ]
     lists = [name for name, one in fields.items() if one.keeps == "list" and not one.of_pairs]
     amounts = {name: [_amount(record.get(name)) for record in records] for name in (*numbers, *lists)}
     for most in numbers if len(records) > 1 else ():

@@ -1,17 +1,22 @@
 """When a change is refused, as its description says: "Waive an unpaid fine", "fails if the room is taken",
-"The grave must have room". Only conditions that are found whole in the world count, each named in a note.
+"The grave must have room"; and what goes without saying: nothing new begins with whoever is suspended.
+Only conditions that are found whole in the world count, each named in a note.
 Sentences that the reader of behaviour text has read (behavior/described) are its own: none is read twice."""
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import takewhile
+from typing import NamedTuple
 
 from pipelines.core.english.formulas import LONGEST, parts_of
-from pipelines.core.english.words import ARTICLES, tokens, word_set
-from pipelines.core.simulation.domain.roles import valued_fields
+from pipelines.core.english.states import BARRED, GONE
+from pipelines.core.english.words import ARTICLES, article, joined, tokens, word_set
+from pipelines.core.json_text import JsonObject
+from pipelines.core.simulation.domain.roles import states_of, status_path, valued_fields
 from pipelines.core.simulation.reading.restrictions import stated_in
 from pipelines.core.simulation.reading.scope import Scope, Thing, scope_of, stems
-from pipelines.core.simulation.reading.steps import Drafted, Step, refusal, require
+from pipelines.core.simulation.reading.steps import Drafted, Step, dot, refusal, require, text
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.truths import joined_truth
 
@@ -27,44 +32,56 @@ _CHANGES = frozenset(("set", "append", "add", "remove"))
 _NO_STATES = word_set("new existing given") | ARTICLES
 # Behind a comma stands what becomes of a thing: ", which is in use from then on".
 _PARTS = re.compile(r"[,;:()]| [-–—] ")
+_TELLS_OF = word_set("report record log note comment document annotate notify send message email remind")
 _LONGEST_STATE = 4  # words: "planned or still open"
 _WHO_IS = {(who, verb) for who in ("who", "that", "which") for verb in ("is", "are")}
 _CLAUSE_ENDS = word_set("and but to for with from in at by so if when")
 
 
-def guarded(reading: Reading, drafted: Drafted, enforced: Sequence[str] = ()) -> Drafted:
-    """The plan with what its description demands before anything changes."""
+class _Condition(NamedTuple):
+    test: str
+    note: str
+    failure: JsonObject
+    said: str = ""  # the words that say it
+
+
+def guarded(
+    reading: Reading, drafted: Drafted, enforced: Sequence[str] = (), *, has_rules: bool = False
+) -> Drafted:
+    """The plan with what its description demands before anything changes, and what goes without saying, unless
+    somebody wrote rules: these say what is refused."""
     if reading.name.reads() or not any(_CHANGES & step.keys() for step in drafted.steps):
         return drafted
     scope = scope_of(reading)
     known = str(drafted.steps)
     conditions = {
-        one: said
-        for one, said in _conditions(reading, scope, drafted)
-        if one not in known and not any(said in told or told in said for told in enforced)
+        one.test: one
+        for one in (*(() if has_rules else _not_barred(reading, drafted, scope)), *_described(reading, scope))
+        if one.test not in known
+        and not any(one.said and (one.said in told or told in one.said) for told in enforced)
     }
     if not conditions:
         return drafted
     needed = [*_found(scope, [*conditions])]
     rest = [step for step in drafted.steps if not any(_is_same(step, one) for one in needed)]
+    checks = [require(one.test, one.failure) for one in conditions.values()]
+    notes = (*drafted.notes, *(one.note for one in conditions.values()))
+    return replace(drafted, steps=(*needed, *checks, *rest), notes=notes)
+
+
+def _described(reading: Reading, scope: Scope) -> Iterator[_Condition]:
     failure = refusal(f"cannot_{reading.name.verb}", f"That is not possible now: {reading.said.summary}")
-    checks = [require(one, failure) for one in conditions]
-    notes = tuple(
-        f"refused unless `{one}`: so “{said}” of its description was read" for one, said in conditions.items()
-    )
-    return Drafted(
-        steps=(*needed, *checks, *rest),
-        notes=(*drafted.notes, *notes),
-        remarks=drafted.remarks,
-        confidence=drafted.confidence,
-    )
+    for test, said in _conditions(reading, scope):
+        yield _Condition(
+            test, f"refused unless `{test}`: so “{said}” of its description was read", failure, said
+        )
 
 
 def _found(scope: Scope, conditions: Sequence[str]) -> Iterator[Step]:
-    text = " ".join(conditions)
+    said = " ".join(conditions)
     for step in scope.steps:
         found = step.get("find")
-        if isinstance(found, dict) and re.search(rf"\b{re.escape(str(found['as']))}\b", text):
+        if isinstance(found, dict) and re.search(rf"\b{re.escape(str(found['as']))}\b", said):
             yield step
 
 
@@ -76,7 +93,7 @@ def _is_same(step: Step, other: Step) -> bool:
     )
 
 
-def _conditions(reading: Reading, scope: Scope, drafted: Drafted) -> Iterator[tuple[str, str]]:
+def _conditions(reading: Reading, scope: Scope) -> Iterator[tuple[str, str]]:
     """Each with the words that say it."""
     description = " ".join((reading.tool.description or "")[:LONGEST].split())
     for found in _FAILS.finditer(description):
@@ -89,6 +106,25 @@ def _conditions(reading: Reading, scope: Scope, drafted: Drafted) -> Iterator[tu
             yield truth, found[0].lstrip(".; ")
     for thing in scope.things:
         yield from ((one, reading.said.summary) for one in _of_mentions(reading, thing))
+
+
+def _not_barred(reading: Reading, drafted: Drafted, scope: Scope) -> Iterator[_Condition]:
+    """Nobody who is suspended takes part in anything new, and no money goes to an account that is closed; but
+    anything may be told of whoever it is."""
+    if reading.name.verb in _TELLS_OF:
+        return
+    words = BARRED if any("add" in step for step in drafted.steps) else GONE
+    changed = str([step.get("set") for step in drafted.steps])
+    for thing in scope.things:
+        status = status_path(thing.collection.fields)
+        barred = [one for one in states_of(thing.collection.fields, status) if joined(tokens(one)) in words]
+        is_moved = re.search(rf"'{re.escape(thing.text)}\.[^']*': '[^']* [+-] args\.", changed)
+        if status is not None and barred and (words is BARRED or is_moved):
+            place, noun = dot(thing.text, *status), thing.text.replace("_", " ")
+            states = " or ".join(barred)
+            note = f"refused for {article(noun).lower()} {noun} that is {states}, though no text says so"
+            failure = refusal(f"{thing.text}_not_active", f"The {noun} is {{{place}}}")
+            yield _Condition(f"{place} not in {text([*barred])}", note, failure)
 
 
 def _words(text: str) -> list[str]:
