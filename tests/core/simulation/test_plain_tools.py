@@ -604,3 +604,59 @@ def test_what_is_worked_out(
     tool = declared(name, description, **dict.fromkeys(given, TEXT))
     tools = [*MARINA_TOOLS, tool | {"output_schema": {"type": "object", "properties": asked}}]
     assert answer(tools, MARINA, name, given).response == told
+
+
+#: A depot: kits have so many pieces left, gauges keep what was read last.
+DEPOT: JsonObject = {
+    "kits": {
+        "K-1": {"label": "rope", "pieces_total": 3, "pieces_available": 1},
+        "K-2": {"label": "tent", "pieces_total": 1, "pieces_available": 0},
+        "K-3": {"label": "stove", "pieces_total": 2, "pieces_available": 2},
+    },
+    "lendings": {
+        "L-1": {"kit_id": "K-1", "person": "Ari", "status": "out"},
+        "L-2": {"kit_id": "K-1", "person": "Bea", "status": "out"},
+        "L-3": {"kit_id": "K-2", "person": "Ari", "status": "out"},
+        "L-4": {"kit_id": "K-3", "person": "Cem", "status": "returned"},
+    },
+    "gauges": {"G-1": {"place": "gate", "last_level": 40}, "G-2": {"place": "weir", "last_level": 75}},
+    "levels": {
+        "1": {"gauge_id": "G-1", "day": "2026-01-02", "level": 35},
+        "2": {"gauge_id": "G-1", "day": "2026-01-09", "level": 40},
+        "3": {"gauge_id": "G-2", "day": "2026-01-09", "level": 75},
+    },
+}
+DEPOT_TOOLS = [
+    declared("lend_kit", "Lend a piece of a kit.", kit_id=TEXT, person=TEXT),
+    declared("return_lending", "Take a lending back.", lending_id=TEXT),
+    declared(
+        "enter_level", "Enter a level. It cannot be lower than before.", gauge_id=TEXT, day=TEXT, level=NUMBER
+    ),
+    declared("get_kit", "One kit.", kit_id=TEXT),
+    declared("get_gauge", "One gauge.", gauge_id=TEXT),
+    declared("levels_of_gauge", "Levels of a gauge.", gauge_id=TEXT),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "status", "expected"),
+    [
+        ("lend_kit", {"kit_id": "K-1", "person": "Dag"}, 200, ("kits", {"pieces_available": 0})),
+        ("lend_kit", {"kit_id": "K-2", "person": "Dag"}, 409, None),
+        ("return_lending", {"lending_id": "L-3"}, 200, ("kits", {"pieces_available": 1})),
+        (
+            *("enter_level", {"gauge_id": "G-1", "day": "2026-01-14", "level": 44}, 200),
+            ("gauges", {"last_level": 44}),
+        ),
+        ("enter_level", {"gauge_id": "G-1", "day": "2026-01-14", "level": 38}, 409, None),
+        # Letters that are others name another record.
+        ("get_kit", {"kit_id": "G-1"}, 404, None),
+        ("get_kit", {"kit_id": "1"}, 200, None),
+    ],
+)
+def test_what_always_goes_together_does_so_after_a_change(
+    name: str, given: JsonObject, status: int, expected: tuple[str, JsonObject] | None
+) -> None:
+    reply = answer(DEPOT_TOOLS, DEPOT, name, given)
+    assert reply.status == status, reply.response
+    assert expected in changes(reply) if expected is not None else not reply.updates

@@ -48,8 +48,8 @@ class _Condition(NamedTuple):
 def guarded(
     reading: Reading, drafted: Drafted, enforced: Sequence[str] = (), *, has_rules: bool = False
 ) -> Drafted:
-    """The plan with what its description demands before anything changes, and what goes without saying, unless
-    somebody wrote rules: these say what is refused."""
+    """The plan with what its description demands before anything changes; where nobody wrote rules, with what
+    goes without saying, too."""
     if reading.name.reads() or not any(_CHANGES & step.keys() for step in drafted.steps):
         return drafted
     scope = scope_of(reading)
