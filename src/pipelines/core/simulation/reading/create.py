@@ -68,7 +68,9 @@ def read_recorded(reading: Reading) -> Drafted | None:
 
 
 def takes(table: Collection, given: Sequence[Argument]) -> bool:
-    own = any(joined(noun_of_id(one.name)) in table.own_names for one in given)
+    own = any(
+        joined(noun_of_id(one.name)) in table.own_names for one in given if one.name not in table.fields
+    )
     return not table.is_empty and not own and all(field_for(one, table) is not None for one in given)
 
 
