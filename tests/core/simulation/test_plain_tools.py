@@ -510,6 +510,8 @@ MARINA_CALLS: list[tuple[str, str, JsonObject, int, list[tuple[str, JsonObject]]
         *("jot_remark", "Jots remark on a boat.", {"boat_id": "B-1", "remark": "leaks"}, 200),
         [("boats", {"remark": "leaks"})],
     ),
+    # No fee is below zero.
+    ("change_fee", "Change the amount of a fee.", {"fee_id": "801", "amount": -4}, 400, []),
     # What nothing says is made, of which nothing is there, is not made.
     ("run_harbour_job", "Start one of the jobs.", {"job": "night"}, 200, []),
     ("harbour_task", "Carry out a harbour task.", {"task_code": "N-4", "note": "x"}, 200, []),
@@ -660,3 +662,43 @@ def test_what_always_goes_together_does_so_after_a_change(
     reply = answer(DEPOT_TOOLS, DEPOT, name, given)
     assert reply.status == status, reply.response
     assert expected in changes(reply) if expected is not None else not reply.updates
+
+
+#: A brewery: the shifts of its workers are kept apart, with when they came and went.
+BREWERY: JsonObject = {
+    "workers": {
+        "W-1": {"name": "Rut", "status": "employed"},
+        "W-2": {"name": "Sol", "status": "employed"},
+        "W-3": {"name": "Tom", "status": "retired"},
+    },
+    "shifts": {
+        "1": {"id": 1, "worker_id": "W-1", "day": "2026-01-14", "clock_in": "06:00", "clock_out": "14:00"},
+        "2": {"id": 2, "worker_id": "W-1", "day": "2026-01-15", "clock_in": "06:05", "clock_out": None},
+    },
+}
+BREWERY_TOOLS = [
+    declared("clock_in_worker", "Clock a worker in.", worker_id=TEXT, day=TEXT, time=TEXT),
+    declared("clock_out_worker", "Clock a worker out.", worker_id=TEXT, time=TEXT),
+    declared("shifts_of_worker", "Shifts of a worker.", worker_id=TEXT),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "status", "expected"),
+    [
+        (
+            *("clock_in_worker", {"worker_id": "W-2", "day": "2026-01-15", "time": "10:00"}, 200),
+            {"id": 3, "worker_id": "W-2", "day": "2026-01-15", "clock_in": "10:00", "clock_out": None},
+        ),
+        ("clock_in_worker", {"worker_id": "W-1", "day": "2026-01-15", "time": "10:00"}, 409, None),
+        ("clock_in_worker", {"worker_id": "W-3", "day": "2026-01-15", "time": "10:00"}, 409, None),
+        ("clock_out_worker", {"worker_id": "W-1", "time": "14:10"}, 200, {"clock_out": "14:10"}),
+        ("clock_out_worker", {"worker_id": "W-2", "time": "14:10"}, 404, None),
+    ],
+)
+def test_what_begins_and_ends_is_a_record_of_its_own(
+    name: str, given: JsonObject, status: int, expected: JsonObject | None
+) -> None:
+    reply = answer(BREWERY_TOOLS, BREWERY, name, given)
+    assert reply.status == status, reply.response
+    assert changes(reply) == ([("shifts", expected)] if expected is not None else [])

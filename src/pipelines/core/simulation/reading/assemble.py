@@ -19,6 +19,7 @@ from pipelines.core.simulation.reading.computing import read_computing
 from pipelines.core.simulation.reading.create import read_create, read_made, read_recorded, takes
 from pipelines.core.simulation.reading.delete import read_delete
 from pipelines.core.simulation.reading.doubtful import is_doubtful
+from pipelines.core.simulation.reading.episodes import read_episode
 from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.follows import followed
 from pipelines.core.simulation.reading.guards import guarded
@@ -240,6 +241,7 @@ _WRITES: dict[str, tuple[Family, ...]] = {
         *(
             read_lines,
             read_membership,
+            read_episode,
             read_recorded,
             read_decided,
             read_amount,

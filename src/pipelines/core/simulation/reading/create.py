@@ -68,9 +68,7 @@ def read_recorded(reading: Reading) -> Drafted | None:
 
 
 def takes(table: Collection, given: Sequence[Argument]) -> bool:
-    own = any(
-        joined(noun_of_id(one.name)) in table.own_names for one in given if one.name not in table.fields
-    )
+    own = any(joined(noun_of_id(one.name)) in table.own_names for one in given if one.id_noun)
     return not table.is_empty and not own and all(field_for(one, table) is not None for one in given)
 
 
