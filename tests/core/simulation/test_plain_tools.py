@@ -404,6 +404,7 @@ MARINA: JsonObject = {
         "H-1": {"boat_id": "B-2", "client_id": "C-1", "status": "running"},
         "H-2": {"boat_id": "B-1", "client_id": "C-2", "status": "ended"},
         "H-3": {"boat_id": "B-5", "client_id": "C-2", "status": "requested"},
+        "H-4": {"boat_id": "B-4", "client_id": "C-2", "status": "cancelled"},
     },
 }
 MARINA_TOOLS = [
@@ -510,6 +511,9 @@ MARINA_CALLS: list[tuple[str, str, JsonObject, int, list[tuple[str, JsonObject]]
         *("jot_remark", "Jots remark on a boat.", {"boat_id": "B-1", "remark": "leaks"}, 200),
         [("boats", {"remark": "leaks"})],
     ),
+    # Nothing goes on with what was cancelled; but it may be kept or given back.
+    ("end_hire", "End a hire.", {"hire_id": "H-4"}, 409, []),
+    ("archive_hire", "Archive a hire.", {"hire_id": "H-4"}, 200, [("hires", {"status": "archived"})]),
     # No fee is below zero.
     ("change_fee", "Change the amount of a fee.", {"fee_id": "801", "amount": -4}, 400, []),
     # What nothing says is made, of which nothing is there, is not made.

@@ -5,7 +5,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from pipelines.core.english.inflection import participle
 from pipelines.core.english.states import (
+    AFTER_DEATH,
     BACK_TO_WORK,
+    DEAD,
     FINAL,
     INITIAL,
     LEADS_TO,
@@ -156,8 +158,9 @@ def state_conditions(reading: Reading, collection: Collection, noun: str, target
 def _forbidden(reading: Reading, collection: Collection, target: Json) -> tuple[str, ...]:
     known = known_states(reading, collection)
     told = [_same_state(state, known) or state for state in reading.said.forbidden_states]
-    if reading.name.verb in STOPPED_BY_FINAL:
-        told += [state for state in known if joined(tokens(state)) in FINAL]
+    verb = reading.name.verb
+    past = FINAL if verb in STOPPED_BY_FINAL else DEAD if verb not in AFTER_DEATH else frozenset()
+    told += [state for state in known if joined(tokens(state)) in past]
     return tuple(dict.fromkeys(state for state in told if state != target))
 
 
