@@ -514,8 +514,6 @@ MARINA_CALLS: list[tuple[str, str, JsonObject, int, list[tuple[str, JsonObject]]
     # Nothing goes on with what was cancelled; but it may be kept or given back.
     ("end_hire", "End a hire.", {"hire_id": "H-4"}, 409, []),
     ("archive_hire", "Archive a hire.", {"hire_id": "H-4"}, 200, [("hires", {"status": "archived"})]),
-    # No fee is below zero.
-    ("change_fee", "Change the amount of a fee.", {"fee_id": "801", "amount": -4}, 400, []),
     # What nothing says is made, of which nothing is there, is not made.
     ("run_harbour_job", "Start one of the jobs.", {"job": "night"}, 200, []),
     ("harbour_task", "Carry out a harbour task.", {"task_code": "N-4", "note": "x"}, 200, []),

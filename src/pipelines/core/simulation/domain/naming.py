@@ -220,6 +220,8 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _LEFT = word_set("available left remaining free")
 _ROOM = word_set("capacity seat place slot spot berth bed desk")
 _MOST = word_set("max maximum total")
+_DAYS = (("date",), ("day",), ("check", "in"), ("check", "out"))
+_SPANS = word_set("start starts begin begins from arrival checkin end ends until departure checkout nights")
 _GONE = OVER - word_set("approved accepted paid")  # what is approved or paid may have its place yet
 
 
@@ -236,7 +238,7 @@ def _held(table: Collection, tables: Mapping[str, Collection], world: World) -> 
     found: list[tuple[int, Limit]] = []
     for other in tables.values():
         for link in other.links:
-            if link.entity_type == table.entity_type and len(link.path) == 1:
+            if link.entity_type == table.entity_type and len(link.path) == 1 and not _is_dated(other):
                 such, ids = _referring(other, link, world)
                 if holds({id: attrs.get(rooms[0]) for id, attrs in kept.items()}, ids):
                     limit = Limit(most=rooms[0], used=other.name, counts=True, referring=such)
@@ -244,6 +246,11 @@ def _held(table: Collection, tables: Mapping[str, Collection], world: World) -> 
     most = max((count for count, _ in found), default=0)
     best = [limit for count, limit in found if count == most]
     return best if len(best) == 1 else []
+
+
+def _is_dated(table: Collection) -> bool:
+    """Bookings of a room for other days do not fill it."""
+    return any({*tokens(name)} & _SPANS or tokens(name) in _DAYS for name in table.fields)
 
 
 def _referring(table: Collection, link: Link, world: World) -> tuple[Referring, list[str]]:

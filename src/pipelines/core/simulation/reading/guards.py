@@ -12,11 +12,11 @@ from typing import NamedTuple
 from pipelines.core.english.formulas import LONGEST, parts_of
 from pipelines.core.english.states import BARRED, GONE
 from pipelines.core.english.words import ARTICLES, article, joined, tokens, word_set
-from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.json_text import JsonObject
 from pipelines.core.simulation.domain.roles import states_of, status_path, valued_fields
 from pipelines.core.simulation.reading.restrictions import stated_in
 from pipelines.core.simulation.reading.scope import Scope, Thing, scope_of, stems
-from pipelines.core.simulation.reading.steps import Drafted, Step, arg, dot, refusal, require, text
+from pipelines.core.simulation.reading.steps import Drafted, Step, dot, refusal, require, text
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.truths import joined_truth
 
@@ -33,11 +33,6 @@ _NO_STATES = word_set("new existing given") | ARTICLES
 # Behind a comma stands what becomes of a thing: ", which is in use from then on".
 _PARTS = re.compile(r"[,;:()]| [-–—] ")
 _TELLS_OF = word_set("report record log note comment document annotate notify send message email remind")
-_FEW = 3  # numbers: fewer say nothing of what others are like
-_SIGNED = word_set(
-    "balance temperature degrees offset delta change adjustment latitude longitude lat lng lon x y z level "
-    "floor altitude elevation depth score rating diff difference"
-)
 _LONGEST_STATE = 4  # words: "planned or still open"
 _WHO_IS = {(who, verb) for who in ("who", "that", "which") for verb in ("is", "are")}
 _CLAUSE_ENDS = word_set("and but to for with from in at by so if when")
@@ -61,7 +56,7 @@ def guarded(
     known = str(drafted.steps)
     conditions = {
         one.test: one
-        for one in (*(() if has_rules else _unsaid(reading, drafted, scope)), *_described(reading, scope))
+        for one in (*(() if has_rules else _not_barred(reading, drafted, scope)), *_described(reading, scope))
         if one.test not in known
         and not any(one.said and (one.said in told or told in one.said) for told in enforced)
     }
@@ -111,44 +106,6 @@ def _conditions(reading: Reading, scope: Scope) -> Iterator[tuple[str, str]]:
             yield truth, found[0].lstrip(".; ")
     for thing in scope.things:
         yield from ((one, reading.said.summary) for one in _of_mentions(reading, thing))
-
-
-def _unsaid(reading: Reading, drafted: Drafted, scope: Scope) -> Iterator[_Condition]:
-    yield from _not_barred(reading, drafted, scope)
-    yield from _not_negative(reading, drafted)
-
-
-def _not_negative(reading: Reading, drafted: Drafted) -> Iterator[_Condition]:
-    """A number that no record has below zero is not put there below zero, unless such numbers may be so."""
-    bound = {
-        str(one["as"]): reading.known.tables.get(str(one["in"]))
-        for step in drafted.steps
-        if isinstance(one := step.get("find") or step.get("add"), dict)
-    }
-    for place, value in _kept(drafted):
-        noun, _, name = place.partition(".")
-        table = bound.get(noun)
-        field = table.fields.get(name) if table is not None else None
-        given = next(
-            (one for one in reading.arguments if arg(one.name) == value and one.kind == "number"), None
-        )
-        seen = [one for one in field.values if isinstance(one, (int, float))] if field is not None else []
-        if given is None or len(seen) < _FEW or min(seen) < 0 or _SIGNED & {*tokens(name)}:
-            continue
-        test = f"{value} >= 0" if given.is_required else f"{value} == null or {value} >= 0"
-        note = f"`{given.name}` below zero is refused: no record has such a `{name}`, and no text says more"
-        yield _Condition(
-            test, note, refusal(f"invalid_{given.name}", f"{given.name} must not be below 0", 400)
-        )
-
-
-def _kept(drafted: Drafted) -> Iterator[tuple[str, Json]]:
-    """Places of records, and what the plan puts there."""
-    for step in drafted.steps:
-        changed, added = step.get("set"), step.get("add")
-        yield from changed.items() if isinstance(changed, dict) else ()
-        if isinstance(added, dict) and isinstance(attrs := added.get("attrs"), dict):
-            yield from ((f"{added['as']}.{name}", value) for name, value in attrs.items())
 
 
 def _not_barred(reading: Reading, drafted: Drafted, scope: Scope) -> Iterator[_Condition]:
