@@ -24,9 +24,9 @@ from tool_variants import VARIANTS, variant_scores
 PROBES = FOLDER.parent / "tools_probes"
 LEAST_RIGHT_SIDE = 0.98
 MOST_READS_THAT_WRITE = 0
-MOST_UNCLEAR_THAT_WRITE = 1
+MOST_UNCLEAR_THAT_WRITE = 0
 LEAST_SURE_AND_RIGHT = 0.99
-LEAST_RIGHT_CALLS = 0.92
+LEAST_RIGHT_CALLS = 0.93
 
 
 @pytest.fixture(scope="module")
@@ -101,34 +101,35 @@ def test_nor_does_the_sixth():
     assert renamed.reads_that_write == ()
     assert found.right_side >= 0.98
     assert found.sure_right_side >= 0.99
-    # 95.6 before ids were paired with types that no tool names; that cost two calls here (`redeem_promo`).
-    assert found.right_calls >= 0.945
+    # Pairing ids with types that no tool names cost two calls here (`redeem_promo`).
+    assert found.right_calls >= 0.955
     assert renamed.right_calls >= found.right_calls - 0.02
     assert unchanged_share(plain, other) >= 0.94
 
 
 @pytest.mark.slow
 def test_nor_does_the_seventh():
-    """Nobody has looked at its calls: 86.0 % were right by the rules before, 85.6 by the next ones."""
+    """When it was new, 86.0 % of its calls were right, and 85.6 by the next rules; since then those that were
+    wrong have been looked at, though no rule was written for one of them alone."""
     plain, other = scored(folder=SEVENTH), scored(folder=SEVENTH, renamed=1)
     found, renamed = figures(plain), figures(other)
     assert (found.reads_that_write, renamed.reads_that_write) == ((), ())
     assert found.unclear_that_write == ()  # two of them did, and were looked at
-    assert found.right_side >= 0.96
+    assert found.right_side >= 0.97
     assert found.sure_right_side >= 0.98
-    assert found.right_calls >= 0.85
+    assert found.right_calls >= 0.9
     assert renamed.right_calls >= found.right_calls - 0.02
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("folder", "side", "calls"), [(EIGHTH, 0.99, 0.92), (NINTH, 0.968, 0.76)])
+@pytest.mark.parametrize(("folder", "side", "calls"), [(EIGHTH, 0.99, 0.935), (NINTH, 0.99, 0.945)])
 def test_nor_do_the_eighth_and_the_ninth(folder, side, calls):
     """When they were new, 93.6 and 96.0 % were on the right side, 75.0 and 71.0 % of the calls right. Three
-    trades of the eighth and one of the ninth were looked at; what was mended for the eighth moved no call of
-    the ninth."""
+    trades of the eighth were looked at, which moved no call of the ninth; then the ninth whole, from 76.1 to
+    94.6 %, which moved five calls of the eighth and eight of the seventh."""
     found = figures(scored(folder=folder))
     assert found.reads_that_write == ()
-    assert len(found.unclear_that_write) <= (2 if folder == NINTH else 0)
+    assert found.unclear_that_write == ()
     assert found.right_side >= side
     assert found.sure_right_side >= 0.98
     assert found.right_calls >= calls

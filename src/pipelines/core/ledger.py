@@ -196,13 +196,15 @@ class Ledger:
         id = str(given)
         if self.get(entity_type, id) is not None:
             return id
-        index = self.world.loose_ids(entity_type)
+        index, own = self.world.loose_ids(entity_type), _letters(id)
         seeded = self.world.entities.get(entity_type, {})
         changed = self.changed(entity_type).items()
         added = [id for id, attrs in changed if attrs is not _REMOVED and id not in seeded]
         for spelling in _spellings(str(given)):
             found = [hit for hit in index.get(spelling, ()) if self.get(entity_type, hit) is not None]
             found += [hit for hit in added if spelling in _spellings(hit)]
+            # Letters may be left out, but not be others: "G-2" is not "L-2".
+            found = [hit for hit in found if not own or _letters(hit) in ("", own)]
             if found:
                 return found[0] if len(found) == 1 else None
         return None
@@ -326,6 +328,10 @@ def _change(kind: str, id: str, old: Attributes, new: Attributes) -> Update | No
 
 
 _NOISE = re.compile(r"[\s#_\-.:/]+")
+
+
+def _letters(id: str) -> str:
+    return "".join(c for c in id.casefold() if c.isalpha())
 
 
 def _spellings(id: str) -> list[str]:

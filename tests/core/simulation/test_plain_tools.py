@@ -362,3 +362,345 @@ def test_an_id_of_no_known_type_is_read_wherever_it_is_and_changes_nothing(
     plans = build_simulator(parse_tools_schema(OPEN_TOOLS), world=World.from_initial_state(OPEN_WORLD)).plans
     assert plans[name].confidence <= 0.5
     assert answer(OPEN_TOOLS, OPEN_WORLD, name, given | {"licence_id": "X-9"}).status == 404
+
+
+#: A marina: piers have room for boats, a hire is of a boat, clients keep credit.
+MARINA: JsonObject = {
+    "piers": {
+        "N": {"label": "north", "depth_m": 4, "capacity": 2},
+        "S": {"label": "south", "depth_m": 3, "capacity": 5},
+    },
+    "boats": {
+        "B-1": {"title": "Ada", "pier_id": "N", "status": "free", "remark": None},
+        "B-2": {"title": "Bo", "pier_id": "N", "status": "at_sea", "remark": "old"},
+        "B-3": {"title": "Cleo", "pier_id": "S", "status": "in_dock"},
+        "B-4": {"title": "Dora", "pier_id": "S", "status": "free"},
+        "B-5": {"title": "Eva", "pier_id": None, "status": "reserved"},
+    },
+    "clients": {
+        "C-1": {"name": "Nuri", "phone": "1", "credit_balance": 50, "licensed": True, "status": "active"},
+        "C-2": {"name": "Olga", "phone": "2", "credit_balance": 5, "licensed": False, "status": "active"},
+        "C-3": {"name": "Pia", "phone": "3", "credit_balance": 70, "licensed": True, "status": "suspended"},
+        "C-4": {"name": "Quin", "phone": "4", "credit_balance": 0, "licensed": True, "status": "closed"},
+    },
+    "tanks": {
+        "T-1": {"fuel": "diesel", "litres": 800, "price": 2.5, "cost": 2},
+        "T-2": {"fuel": "diesel", "litres": 100, "price": 2.5, "cost": 2},
+    },
+    "fees": {
+        "801": {"id": 801, "client_id": "C-1", "amount": 30, "status": "paid"},
+        "802": {"id": 802, "client_id": "C-1", "amount": 12, "status": "open"},
+        "803": {"id": 803, "client_id": "C-2", "amount": 8, "status": "open"},
+    },
+    "reviews": {
+        "R-1": {"boat_id": "B-1", "stars": 5, "text": "fast"},
+        "R-2": {"boat_id": "B-2", "stars": 2, "text": "wet"},
+    },
+    "warnings": {
+        "W-1": {"pier_id": "N", "kind": "storm", "status": "ongoing"},
+        "W-2": {"pier_id": "S", "kind": "ice", "status": "over"},
+    },
+    "hires": {
+        "H-1": {"boat_id": "B-2", "client_id": "C-1", "status": "running"},
+        "H-2": {"boat_id": "B-1", "client_id": "C-2", "status": "ended"},
+        "H-3": {"boat_id": "B-5", "client_id": "C-2", "status": "requested"},
+        "H-4": {"boat_id": "B-4", "client_id": "C-2", "status": "cancelled"},
+    },
+}
+MARINA_TOOLS = [
+    declared("get_boat", "One boat.", boat_id=TEXT),
+    declared("get_pier", "One pier.", pier_id=TEXT),
+    declared("get_client", "One client.", client_id=TEXT),
+    declared("get_hire", "One hire.", hire_id=TEXT),
+    declared("get_tank", "One tank.", tank_id=TEXT),
+    declared("list_fees", "Fees of a client.", client_id=TEXT),
+    declared("list_reviews", "Reviews of a boat.", boat_id=TEXT),
+    declared("list_warnings", "Warnings at a pier.", pier_id=TEXT),
+]
+
+#: tool, description, what is given, status, what is set or added
+MARINA_CALLS: list[tuple[str, str, JsonObject, int, list[tuple[str, JsonObject]]]] = [
+    # What a thing is said to be, before its noun or behind it, it has to be.
+    ("start_hire", "Start a hire of a free boat.", {"boat_id": "B-3", "client_id": "C-1"}, 409, []),
+    (
+        *("start_hire", "Start a hire of a boat to a client who is licensed."),
+        *({"boat_id": "B-1", "client_id": "C-2"}, 409, []),
+    ),
+    ("end_hire", "End the hire of a client that is running.", {"hire_id": "H-2"}, 409, []),
+    ("move_boat", "Move a boat that is in dock to a pier.", {"boat_id": "B-1", "pier_id": "S"}, 409, []),
+    # What the description says becomes of another thing, becomes of it; a condition says nothing of the sort.
+    (
+        *("start_hire", "Start a hire of a boat, which is at sea from then on."),
+        *({"boat_id": "B-1", "client_id": "C-1"}, 200),
+        [
+            ("hires", {"boat_id": "B-1", "client_id": "C-1", "status": "running"}),
+            ("boats", {"status": "at_sea"}),
+        ],
+    ),
+    (
+        *("end_hire", "End a running hire. The boat becomes free again.", {"hire_id": "H-1"}, 200),
+        [("hires", {"status": "ended"}), ("boats", {"status": "free"})],
+    ),
+    (
+        *("end_hire", "Records that a hired boat has come back. It goes to dock.", {"hire_id": "H-1"}, 200),
+        [("hires", {"status": "ended"}), ("boats", {"status": "in_dock"})],
+    ),
+    (
+        *("end_hire", "End a hire, unless the boat is at sea then.", {"hire_id": "H-3"}, 200),
+        [("hires", {"status": "ended"})],
+    ),
+    (
+        *(
+            "register_boat",
+            "Register a new boat. It starts out in dock.",
+            {"title": "Flo", "pier_id": "S"},
+            200,
+        ),
+        [("boats", {"title": "Flo", "pier_id": "S", "status": "in_dock"})],
+    ),
+    # What a verb is done to is so afterwards; what a name says, a new record begins as.
+    (
+        *("reserve_boat", "Reserve a boat for a client.", {"boat_id": "B-1", "client_id": "C-1"}, 200),
+        [("boats", {"status": "reserved"})],
+    ),
+    (
+        *("request_hire", "Ask for a hire.", {"boat_id": "B-1", "client_id": "C-1"}, 200),
+        [("hires", {"boat_id": "B-1", "client_id": "C-1", "status": "requested"})],
+    ),
+    # No pier takes more boats than it has room for.
+    ("move_boat", "Move a boat to another pier.", {"boat_id": "B-4", "pier_id": "N"}, 409, []),
+    ("register_boat", "Register a new boat.", {"title": "Flo", "pier_id": "N"}, 409, []),
+    (
+        *("move_boat", "Move a boat to another pier.", {"boat_id": "B-1", "pier_id": "S"}, 200),
+        [("boats", {"pier_id": "S"})],
+    ),
+    # Money is kept under any name that ends as a balance does.
+    (
+        *("transfer_credit", "Move credit from one client to another."),
+        *({"from_client_id": "C-1", "to_client_id": "C-2", "amount": 20}, 200),
+        [("clients", {"credit_balance": 30}), ("clients", {"credit_balance": 25})],
+    ),
+    (
+        *("transfer_credit", "Move credit from one client to another."),
+        *({"from_client_id": "C-2", "to_client_id": "C-1", "amount": 20}, 409, []),
+    ),
+    # Two ends and a number are a transfer, whatever it is of and however it is called.
+    (
+        *("fuel_transfer", "Fuel from one tank to the other."),
+        *({"from_tank_id": "T-1", "to_tank_id": "T-2", "litres": 300}, 200),
+        [("tanks", {"litres": 500}), ("tanks", {"litres": 400})],
+    ),
+    # Nothing new begins with whoever is suspended, and no money goes where an account is closed; but anything
+    # may be told of anybody.
+    ("start_hire", "Start a hire.", {"boat_id": "B-1", "client_id": "C-3"}, 409, []),
+    ("top_up_credit", "Add credit of a client.", {"client_id": "C-4", "amount": 9}, 409, []),
+    (
+        *("top_up_credit", "Add credit of a client.", {"client_id": "C-3", "amount": 9}, 200),
+        [("clients", {"credit_balance": 79})],
+    ),
+    (
+        *("record_fee", "Record a fee of a client.", {"client_id": "C-3", "amount": 9}, 200),
+        [("fees", {"client_id": "C-3", "amount": 9})],
+    ),
+    # A verb that nobody listed: what has to be given says what is done.
+    (
+        *("leave_review", "Leave a review of a boat.", {"boat_id": "B-1", "stars": 4, "text": "dry"}, 200),
+        [("reviews", {"boat_id": "B-1", "stars": 4, "text": "dry"})],
+    ),
+    (
+        *("jot_remark", "Jots remark on a boat.", {"boat_id": "B-1", "remark": "leaks"}, 200),
+        [("boats", {"remark": "leaks"})],
+    ),
+    # Nothing goes on with what was cancelled; but it may be kept or given back.
+    ("end_hire", "End a hire.", {"hire_id": "H-4"}, 409, []),
+    ("archive_hire", "Archive a hire.", {"hire_id": "H-4"}, 200, [("hires", {"status": "archived"})]),
+    # What nothing says is made, of which nothing is there, is not made.
+    ("run_harbour_job", "Start one of the jobs.", {"job": "night"}, 200, []),
+    ("harbour_task", "Carry out a harbour task.", {"task_code": "N-4", "note": "x"}, 200, []),
+]
+
+
+def marina(name: str, description: str, given: JsonObject) -> SimulatedReply:
+    arguments = {one: NUMBER if isinstance(value, int) else TEXT for one, value in given.items()}
+    return answer([*MARINA_TOOLS, declared(name, description, **arguments)], MARINA, name, given)
+
+
+@pytest.mark.parametrize(
+    ("name", "description", "given", "status", "expected"),
+    MARINA_CALLS,
+    ids=[f"{one[0]}: {one[1]}" for one in MARINA_CALLS],
+)
+def test_what_a_change_needs_and_brings_with_it(
+    name: str, description: str, given: JsonObject, status: int, expected: list[tuple[str, JsonObject]]
+) -> None:
+    reply = marina(name, description, given)
+    made = changes(reply)
+    assert reply.status == status, reply.response
+    assert [kind for kind, _ in made] == [kind for kind, _ in expected]
+    for (_, found), (_, wanted) in zip(made, expected, strict=True):
+        assert isinstance(found, dict)
+        assert found | wanted == found
+
+
+WHOLE, NUM, TRUE = {"type": "integer"}, {"type": "number"}, {"type": "boolean"}
+
+#: tool, description, what is given, properties of the reply, the reply
+MARINA_ANSWERS: list[tuple[str, str, JsonObject, dict[str, JsonObject], JsonObject]] = [
+    (
+        *("pier_places", "How many boats a pier has, and how many places are free.", {"pier_id": "S"}),
+        *({"free_places": WHOLE, "boats": WHOLE}, {"free_places": 3, "boats": 2}),
+    ),
+    (
+        *("client_amount_due", "Sum of the open fees of a client.", {"client_id": "C-1"}),
+        *({"amount_due": NUM}, {"amount_due": 12}),
+    ),
+    (
+        *("fee_income", "Total fees already paid by a client.", {"client_id": "C-1"}),
+        *({"total": NUM}, {"total": 30}),
+    ),
+    (
+        *("fee_report", "Fees of a client.", {"client_id": "C-1"}),
+        {
+            "paid": NUM | {"description": "Sum of the amounts of paid fees"},
+            "owing": WHOLE | {"description": "Number of open fees"},
+        },
+        {"paid": 30, "owing": 1},
+    ),
+    (
+        *("stock_gain", "What a tank would bring: (price - cost) x litres.", {"tank_id": "T-1"}),
+        *({"gain": NUM}, {"gain": 400}),
+    ),
+    (
+        *(
+            "boat_check",
+            "Whether a boat may be painted, i.e. neither at sea nor reserved.",
+            {"boat_id": "B-3"},
+        ),
+        *({"ready": TRUE}, {"ready": True}),
+    ),
+    (
+        *(
+            "boat_check",
+            "Whether a boat may be painted, i.e. neither at sea nor reserved.",
+            {"boat_id": "B-5"},
+        ),
+        *({"ready": TRUE}, {"ready": False}),
+    ),
+    (
+        *("boat_warning", "Is there an ongoing warning at the pier of the boat?", {"boat_id": "B-1"}),
+        *({"warned": TRUE}, {"warned": True}),
+    ),
+    (
+        *("boat_warning", "Is there an ongoing warning at the pier of the boat?", {"boat_id": "B-4"}),
+        *({"warned": TRUE}, {"warned": False}),
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "description", "given", "asked", "told"),
+    MARINA_ANSWERS,
+    ids=[f"{one[0]} {[*one[2].values()]}" for one in MARINA_ANSWERS],
+)
+def test_what_is_worked_out(
+    name: str, description: str, given: JsonObject, asked: dict[str, JsonObject], told: JsonObject
+) -> None:
+    tool = declared(name, description, **dict.fromkeys(given, TEXT))
+    tools = [*MARINA_TOOLS, tool | {"output_schema": {"type": "object", "properties": asked}}]
+    assert answer(tools, MARINA, name, given).response == told
+
+
+#: A depot: kits have so many pieces left, gauges keep what was read last.
+DEPOT: JsonObject = {
+    "kits": {
+        "K-1": {"label": "rope", "pieces_total": 3, "pieces_available": 1},
+        "K-2": {"label": "tent", "pieces_total": 1, "pieces_available": 0},
+        "K-3": {"label": "stove", "pieces_total": 2, "pieces_available": 2},
+    },
+    "lendings": {
+        "L-1": {"kit_id": "K-1", "person": "Ari", "status": "out"},
+        "L-2": {"kit_id": "K-1", "person": "Bea", "status": "out"},
+        "L-3": {"kit_id": "K-2", "person": "Ari", "status": "out"},
+        "L-4": {"kit_id": "K-3", "person": "Cem", "status": "returned"},
+    },
+    "gauges": {"G-1": {"place": "gate", "last_level": 40}, "G-2": {"place": "weir", "last_level": 75}},
+    "levels": {
+        "1": {"gauge_id": "G-1", "day": "2026-01-02", "level": 35},
+        "2": {"gauge_id": "G-1", "day": "2026-01-09", "level": 40},
+        "3": {"gauge_id": "G-2", "day": "2026-01-09", "level": 75},
+    },
+}
+DEPOT_TOOLS = [
+    declared("lend_kit", "Lend a piece of a kit.", kit_id=TEXT, person=TEXT),
+    declared("return_lending", "Take a lending back.", lending_id=TEXT),
+    declared(
+        "enter_level", "Enter a level. It cannot be lower than before.", gauge_id=TEXT, day=TEXT, level=NUMBER
+    ),
+    declared("get_kit", "One kit.", kit_id=TEXT),
+    declared("get_gauge", "One gauge.", gauge_id=TEXT),
+    declared("levels_of_gauge", "Levels of a gauge.", gauge_id=TEXT),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "status", "expected"),
+    [
+        ("lend_kit", {"kit_id": "K-1", "person": "Dag"}, 200, ("kits", {"pieces_available": 0})),
+        ("lend_kit", {"kit_id": "K-2", "person": "Dag"}, 409, None),
+        ("return_lending", {"lending_id": "L-3"}, 200, ("kits", {"pieces_available": 1})),
+        (
+            *("enter_level", {"gauge_id": "G-1", "day": "2026-01-14", "level": 44}, 200),
+            ("gauges", {"last_level": 44}),
+        ),
+        ("enter_level", {"gauge_id": "G-1", "day": "2026-01-14", "level": 38}, 409, None),
+        # Letters that are others name another record.
+        ("get_kit", {"kit_id": "G-1"}, 404, None),
+        ("get_kit", {"kit_id": "1"}, 200, None),
+    ],
+)
+def test_what_always_goes_together_does_so_after_a_change(
+    name: str, given: JsonObject, status: int, expected: tuple[str, JsonObject] | None
+) -> None:
+    reply = answer(DEPOT_TOOLS, DEPOT, name, given)
+    assert reply.status == status, reply.response
+    assert expected in changes(reply) if expected is not None else not reply.updates
+
+
+#: A brewery: the shifts of its workers are kept apart, with when they came and went.
+BREWERY: JsonObject = {
+    "workers": {
+        "W-1": {"name": "Rut", "status": "employed"},
+        "W-2": {"name": "Sol", "status": "employed"},
+        "W-3": {"name": "Tom", "status": "retired"},
+    },
+    "shifts": {
+        "1": {"id": 1, "worker_id": "W-1", "day": "2026-01-14", "clock_in": "06:00", "clock_out": "14:00"},
+        "2": {"id": 2, "worker_id": "W-1", "day": "2026-01-15", "clock_in": "06:05", "clock_out": None},
+    },
+}
+BREWERY_TOOLS = [
+    declared("clock_in_worker", "Clock a worker in.", worker_id=TEXT, day=TEXT, time=TEXT),
+    declared("clock_out_worker", "Clock a worker out.", worker_id=TEXT, time=TEXT),
+    declared("shifts_of_worker", "Shifts of a worker.", worker_id=TEXT),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "status", "expected"),
+    [
+        (
+            *("clock_in_worker", {"worker_id": "W-2", "day": "2026-01-15", "time": "10:00"}, 200),
+            {"id": 3, "worker_id": "W-2", "day": "2026-01-15", "clock_in": "10:00", "clock_out": None},
+        ),
+        ("clock_in_worker", {"worker_id": "W-1", "day": "2026-01-15", "time": "10:00"}, 409, None),
+        ("clock_in_worker", {"worker_id": "W-3", "day": "2026-01-15", "time": "10:00"}, 409, None),
+        ("clock_out_worker", {"worker_id": "W-1", "time": "14:10"}, 200, {"clock_out": "14:10"}),
+        ("clock_out_worker", {"worker_id": "W-2", "time": "14:10"}, 404, None),
+    ],
+)
+def test_what_begins_and_ends_is_a_record_of_its_own(
+    name: str, given: JsonObject, status: int, expected: JsonObject | None
+) -> None:
+    reply = answer(BREWERY_TOOLS, BREWERY, name, given)
+    assert reply.status == status, reply.response
+    assert changes(reply) == ([("shifts", expected)] if expected is not None else [])

@@ -341,6 +341,7 @@ class Change(NamedTuple):
     call: Call
     field: str  # of a record that the call makes or changes
     value: Any
+    is_plain: bool = False  # the tool's own words say so, too
 
 
 UNLOAD = on("unload", "f1", potter_id="p1")
@@ -370,7 +371,7 @@ CHANGES: dict[str, Change] = {
         "Each booking takes one off the shelves left of the kiln.", book(), "shelves_left", 1
     ),
     "by an argument": Change(
-        "Using a glaze lowers its grams by the grams used.", use("g1", 30), "grams", 470
+        "Using a glaze lowers its grams by the grams used.", use("g1", 30), "grams", 470, is_plain=True
     ),
     "by a refund": Change(
         "A refund reduces the fee of the firing by the amount.", on("refund", "f1", amount=5), "fee", 50
@@ -392,7 +393,7 @@ def test_records_are_changed_as_the_sentence_says(name: str) -> None:
     assert simulator.not_understood == ()
     pair = (case.field, case.value)
     assert pair in written(reply(simulator, case.call))
-    is_given = pair in case.call.arguments.items()
+    is_given = case.is_plain or pair in case.call.arguments.items()
     assert (pair in written(reply(under(""), case.call))) == is_given
 
 

@@ -56,16 +56,26 @@ SWITCHES_OFF = word_set("disable deactivate stop close disconnect")
 SWITCHES = word_set("enable disable activate deactivate start stop")
 #: Said of a verb's object, they turn it round: "take off display".
 OFF = word_set("off out no not remove stop release end disable revoke lift clear drop unset without never")
+#: Nothing came of a record in one of these states, and nothing does any more.
+DEAD = word_set("cancelled canceled rejected declined denied expired void voided terminated")
 #: A record in one of these states is past being changed by most verbs.
-FINAL = word_set(
-    "cancelled canceled closed completed complete delivered refunded returned resolved rejected "
-    "declined denied expired void voided archived terminated executed filled done finished settled"
+FINAL = DEAD | word_set(
+    "closed completed complete delivered refunded returned resolved archived executed filled done finished "
+    "settled"
 )
 #: Nothing is outstanding any more, though some things may still be done.
 OVER = FINAL | word_set("approved paid ended failed accepted")
-#: Verbs that a final state stands against; others (reopen, refund, archive) are about just those states.
+#: Whoever or whatever is in one of these states is gone for good, or (barred) takes no part in anything new.
+GONE = word_set("closed terminated archived retired withdrawn dissolved decommissioned deceased")
+BARRED = GONE | word_set("suspended frozen blocked banned deactivated inactive disabled expelled revoked")
+#: Verbs that every final state stands against.
 STOPPED_BY_FINAL = word_set(
     "cancel approve reject decline deny ship dispatch confirm start pause hold suspend"
+)
+#: Verbs that are about dead records, too; all others are refused there.
+AFTER_DEATH = BACK_TO_WORK | word_set(
+    "refund archive unarchive delete remove return dispute void revoke rate review assess redo undo revert "
+    "rollback renew escalate flag unflag close settle pin unpin star hide unhide mute like follow"
 )
 #: What a new record may be, the likeliest first.
 _FIRST = "open pending new waiting active created planned scheduled confirmed booked requested submitted"

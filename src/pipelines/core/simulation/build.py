@@ -288,6 +288,7 @@ class PlannedSimulator:
                 ledger_schema=self._ledger_schema,
                 known=self._survey,
                 enforced=enforced,
+                has_rules=bool(self._behavior_text),
             )
         return self._read_plans[tool.name, enforced]
 

@@ -17,6 +17,8 @@ _KINDS = {
     "object": "object",
 }
 _ID_WORDS = word_set("id ids uuid guid number no code key slug ref reference sku symbol handle identifier")
+#: What the two ends of a transfer are called by.
+ENDS = word_set("from source sender to target destination receiver")
 _NULL_WORDS = frozenset(("None", "null", "none"))
 
 

@@ -294,7 +294,10 @@ def _own_verb(base: str, words: list[str], own: _Own) -> Claim | None:
         return Claim("writes", base)  # "Report a problem" makes a report; "Report the balance" tells it
     if _is_verb(base):
         return _of_verb(base)
-    return Claim("acts", base) if following in _DETERMINERS or following in ("it", "them") else None
+    # "Leaves feedback on a visit", of leave_feedback: a noun would keep its form before the same object.
+    is_done = following in _DETERMINERS or following in ("it", "them")
+    is_done = is_done or (words[0] != base and following in own.objects)
+    return Claim("acts", base) if is_done else None
 
 
 def _split_pair(base: str, words: list[str]) -> str | None:

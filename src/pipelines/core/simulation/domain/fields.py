@@ -56,6 +56,7 @@ def find_field(fields: Mapping[str, Field], name: str) -> str | None:
 
 _SHORT = {
     "qty": "quantity",
+    "avg": "average",
     "num": "number",
     "no": "number",
     "addr": "address",

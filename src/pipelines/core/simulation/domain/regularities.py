@@ -3,14 +3,27 @@ what is taken of it, which state goes with a blank, which state with a number, w
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 
+from pipelines.core.english.words import tokens, word_set
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.simulation.domain.fields import Field
+from pipelines.core.simulation.domain.references import ID_WORDS
 from pipelines.core.simulation.domain.roles import status_path
 
 LOOKED_AT = 50  # records: what holds in so many is no chance
+_LAST = word_set("last latest current newest recent")
 _MOST_STATES = 5  # of which sets are tried: those that count
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Referring:
+    """Records of another type that refer to one, but for those that are over."""
+
+    entity_type: str
+    path: tuple[str, ...]
+    status: str | None
+    over: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -18,8 +31,9 @@ class Limit:
     """A number, and another (or a list) that in no record is more (or longer): seats, and who has one."""
 
     most: str
-    used: str
-    counts: bool  # `used` is a list
+    used: str  # a field; of records that refer, their type
+    counts: bool  # `used` is a list, or records that refer
+    referring: Referring | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,11 +66,25 @@ class Counter:
     path: tuple[str, ...]  # of the reference, or of the list
     status: str | None = None
     states: tuple[str, ...] = ()  # in which they count; none: in any
+    is_rest: bool = False  # it is what is left of another number: copies_available, of copies_total
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Newest:
+    """A field of one type that is what the newest record that refers to it has: last_reading, of readings."""
+
+    entity_type: str
+    field: str
+    path: tuple[str, ...]  # of the reference
+    value: str  # the field of the record that refers
+    rises: bool  # no record that refers has less than the one before it
 
 
 def limits_in(records: Sequence[JsonObject], fields: Mapping[str, Field]) -> Iterator[Limit]:
     """Pairs that hold in every record that was seen; many do so by chance, and words have to choose."""
-    numbers = [name for name, one in fields.items() if one.kinds == {"number"}]
+    numbers = [
+        name for name, one in fields.items() if one.kinds == {"number"} and tokens(name)[-1] not in ID_WORDS
+    ]
     lists = [name for name, one in fields.items() if one.keeps == "list" and not one.of_pairs]
     amounts = {name: [_amount(record.get(name)) for record in records] for name in (*numbers, *lists)}
     for most in numbers if len(records) > 1 else ():
@@ -64,6 +92,14 @@ def limits_in(records: Sequence[JsonObject], fields: Mapping[str, Field]) -> Ite
             pairs = zip(amounts[most], amounts[used], strict=True)
             if most != used and any(amounts[used]) and all(whole >= part for whole, part in pairs):
                 yield Limit(most=most, used=used, counts=used in lists)
+
+
+def holds(limits: Mapping[str, Json], ids: Sequence[str]) -> bool:
+    """Whether each number is at least how often its id occurs. One has to be half reached: a number that is
+    far above all that refers may be of something else, like litres."""
+    counts = [(most, ids.count(id)) for id, most in limits.items()]
+    is_kept = all(isinstance(most, int) and most >= count for most, count in counts)
+    return is_kept and len(counts) > 1 and any(count and count * 2 >= _amount(most) for most, count in counts)
 
 
 def _amount(value: Json) -> float:
@@ -110,6 +146,26 @@ def progress_in(
                 most=limit.most, used=limit.used, status=status[0],
                 when_all=reached["all"].pop(), when_some=some.pop() if len(some) == 1 else None,
             )  # fmt: skip
+
+
+def newest_in(
+    parents: Mapping[str, JsonObject], children: Sequence[JsonObject], link: str, time: str
+) -> Iterator[tuple[str, str, bool]]:
+    """Fields of the parents that are called last, and are in each what its newest child has; with the child's
+    field, and whether that never falls."""
+    ordered: dict[str, list[JsonObject]] = {}
+    for child in sorted(children, key=lambda one: str(one.get(time))):
+        ordered.setdefault(str(child.get(link)), []).append(child)
+    known = [(parents[id], line) for id, line in ordered.items() if id in parents]
+    names = {name for parent, _ in known for name in parent if _LAST & {*tokens(name)}}
+    for field in sorted(names) if len(known) > 1 else ():
+        held = [parent.get(field) for parent, _ in known]
+        for value in children[0]:
+            is_same = all(one == line[-1].get(value) for one, (_, line) in zip(held, known, strict=True))
+            if value != link and is_same and len({*map(str, held)}) == len(held):
+                lines = [[_amount(one.get(value)) for one in line] for _, line in known]
+                falls = any(one > other for line in lines for one, other in pairwise(line))
+                yield field, value, not falls and any(len(line) > 1 for line in lines)
 
 
 def counted_states(counts: Mapping[str, int], referring: Sequence[tuple[str, str]]) -> tuple[str, ...] | None:

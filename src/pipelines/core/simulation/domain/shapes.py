@@ -23,6 +23,7 @@ from pipelines.core.simulation.domain.regularities import (
     Counter,
     Coupling,
     Limit,
+    Newest,
     Progress,
     couplings_in,
     limits_in,
@@ -68,6 +69,7 @@ class Collection:
     limits: tuple[Limit, ...] = ()
     progress: tuple[Progress, ...] = ()
     counted_by: tuple[Counter, ...] = ()  # numbers elsewhere that count such records
+    newest: tuple[Newest, ...] = ()  # fields elsewhere that are what the newest of such records has
 
     @property
     def name(self) -> str:

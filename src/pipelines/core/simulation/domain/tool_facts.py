@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pipelines.core.english.verbs import MADE_BY
 from pipelines.core.english.words import is_plural, singular, singulars, tokens
 from pipelines.core.json_text import Json
-from pipelines.core.simulation.domain.arguments import Argument, ToolLike, arguments_of
+from pipelines.core.simulation.domain.arguments import ENDS, Argument, ToolLike, arguments_of
 from pipelines.core.simulation.domain.tool_names import (
     Surroundings,
     ToolName,
@@ -65,10 +65,19 @@ def _facts(tool: ToolLike, arguments: tuple[Argument, ...], around: Surroundings
             around,
             gives=any(one.is_required and one.id_noun is None and not one.is_credential for one in arguments),
             picks={singular(one.id_noun[-1]) for one in arguments if one.id_noun},
+            moves=_moves(arguments),
         ),
         arguments=arguments,
         id_nouns={singulars(one.id_noun): one for one in arguments if one.id_noun},
     )
+
+
+def _moves(arguments: Sequence[Argument]) -> bool:
+    """Two ids, from and to, and a number: so much goes from one to the other."""
+    needed = [one for one in arguments if one.is_required]
+    ids = [one for one in needed if one.id_noun and one.is_scalar]
+    amounts = [one for one in needed if one.kind == "number" and not one.id_noun]
+    return len(ids) == 2 and len(amounts) == 1 and all(ENDS & {*one.words} for one in ids)
 
 
 def nouns_of(tool: ToolFacts) -> Iterator[tuple[str, ...]]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from pipelines.core.english.verbs import OFTEN_NOUNS, THINGS, VERB_PAIRS
 from pipelines.core.english.words import is_plural, singular, tokens, word_set
-from pipelines.core.simulation.domain.clauses import QUESTIONS, Claim, claim_of
+from pipelines.core.simulation.domain.clauses import QUESTIONS, Claim, claim_of, says_nothing_changes
 from pipelines.core.simulation.domain.side import (
     Decision,
     decide,
@@ -19,7 +19,7 @@ from pipelines.core.simulation.domain.side import (
     names_itself,
     names_particulars,
 )
-from pipelines.core.simulation.domain.verbs import ARITHMETIC, DEED_OF_NOUN, OP_OF_VERB, READS
+from pipelines.core.simulation.domain.verbs import ARITHMETIC, DEED_OF_NOUN, OP_OF_VERB, READS, op_of
 
 PREPOSITIONS = word_set("by for from to of in on with into at via as within using between per and or")
 FILLERS = word_set("a an the all any every each current existing specific given available single my our your")
@@ -27,6 +27,7 @@ _GENERIC = word_set(
     "details detail info information data record records entry status state list summary profile full "
     "object item_details id ids overview register"
 )
+_MOVED = 0.8  # sureness of a change, where what is asked for says so and the words may
 _BEHIND_NOUNS = word_set("due before after since until expiring running low without overdue left now today")
 
 
@@ -62,9 +63,10 @@ def read_tool_name(
     *,
     gives: bool = False,
     picks: Collection[str] = (),
+    moves: bool = False,
 ) -> ToolName:
     """The name taken apart, on the side that name and description agree on. `gives`: more than ids; `picks`:
-    what its ids are of."""
+    what its ids are of; `moves`: so much from one to another."""
     prefix, things = around or ((), frozenset())
     words = tokens(name)
     if prefix and words[: len(prefix)] == prefix and len(words) > len(prefix):
@@ -75,11 +77,19 @@ def read_tool_name(
     is_verb = at is not None and (kind in ("may_write", "writes") or (at == 0 and kind == "names"))
     own = words[at] if at is not None and is_verb else words[0] if at is None else None
     claim = claim_of(description, own, words if at is None else words[at + 1 :])
+    if kind == "asks_about" and at == 0 and claim == ("writes", words[0]):
+        kind, own = "may_write", words[0]  # record_fee, "Record a fee": both say that it is done
     if kind == "writes" and claim.kind == "names" and (is_told(words) or names_itself(description, own)):
         kind = "asks_about"  # shift_roster, "Workers on a shift."
     is_noun = _names_many(words) or names_particulars(words)
     objects = words[(at or 0) + 1 :]
     decision = decide(kind, claim, description, is_noun=is_noun, verb=own, objects=objects, gives=gives)
+    is_moved = (
+        moves and kind not in ("reads", "asks_about") and any(op_of(word) == "transfer" for word in words)
+    )
+    if is_moved and decision.side == "read" and not says_nothing_changes(description):
+        # "Transfers money between two accounts": no transfers are listed.
+        return replace(_taken_apart("transfer", "transfer", prefix, words), sureness=_MOVED)
     apart = _on_side(words, at, claim, decision, is_deed=singular(words[-1]) not in picks)
     service = (*prefix, *apart.service)
     return replace(apart, service=service, sureness=decision.sureness)

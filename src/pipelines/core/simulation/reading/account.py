@@ -6,8 +6,8 @@ from dataclasses import replace
 from pipelines.core.english.inflection import participle
 from pipelines.core.english.words import tokens, word_set
 from pipelines.core.json_text import Json
-from pipelines.core.simulation.domain.arguments import Argument
-from pipelines.core.simulation.domain.shapes import Field
+from pipelines.core.simulation.domain.arguments import ENDS, Argument
+from pipelines.core.simulation.domain.shapes import Field, find_field
 from pipelines.core.simulation.reading.records import record_of, source_of
 from pipelines.core.simulation.reading.replies import Source, reply
 from pipelines.core.simulation.reading.steps import (
@@ -67,12 +67,15 @@ def read_account(reading: Reading) -> Drafted | None:
 def read_transfer(reading: Reading) -> Drafted | None:
     """`transfer_funds(from_account, to_account, amount)`: one balance falls, the other rises."""
     numbers = [one for one in reading.arguments if one.kind == "number" and one.id_noun is None]
-    amount = next((one for one in numbers if not _ENDS & {*one.words}), None)
+    ids = [one for one in reading.arguments if one.is_required and one.id_noun]
+    amount = next((one for one in numbers if not ENDS & {*one.words}), None)
     ends = [_end(reading, word) for word in ("from", "to")]
     if amount is None or ends[0] is None or ends[1] is None or ends[0].collection != ends[1].collection:
         return None
-    path = _balance(ends[0].collection.fields)
-    if path is None or ends[0].collection.form != "table":
+    fields = ends[0].collection.fields
+    own = find_field(fields, amount.name)
+    path = (own,) if own is not None and "number" in fields[own].kinds else _balance(fields)
+    if path is None or ends[0].collection.form != "table" or len(ids) > 2:
         return None
     giving = bind(ends[0].collection, arg(ends[0].id_argument.name), "giver")
     taking = bind(ends[1].collection, arg(ends[1].id_argument.name), "taker")
@@ -90,9 +93,6 @@ def read_transfer(reading: Reading) -> Drafted | None:
     return Drafted(steps=tuple(steps), confidence=0.85)
 
 
-_ENDS = word_set("from source sender to target destination receiver")
-
-
 def _end(reading: Reading, word: str) -> Subject | None:
     """The argument for one end: `from_account`, `source_account_id`."""
     words = {"from": ("from", "source", "sender", "debit"), "to": ("to", "target", "destination", "receiver")}
@@ -106,9 +106,12 @@ def _end(reading: Reading, word: str) -> Subject | None:
 
 
 def _balance(fields: Mapping[str, Field], depth: int = 2) -> tuple[str, ...] | None:
-    own = next((name for name in _BALANCES if name in fields and "number" in fields[name].kinds), None)
-    if own is not None:
-        return (own,)
+    """Where a record keeps its money: `balance`, else the one number whose name ends so: `walletBalance`."""
+    numbers = [name for name, one in fields.items() if "number" in one.kinds and one.keeps is None]
+    own = next((name for name in _BALANCES if name in numbers), None)
+    ending = [name for name in numbers if tokens(name)[-1] in _BALANCES]
+    if own is not None or len(ending) == 1:
+        return (own or ending[0],)
     for name, field in fields.items():
         inner = _balance(field.parts, depth - 1) if field.keeps is None and depth else None
         if inner is not None:
@@ -150,7 +153,7 @@ def _history(reading: Reading, amount: Argument, holder: str, fields: Mapping[st
 
 def _done(reading: Reading) -> str:
     """Account funded successfully; Withdrawal successful."""
-    if reading.name.op == "transfer":
+    if reading.name.verb not in _MOVES:
         return "Transfer successful"
     if reading.name.verb in ("fund", "credit", "debit", "topup"):
         noun = reading.thing[-1] if reading.thing else "account"

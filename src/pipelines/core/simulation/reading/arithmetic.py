@@ -1,9 +1,10 @@
 """Numbers that a description tells how to work out: "hourly rate x hours", "budget - spent", "max pupils less
 those booked". Every operand has to mean one number of the scope, or nothing is worked out."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 
-from pipelines.core.english.formulas import ARITHMETIC, SMALL_WORDS, parts_of, split_at
+from pipelines.core.english.formulas import ARITHMETIC, LONGEST, SMALL_WORDS, parts_of, split_at
 from pipelines.core.english.words import is_plural, singulars, word_set
 from pipelines.core.simulation.domain.shapes import Collection
 from pipelines.core.simulation.reading.restrictions import stated_in
@@ -19,6 +20,12 @@ from pipelines.core.simulation.reading.scope import (
     stems,
 )
 
+#: "Gain: (price - cost) x quantity": a bracket that begins a formula, or stands behind a sign of it. In "all
+#: lines (quantity x price) plus postage" it says what is added up.
+_SIGN = r"(?:[×*/+–-]|\b(?:x|times|plus|minus|divided by|multiplied by)\b)"
+_BRACKET = re.compile(
+    rf"((?:^|[:=]|\b(?:is|as|equals)\b)\s*)\(([^()]{{3,120}})\)(?=\s*{_SIGN})|({_SIGN}\s*)\(([^()]{{3,120}})\)"
+)
 _LEADS_TO = frozenset(("as", "is", "are", "equals", "by"))
 _MOST_SIGNS = 6
 _SAID_OF = frozenset(("of", "in", "for", "per", "with"))
@@ -28,13 +35,23 @@ _STANDS_FOR = frozenset(("those", "these", "they", "them", "ones", "it"))
 
 def worked_out(description: str, scope: Scope) -> str | None:
     """The first formula of a description that can be worked out in this scope."""
-    for part in parts_of(description):
+    brackets: dict[str, str] = {}
+
+    def worked(found: re.Match[str]) -> str:
+        inner = next(parts_of(found[2] or found[4]), [])
+        value = _Formula(scope).value(inner) if ARITHMETIC & {*inner[1:-1]} else None
+        if value is None:
+            return found[0]
+        name = brackets.setdefault(value, f"bracket{len(brackets)}")
+        return f"{found[1] or found[3] or ''} {name} "
+
+    for part in parts_of(_BRACKET.sub(worked, description[:LONGEST])):
         if (
             ARITHMETIC & {*part[1:]}
             and part[0] not in ARITHMETIC
             and sum(word in ARITHMETIC for word in part) <= _MOST_SIGNS
         ):
-            found = _Formula(scope).value(part)
+            found = _Formula(scope, {name: value for value, name in brackets.items()}).value(part)
             if found is not None:
                 return found
     return None
@@ -160,8 +177,9 @@ def added_on(description: str, scope: Scope) -> str | None:
 class _Formula:
     """One formula as it is read: each number stands in it once."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: Scope, brackets: Mapping[str, str] | None = None) -> None:
         self._scope = scope
+        self._brackets = brackets or {}  # what was worked out before, by the word that stands for it
         self._terms = scope.of_kind("number")
         self._used: list[Term] = []
 
@@ -197,6 +215,8 @@ class _Formula:
         phrase = phrase[-_LONGEST:] if first else phrase[:_LONGEST]
         if len(phrase) == 1 and phrase[0].replace(".", "", 1).isdigit():
             return phrase[0]
+        if len(phrase) == 1 and phrase[0] in self._brackets:
+            return self._brackets[phrase[0]]
         if not first and (several := over_many(phrase, self._scope)) is not None:
             return several
         hints = self._hints(phrase)

@@ -16,9 +16,10 @@ from pipelines.core.simulation.domain.shapes import Survey, find_field, survey
 from pipelines.core.simulation.reading.account import read_account, read_transfer
 from pipelines.core.simulation.reading.amounts import read_amount, read_told_amount
 from pipelines.core.simulation.reading.computing import read_computing
-from pipelines.core.simulation.reading.create import read_create, read_made, read_recorded
+from pipelines.core.simulation.reading.create import read_create, read_made, read_recorded, takes
 from pipelines.core.simulation.reading.delete import read_delete
 from pipelines.core.simulation.reading.doubtful import is_doubtful
+from pipelines.core.simulation.reading.episodes import read_episode
 from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.follows import followed
 from pipelines.core.simulation.reading.guards import guarded
@@ -30,6 +31,7 @@ from pipelines.core.simulation.reading.mailbox import read_mailbox
 from pipelines.core.simulation.reading.membership import read_listed, read_membership
 from pipelines.core.simulation.reading.notify import read_handoff, read_told
 from pipelines.core.simulation.reading.nouns import with_spoken_nouns
+from pipelines.core.simulation.reading.outcomes import with_outcomes
 from pipelines.core.simulation.reading.records import noun_of
 from pipelines.core.simulation.reading.rows import read_lines
 from pipelines.core.simulation.reading.session import read_session
@@ -45,6 +47,7 @@ from pipelines.core.simulation.reading.steps import (
     require,
     text,
 )
+from pipelines.core.simulation.reading.targets import best_collection
 from pipelines.core.simulation.reading.tool_reading import Reading, read_tool
 from pipelines.core.simulation.reading.transition import read_known_effect, read_started, read_transition
 from pipelines.core.simulation.reading.unclear import read_unclear
@@ -85,15 +88,18 @@ def read_plan(
     ledger_schema: LedgerSchema | None = None,
     known: Survey | None = None,
     enforced: Sequence[str] = (),
+    has_rules: bool = False,
 ) -> ReadPlan:
     """What the tool most likely does. `known` saves surveying the world again for every tool; `enforced` are
-    sentences of its description that are woven into the plan afterwards."""
+    sentences of its description that are woven into the plan afterwards; `has_rules`: a behaviour text says
+    what is refused."""
     around = known or survey_for(tools, world=world, ledger_schema=ledger_schema)
     reading = read_tool(tool, around)
     drafted = next((found for family in families(reading) if (found := family(reading)) is not None), None)
     if drafted is not None and is_doubtful(reading, drafted.steps):
         drafted = read_unclear(reading)
-    drafted = followed(reading, guarded(reading, drafted or refuse(reading), enforced))
+    drafted = guarded(reading, drafted or refuse(reading), enforced, has_rules=has_rules)
+    drafted = followed(reading, with_outcomes(reading, drafted))
     body = [*_credentials(reading), *drafted.steps]
     paired = tuple(_paired(reading))
     notes = (*drafted.notes, *_taken(reading, drafted), *paired)
@@ -136,7 +142,7 @@ def families(reading: Reading) -> Sequence[Family]:
     if reading.name.op in ("transition", "update") and _speaks_of_a_new_one(reading):
         return (*_WRITES["create"], read_unclear)
     known: tuple[Family, ...] = (read_known_effect,) if reading.name.op in _MEANS_MUCH else ()
-    first = (read_handoff, read_computing, read_mailbox)
+    first = (read_handoff, read_transfer, read_computing, read_mailbox)
     own = _WRITES[reading.name.op]
     # pay_bill(bill_id, amount): what is given may not be all.
     plain = (*own, *known) if _has_amount(reading) else (*known, *own)
@@ -172,14 +178,28 @@ _MEANS_MUCH = ("delete", "withdraw")
 def read_agreed(reading: Reading) -> Drafted | None:
     """A verb that nobody listed: where name and description both say it, what the records keep says what it
     does (`join_team`, "A player joins a team")."""
-    said = claim_of(reading.tool.description)
+    said = claim_of(reading.tool.description, reading.name.verb, tokens(reading.tool.name))
     if said.kind not in ("writes", "turns_out", "acts") or says_nothing_changes(reading.tool.description):
         return None
     forms = all_forms(reading.name.verb)
     if not forms & {*tokens((reading.tool.description or "").lower())}:
         return None
-    found = read_listed(reading)
+    families_of_any = (read_listed, read_amount, read_fitting)
+    found = next((f for family in families_of_any if (f := family(reading)) is not None), None)
     return replace(found, confidence=0.6) if found is not None else None
+
+
+def read_fitting(reading: Reading) -> Drafted | None:
+    """`leave_review(book_id, stars, text)`, `jot_remark(visit_id, remark)`: what must be given are the fields
+    of the thing that the name ends in, so one more is made; or those of the record that an id picks."""
+    needed = [one for one in reading.arguments if one.is_required]
+    table = best_collection(reading.thing, reading.known, reading.service) if reading.thing else None
+    if table is not None and takes(table, needed) and len(needed) > 1:
+        return read_create(reading, table) if not all(one.id_noun for one in needed) else None
+    about = reading.subject
+    others = [one for one in needed if about is not None and one is not about.id_argument]
+    is_kept = about is not None and all(field_for(one, about.collection) is not None for one in others)
+    return read_update(reading) if is_kept and others else None
 
 
 def _withdrawn(reading: Reading) -> Drafted | None:
@@ -221,6 +241,7 @@ _WRITES: dict[str, tuple[Family, ...]] = {
         *(
             read_lines,
             read_membership,
+            read_episode,
             read_recorded,
             read_decided,
             read_amount,
@@ -228,7 +249,7 @@ _WRITES: dict[str, tuple[Family, ...]] = {
             read_evident,
         ),
     ),
-    "transfer": (read_transfer, read_account, read_update),
+    "transfer": (read_account, read_update),
     "fund": (read_account, read_amount),
     "withdraw": (read_account, read_amount, _withdrawn),
     "login": (read_session,),

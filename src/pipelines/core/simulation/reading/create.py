@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pipelines.core.english.verbs import MADE_BY
+from pipelines.core.english.verbs import MADE_BY, VAGUE
 from pipelines.core.english.words import article, joined, singular, singulars, tokens
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import Argument
@@ -61,14 +61,14 @@ def read_recorded(reading: Reading) -> Drafted | None:
     others = [one for one in given if one is not found.id_argument]
     if all(field_for(one, found.collection) is not None for one in others):
         return None
-    fit = [table for table in reading.known.tables.values() if _takes(table, given)]
+    fit = [table for table in reading.known.tables.values() if takes(table, given)]
     told = [table for table in fit if _is_told(reading, table)]
     into = told or fit
     return read_create(reading, into[0], by_fields=True) if len(into) == 1 else None
 
 
-def _takes(table: Collection, given: Sequence[Argument]) -> bool:
-    own = any(joined(noun_of_id(one.name)) in table.own_names for one in given)
+def takes(table: Collection, given: Sequence[Argument]) -> bool:
+    own = any(joined(noun_of_id(one.name)) in table.own_names for one in given if one.id_noun)
     return not table.is_empty and not own and all(field_for(one, table) is not None for one in given)
 
 
@@ -152,13 +152,19 @@ def _own_id(reading: Reading, collection: Collection) -> Argument | None:
 
 
 def _says_nothing(reading: Reading, home: _Home) -> bool:
-    """post_adjustment(ref, data): neither the world nor the arguments tell what would be made."""
+    """post_adjustment(ref, data), run_night_job(job): neither the world, the name nor the arguments tell what
+    would be made."""
+    if not home.collection.is_empty or home.collection.placeholder is not None:
+        return False
+    words = tokens(reading.tool.name)[len(reading.name.service) :]
+    is_unnamed = not reading.name.nouns or words[0] in VAGUE
+    if is_unnamed and not reading.known.is_empty and not any(one.id_noun for one in reading.arguments):
+        return True
     opaque = [one for one in reading.arguments if one.kind == "object" and not one.schema.get("properties")]
     plain = [
         one for one in reading.arguments if one.id_noun is None and one.words[-1] not in ("ref", "reference")
     ]
-    is_new = home.collection.is_empty and home.collection.placeholder is None
-    return is_new and bool(opaque) and all(one in opaque for one in plain)
+    return bool(opaque) and all(one in opaque for one in plain)
 
 
 def _is_of_unknown(reading: Reading, home: _Home) -> bool:
@@ -215,7 +221,7 @@ def _taking(reading: Reading) -> Collection | None:
     given = [one for one in reading.arguments if one.is_required]
     if len(given) < 2:
         return None
-    fit = [table for table in reading.known.tables.values() if _takes(table, given)]
+    fit = [table for table in reading.known.tables.values() if takes(table, given)]
     if all(one.id_noun is not None for one in given):
         # reserve_book makes a reservation, though a loan has a book and a member, too.
         fit = [table for table in fit if _only_joins(table) and reading.name.verb not in MADE_BY]

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pipelines.core.english.stems import stem
 from pipelines.core.english.words import tokens
 from pipelines.core.json_text import Json
+from pipelines.core.simulation.reading.lookup import is_only_spoken_of
 from pipelines.core.simulation.reading.steps import Step, arg
 from pipelines.core.simulation.reading.tool_reading import Reading
 
@@ -20,6 +21,8 @@ def is_doubtful(reading: Reading, steps: Sequence[Step]) -> bool:
     written = dict(_written(steps))
     if about is None or not written or reading.name.reads():
         return False
+    if is_only_spoken_of(about.collection) and not reading.known.is_empty:
+        return True  # nothing of the kind is there, and no tool makes any
     if any(op in step for step in steps for op in ("add", "append", "remove", "for")):
         return False
     if not about.id_argument.is_required and any(one.is_required for one in reading.arguments):

@@ -6,15 +6,25 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from pipelines.core.english.words import tokens
-from pipelines.core.json_text import Json
-from pipelines.core.simulation.domain.regularities import Counter, Progress
+from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.simulation.domain.regularities import Counter, Newest, Progress
 from pipelines.core.simulation.domain.shapes import Collection
-from pipelines.core.simulation.reading.limits import is_called_so, is_of_using_up, limit_of_counter
+from pipelines.core.simulation.reading.limits import (
+    count_of_referring,
+    held_by,
+    is_called_so,
+    is_of_using_up,
+    limit_of_counter,
+)
 from pipelines.core.simulation.reading.records import noun_of
 from pipelines.core.simulation.reading.scope import Thing, nouns_of, stems
 from pipelines.core.simulation.reading.steps import Drafted, Step, dot, refusal, require, text
 from pipelines.core.simulation.reading.tool_reading import Reading
 
+_NEVER_FALLS = re.compile(
+    r"\b(?:cannot|can't|not|never)\b[^.;]{0,40}\b(?:lower|less|smaller|below|falls?|decreases?)\b",
+    re.IGNORECASE,
+)
 _LITERAL = re.compile(r"'[^']*'")
 
 
@@ -27,8 +37,9 @@ def followed(reading: Reading, drafted: Drafted) -> Drafted:
     notes: list[str] = []
     for step in drafted.steps:
         before, after = _with_counters(reading, step, bound, notes)
+        full = _held(reading, step, bound, notes)
         step, more = _with_states(reading, step, bound, notes)
-        steps += [*before, step, *after, *more]
+        steps += [*full, *before, step, *after, *more]
     return replace(drafted, steps=tuple(steps), notes=(*drafted.notes, *dict.fromkeys(notes)))
 
 
@@ -60,6 +71,10 @@ def _with_counters(
             if isinstance(id, str) and (not counter.states or _is_one_of(state, counter.states)):
                 before += _room(reading, counter, id)
                 after += _moved(reading, counter, id, "+", notes)
+        for newest in table.newest if table is not None else ():
+            checks, changes = _renewed(reading, newest, attrs, notes)
+            before += checks
+            after += changes
     if isinstance(removed, str) and removed in bound:
         before += _unlisted(reading, removed, bound[removed], notes)
         for counter in bound[removed].counted_by:
@@ -72,6 +87,23 @@ def _with_counters(
         test = f"not ({is_in})" if _is_one_of(state, counter.states) else is_in
         before.append({"if": test, "then": [*moved]})
     return before, after
+
+
+def _renewed(
+    reading: Reading, newest: Newest, attrs: JsonObject, notes: list[str]
+) -> tuple[list[Step], list[Step]]:
+    """`last_reading` of a meter is what the new reading says; "it cannot be lower" where none ever was."""
+    id, value = attrs.get(newest.path[0]), attrs.get(newest.value)
+    if not isinstance(id, str) or not isinstance(value, str):
+        return [], []
+    noun = f"newest_{noun_of(reading.known.tables[newest.entity_type])}"
+    place = dot(noun, newest.field)
+    found: Step = {"find": {"as": noun, "in": newest.entity_type, "id": id, "optional": True}}
+    notes.append(f"`{newest.field}` of {newest.entity_type} is what the newest record has: it changes, too")
+    lower = refusal("too_low", f"{newest.value} cannot be lower than {{{place}}}")
+    is_told = newest.rises and _NEVER_FALLS.search(reading.tool.description or "") is not None
+    checks = [found, require(f"{noun} == null or {value} >= {place}", lower)] if is_told else []
+    return checks, [found, {"if": f"{noun} != null", "then": [{"set": {place: value}}]}]
 
 
 def _unlisted(reading: Reading, noun: str, table: Collection, notes: list[str]) -> list[Step]:
@@ -122,8 +154,9 @@ def _moved(reading: Reading, counter: Counter, id: str, sign: str, notes: list[s
     noun = _counting(reading, counter)
     place = dot(noun, counter.field)
     notes.append(
-        f"`{counter.field}` of {counter.entity_type} is in every record how many refer to it: it changes, too"
+        f"`{counter.field}` of {counter.entity_type} goes by how many refer to each record: it changes, too"
     )
+    sign = {"+": "-", "-": "+"}[sign] if counter.is_rest else sign
     found: Step = {"find": {"as": noun, "in": counter.entity_type, "id": id, "optional": True}}
     return [found, {"if": f"{noun} != null", "then": [{"set": {place: f"{place} {sign} 1"}}]}]
 
@@ -133,11 +166,48 @@ def _room(reading: Reading, counter: Counter, id: str) -> list[Step]:
     noun = _counting(reading, counter)
     table = reading.known.tables[counter.entity_type]
     most = limit_of_counter(_thing(table, noun), counter.field)
-    if most is None:
+    if most is None and not counter.is_rest:
         return []
+    has_room = (
+        f"{dot(noun, counter.field)} > 0" if counter.is_rest else f"{dot(noun, counter.field)} < {most}"
+    )
     full = refusal(f"{noun_of(table)}_full", f"The {noun_of(table).replace('_', ' ')} is full")
     found: Step = {"find": {"as": noun, "in": counter.entity_type, "id": id, "optional": True}}
-    return [found, require(f"{noun} == null or {dot(noun, counter.field)} < {most}", full)]
+    return [found, require(f"{noun} == null or {has_room}", full)]
+
+
+def _held(reading: Reading, step: Step, bound: dict[str, Collection], notes: list[str]) -> list[Step]:
+    """What comes to refer to a record has to find room there."""
+    found: list[Step] = []
+    for noun, path, id in _references_made(step, bound):
+        for link in bound[noun].links:
+            table = reading.known.tables[link.entity_type]
+            limit = held_by(table) if link.path == path else None
+            such = limit.referring if limit is not None else None
+            if limit is None or such is None or such.entity_type != bound[noun].entity_type:
+                continue
+            holder = noun_of(table)
+            most = dot(f"entity({table.entity_type!r}, {id})", limit.most)
+            full = refusal(f"{holder}_full", f"The {holder.replace('_', ' ')} is full")
+            found.append(require(f"{id} == null or {count_of_referring(such, id)} < {most}", full))
+            notes.append(
+                f"no {holder} has more than its `{limit.most}` of {such.entity_type}: nor afterwards"
+            )
+    return found
+
+
+def _references_made(step: Step, bound: dict[str, Collection]) -> Iterator[tuple[str, tuple[str, ...], str]]:
+    """Of a new record, or of one that changes: the name of the record, the field, and the id set there."""
+    added, changed = step.get("add"), step.get("set")
+    if isinstance(added, dict) and isinstance(attrs := added.get("attrs"), dict):
+        noun = str(added.get("as"))
+        yield from (
+            (noun, (name,), id) for name, id in attrs.items() if isinstance(id, str) and noun in bound
+        )
+    if isinstance(changed, dict):
+        for noun, table in bound.items():
+            given = {name: changed.get(dot(noun, name)) for name in table.fields}
+            yield from ((noun, (name,), id) for name, id in given.items() if isinstance(id, str))
 
 
 def _thing(table: Collection, noun: str) -> Thing:

@@ -1,16 +1,22 @@
 """When a change is refused, as its description says: "Waive an unpaid fine", "fails if the room is taken",
-"The grave must have room". Only conditions that are found whole in the world count, each named in a note.
+"The grave must have room"; and what goes without saying: nothing new begins with whoever is suspended.
+Only conditions that are found whole in the world count, each named in a note.
 Sentences that the reader of behaviour text has read (behavior/described) are its own: none is read twice."""
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import takewhile
+from typing import NamedTuple
 
 from pipelines.core.english.formulas import LONGEST, parts_of
-from pipelines.core.english.words import ARTICLES, tokens, word_set
-from pipelines.core.simulation.domain.roles import valued_fields
+from pipelines.core.english.states import BARRED, GONE
+from pipelines.core.english.words import ARTICLES, article, joined, tokens, word_set
+from pipelines.core.json_text import JsonObject
+from pipelines.core.simulation.domain.roles import states_of, status_path, valued_fields
 from pipelines.core.simulation.reading.restrictions import stated_in
 from pipelines.core.simulation.reading.scope import Scope, Thing, scope_of, stems
-from pipelines.core.simulation.reading.steps import Drafted, Step, refusal, require
+from pipelines.core.simulation.reading.steps import Drafted, Step, dot, refusal, require, text
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.truths import joined_truth
 
@@ -23,43 +29,59 @@ _NEEDS = re.compile(
     re.IGNORECASE,
 )
 _CHANGES = frozenset(("set", "append", "add", "remove"))
-_NO_STATES = word_set("new existing given open") | ARTICLES
-_NEAR = 7  # words from the verb to its object
+_NO_STATES = word_set("new existing given") | ARTICLES
+# Behind a comma stands what becomes of a thing: ", which is in use from then on".
+_PARTS = re.compile(r"[,;:()]| [-–—] ")
+_TELLS_OF = word_set("report record log note comment document annotate notify send message email remind")
+_LONGEST_STATE = 4  # words: "planned or still open"
+_WHO_IS = {(who, verb) for who in ("who", "that", "which") for verb in ("is", "are")}
+_CLAUSE_ENDS = word_set("and but to for with from in at by so if when")
 
 
-def guarded(reading: Reading, drafted: Drafted, enforced: Sequence[str] = ()) -> Drafted:
-    """The plan with what its description demands before anything changes."""
+class _Condition(NamedTuple):
+    test: str
+    note: str
+    failure: JsonObject
+    said: str = ""  # the words that say it
+
+
+def guarded(
+    reading: Reading, drafted: Drafted, enforced: Sequence[str] = (), *, has_rules: bool = False
+) -> Drafted:
+    """The plan with what its description demands before anything changes; where nobody wrote rules, with what
+    goes without saying, too."""
     if reading.name.reads() or not any(_CHANGES & step.keys() for step in drafted.steps):
         return drafted
     scope = scope_of(reading)
     known = str(drafted.steps)
     conditions = {
-        one: said
-        for one, said in _conditions(reading, scope, drafted)
-        if one not in known and not any(said in told or told in said for told in enforced)
+        one.test: one
+        for one in (*(() if has_rules else _not_barred(reading, drafted, scope)), *_described(reading, scope))
+        if one.test not in known
+        and not any(one.said and (one.said in told or told in one.said) for told in enforced)
     }
     if not conditions:
         return drafted
     needed = [*_found(scope, [*conditions])]
     rest = [step for step in drafted.steps if not any(_is_same(step, one) for one in needed)]
+    checks = [require(one.test, one.failure) for one in conditions.values()]
+    notes = (*drafted.notes, *(one.note for one in conditions.values()))
+    return replace(drafted, steps=(*needed, *checks, *rest), notes=notes)
+
+
+def _described(reading: Reading, scope: Scope) -> Iterator[_Condition]:
     failure = refusal(f"cannot_{reading.name.verb}", f"That is not possible now: {reading.said.summary}")
-    checks = [require(one, failure) for one in conditions]
-    notes = tuple(
-        f"refused unless `{one}`: so “{said}” of its description was read" for one, said in conditions.items()
-    )
-    return Drafted(
-        steps=(*needed, *checks, *rest),
-        notes=(*drafted.notes, *notes),
-        remarks=drafted.remarks,
-        confidence=drafted.confidence,
-    )
+    for test, said in _conditions(reading, scope):
+        yield _Condition(
+            test, f"refused unless `{test}`: so “{said}” of its description was read", failure, said
+        )
 
 
 def _found(scope: Scope, conditions: Sequence[str]) -> Iterator[Step]:
-    text = " ".join(conditions)
+    said = " ".join(conditions)
     for step in scope.steps:
         found = step.get("find")
-        if isinstance(found, dict) and re.search(rf"\b{re.escape(str(found['as']))}\b", text):
+        if isinstance(found, dict) and re.search(rf"\b{re.escape(str(found['as']))}\b", said):
             yield step
 
 
@@ -71,7 +93,7 @@ def _is_same(step: Step, other: Step) -> bool:
     )
 
 
-def _conditions(reading: Reading, scope: Scope, drafted: Drafted) -> Iterator[tuple[str, str]]:
+def _conditions(reading: Reading, scope: Scope) -> Iterator[tuple[str, str]]:
     """Each with the words that say it."""
     description = " ".join((reading.tool.description or "")[:LONGEST].split())
     for found in _FAILS.finditer(description):
@@ -82,33 +104,62 @@ def _conditions(reading: Reading, scope: Scope, drafted: Drafted) -> Iterator[tu
         truth = joined_truth(_words(re.sub(r"\bmust\b", "", found[1] or found[2])), scope)
         if truth is not None:
             yield truth, found[0].lstrip(".; ")
-    about = reading.subject
     for thing in scope.things:
-        is_about = about is not None and thing.argument is about.id_argument
-        if is_about and (reading.name.op != "create" or f"'{thing.text}." in str(drafted.steps)):
-            yield from ((one, reading.said.summary) for one in _of_object(reading, thing))
+        yield from ((one, reading.said.summary) for one in _of_mentions(reading, thing))
+
+
+def _not_barred(reading: Reading, drafted: Drafted, scope: Scope) -> Iterator[_Condition]:
+    """Nobody who is suspended takes part in anything new, and no money goes to an account that is closed; but
+    anything may be told of whoever it is."""
+    if reading.name.verb in _TELLS_OF:
+        return
+    words = BARRED if "'add': " in str(drafted.steps) else GONE
+    changed = str([step.get("set") for step in drafted.steps])
+    for thing in scope.things:
+        status = status_path(thing.collection.fields)
+        barred = [one for one in states_of(thing.collection.fields, status) if joined(tokens(one)) in words]
+        is_moved = re.search(rf"'{re.escape(thing.text)}\.[^']*': '[^']* [+-] args\.", changed)
+        if status is not None and barred and (words is BARRED or is_moved):
+            place, noun = dot(thing.text, *status), thing.text.replace("_", " ")
+            states = " or ".join(barred)
+            note = f"refused for {article(noun).lower()} {noun} that is {states}, though no text says so"
+            failure = refusal(f"{thing.text}_not_active", f"The {noun} is {{{place}}}")
+            yield _Condition(f"{place} not in {text([*barred])}", note, failure)
 
 
 def _words(text: str) -> list[str]:
     return [word for part in parts_of(text) for word in part]
 
 
-def _of_object(reading: Reading, thing: Thing) -> Iterator[str]:
-    """What the object of the sentence is said to be: "Cancel an outstanding pledge"."""
-    words = tokens(reading.said.summary.lower())[: _NEAR + 1]
-    end = next((at for at, word in enumerate(words) if at and stems((word,)) & thing.called), 0)
-    while end and stems(words[end + 1 : end + 2]) & thing.called:
-        end += 1  # "a draft deed", where some call it a deed draft
-    begin = max((at + 1 for at in range(end) if words[at] in ARTICLES), default=end)
+def _of_mentions(reading: Reading, thing: Thing) -> Iterator[str]:
+    """What a thing is said to be where it is spoken of: "Cancel an outstanding pledge", "Assign an order to a
+    driver who is on duty"."""
+    for part in _PARTS.split(reading.said.summary.lower()):
+        words = tokens(part)
+        for said in _said_of(words, thing):
+            if 0 < len(said) <= _LONGEST_STATE:
+                found = stated_in(said, thing.collection, thing.text)
+                yield from (one for one in found if _is_whole(one, said))
+
+
+def _said_of(words: Sequence[str], thing: Thing) -> Iterator[list[str]]:
+    """The words between an article and the thing, and those behind "who is" and "that is"."""
     values = {value.lower() for _, value in valued_fields(thing.collection.fields)}
-    said = [
-        word
-        for word in words[begin:end]
-        if word not in _NO_STATES and (word in values or not stems((word,)) & thing.called)
-    ]
-    if said and len(said) < 3:
-        found = stated_in(said, thing.collection, thing.text)
-        yield from (one for one in found if _is_whole(one, said))
+    for at, word in enumerate(words):
+        # "a draft deed", where some call it a deed draft: its last word ends the name.
+        if not stems((word,)) & thing.called or stems(words[at + 1 : at + 2]) & thing.called:
+            continue
+        begin = max((one + 1 for one in range(at) if words[one] in ARTICLES), default=at)
+        if {*words[max(0, begin - 2) : begin]} & {"into", "as"}:
+            continue  # "Turn a job into a rush job": what becomes of it
+        yield [
+            one
+            for one in words[begin:at]
+            if one not in _NO_STATES and (one in values or not stems((one,)) & thing.called)
+        ]
+        who_is, state = tuple(words[at + 1 : at + 3]), words[at + 3 :]
+        if who_is in _WHO_IS:  # "in" may begin a state, and end it
+            yield [*state[:1], *takewhile(lambda one: one not in _CLAUSE_ENDS, state[1:])]
 
 
 def _is_whole(condition: str, said: Sequence[str]) -> bool:

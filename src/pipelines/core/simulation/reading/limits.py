@@ -7,9 +7,10 @@ from typing import NamedTuple
 from pipelines.core.english.formulas import SMALL_WORDS
 from pipelines.core.english.polarity import without_denial
 from pipelines.core.english.words import singulars, tokens, word_set
-from pipelines.core.simulation.domain.regularities import Limit
+from pipelines.core.simulation.domain.regularities import Limit, Referring
+from pipelines.core.simulation.domain.shapes import Collection
 from pipelines.core.simulation.reading.scope import Thing, alike, stems
-from pipelines.core.simulation.reading.steps import dot
+from pipelines.core.simulation.reading.steps import dot, text
 
 _ROOM = word_set("capacity max maximum limit seat place slot quota size allowance spot")
 _WORTH = word_set("total worth value budget price amount cost fee")
@@ -33,13 +34,38 @@ def limit_meant(thing: Thing, said: Sequence[str], *, is_told: bool = False) -> 
     """The pair whose words are said, or else the one that is called as such pairs are, unless it has to be
     told: then it counts only where the words speak of room, or of money, as it does."""
     limits = [one for one in thing.collection.limits if not is_told or _is_told(one, thing, said)]
-    scored = [(_score(one, thing, said), one) for one in limits]
-    best = max((score for score, _ in scored), default=0.0)
-    fit = [one for score, one in scored if score == best]
-    if best < 2 or len(fit) != 1:
-        return None
-    used = dot(thing.text, fit[0].used)
-    return LimitMeant(dot(thing.text, fit[0].most), f"len({used})" if fit[0].counts else used)
+    # What a record keeps itself is meant before what refers to it.
+    for group in ([one for one in limits if not one.referring], [one for one in limits if one.referring]):
+        scored = [(_score(one, thing, said), one) for one in group]
+        best = max((score for score, _ in scored), default=0.0)
+        fit = [one for score, one in scored if score == best]
+        if best >= 2 and len(fit) == 1:
+            return LimitMeant(dot(thing.text, fit[0].most), _taken(fit[0], thing))
+    return None
+
+
+def _taken(limit: Limit, thing: Thing) -> str:
+    if limit.referring is not None:
+        return count_of_referring(limit.referring, thing.id)
+    used = dot(thing.text, limit.used)
+    return f"len({used})" if limit.counts else used
+
+
+def count_of_referring(such: Referring, id: str) -> str:
+    """How many records refer to what has the id, and are not over."""
+    where = f"same_id({dot('each', *such.path)}, {id})"
+    if such.status is not None and such.over:
+        where += f" and {dot('each', such.status)} not in {text([*such.over])}"
+    return f"len([each for each in entities({such.entity_type!r}) if {where}])"
+
+
+def held_by(collection: Collection) -> Limit | None:
+    """The room for records that refer, where the record does not itself keep what is taken of it."""
+    own = [one for one in collection.limits if not one.referring]
+    thing = Thing(text="each", id="", collection=collection, called=frozenset())
+    found = [one for one in collection.limits if one.referring]
+    is_kept = any(_score(one, thing, ()) >= 2 for one in own if found and one.most == found[0].most)
+    return found[0] if found and not is_kept else None
 
 
 def _is_told(limit: Limit, thing: Thing, said: Sequence[str]) -> bool:
@@ -56,7 +82,8 @@ def _score(limit: Limit, thing: Thing, said: Sequence[str]) -> float:
     most, used = tokens(limit.most), tokens(limit.used)
     rooms, uses = (_ROOM, _USED) if limit.counts or _ROOM & {*singulars(most)} else (_WORTH, _SPENT)
     score = 1.0 * any(alike(word, part) for part in most for word in rooms)
-    is_link = any(link.path[0] == limit.used for link in thing.collection.list_links)
+    links = (link.path[0] for link in thing.collection.list_links)
+    is_link = limit.referring is not None or limit.used in links
     is_used = any(alike(word, part) for part in used for word in uses)
     # Records that a list refers to take up room, whatever it is called; so does the only number there is.
     score += 1.0 * (is_link or is_used or (score > 0 and not limit.counts and _is_only_one(limit, thing)))
@@ -82,7 +109,8 @@ def _is_unused(said: Sequence[str], used: Sequence[str]) -> bool:
 
 
 def _is_only_one(limit: Limit, thing: Thing) -> bool:
-    others = [one for one in thing.collection.limits if one.most == limit.most and not one.counts]
+    same = [one for one in thing.collection.limits if one.most == limit.most]
+    others = [one for one in same if not one.counts or one.referring]  # records that refer say it plainly
     return others == [limit] and bool(_ROOM & {*singulars(tokens(limit.most))})
 
 
@@ -128,6 +156,7 @@ def limit_of_list(thing: Thing, used: str) -> str | None:
         one.most
         for one in thing.collection.limits
         if one.counts
+        and one.referring is None
         and one.used == used
         and any(alike(word, part) for part in tokens(one.most) for word in _ROOM)
     ]

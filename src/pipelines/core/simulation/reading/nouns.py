@@ -22,7 +22,7 @@ def with_spoken_nouns(known: Survey) -> Survey:
     known = _with_promoted(known, [tool.name for tool in tools])
     things = dict.fromkeys(thing for tool in tools for thing in _things(tool, known))
     kinds = dict.fromkeys(type_named(thing, list(things)) for thing in things)
-    added = {kind: _table(kind, tools) for kind in kinds if kind not in known.tables}
+    added = {kind: _table(kind, tools, is_empty=known.is_empty) for kind in kinds if kind not in known.tables}
     return replace(known, tables={**known.tables, **added}, collections=(*known.collections, *added.values()))
 
 
@@ -95,15 +95,17 @@ def type_named(thing: tuple[str, ...], things: Sequence[tuple[str, ...]]) -> str
     return thing[-1] if len(same_head) > 1 else "_".join((*thing[:-1], singular(thing[-1])))
 
 
-def _table(kind: str, tools: Sequence[ToolFacts]) -> Collection:
+def _table(kind: str, tools: Sequence[ToolFacts], *, is_empty: bool) -> Collection:
     head = tokens(kind)[-1]
     fields: dict[str, Field] = {}
+    is_made = is_empty  # in a world that has nothing yet, anything may be there
     for tool in tools:
         makes = tool.name.op in ("create", "notify", "update")
         if makes and singulars(named_thing(tool.name))[-1:] == (head,):
+            is_made = True
             for one in tool.arguments:
                 if one.id_noun is None or singulars(one.id_noun)[-1:] not in ((), (head,)):
                     fields[one.name] = Field(name=one.name, kinds=frozenset({one.kind}), values=one.values)
-    if any(one.name.op == "transition" and head in singulars(one.name.nouns) for one in tools):
+    if is_made and any(one.name.op == "transition" and head in singulars(one.name.nouns) for one in tools):
         fields.setdefault("status", Field(name="status", kinds=frozenset({"text"})))
     return empty_table(kind, fields)

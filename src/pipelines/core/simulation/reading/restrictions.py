@@ -27,6 +27,7 @@ Path = tuple[str, ...]
 _ASIDE = word_set("is has was can be are on to for of the a an new")  # of a switch's name, what says little
 # "assigned to an agent", "placed with an address": by what follows, said of what the list is of.
 _OF_SCOPE = word_set("to by with from at in on")
+_BY_NOW = word_set("already still currently not yet now")
 _DETERMINERS = word_set("a an the this that given one")
 _PARTS = re.compile(r"[(),;:]|\bbut\b")
 _WORDS = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
@@ -186,6 +187,9 @@ def _is_possible(words: Sequence[str], at: int) -> bool:
 
 
 def _is_of_scope(words: Sequence[str], at: int) -> bool:
+    """ "visits booked for a client" says whose they are; "already paid to an account", how they are."""
+    if {*words[max(0, at - 1) : at]} & _BY_NOW:
+        return False
     after = words[at + 1 : at + 3]
     return len(after) == 2 and after[0] in _OF_SCOPE and after[1] in _DETERMINERS
 

@@ -109,7 +109,7 @@ class Scope:
         given = (_of_argument(one) for one in self.arguments)
         own = (term for one in self.things for term in (*of_record(one), *_of_lists(self.reading, one)))
         linked = (replace(term, prior=term.prior - 0.2) for one in self.linked for term in of_record(one))
-        back = (term for one in self.things for term in _of_those_behind(self.reading, one))
+        back = (term for one in self.things for term in of_those_behind(self.reading, one))
         return (*(one for one in given if one is not None), *own, *linked, *back)
 
     def of_kind(self, *kinds: Kind) -> list[Term]:
@@ -219,7 +219,7 @@ def _of_fields(
 ) -> Iterator[Term]:
     for name, one in fields.items():
         here, place = (*path, name), dot(base, name)
-        if here in refers:
+        if here in refers or tokens(name)[-1] in ("id", "ids"):
             continue
         if one.keeps == "list" and not path:
             many = Many(collection=None, source=place)
@@ -289,7 +289,7 @@ def _linked(reading: Reading, thing: Thing) -> Iterator[Thing]:
             yield Thing(text=text, id=id, collection=other, called=called, is_linked=True)
 
 
-def _of_those_behind(reading: Reading, thing: Thing) -> Iterator[Term]:
+def of_those_behind(reading: Reading, thing: Thing) -> Iterator[Term]:
     """Records that refer to the one at hand."""
     for table in reading.known.tables.values():
         for link in (*table.links, *table.list_links):

@@ -5,7 +5,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from pipelines.core.english.inflection import participle
 from pipelines.core.english.states import (
+    AFTER_DEATH,
     BACK_TO_WORK,
+    DEAD,
     FINAL,
     INITIAL,
     LEADS_TO,
@@ -15,6 +17,7 @@ from pipelines.core.english.states import (
     SWITCHES,
     SWITCHES_OFF,
 )
+from pipelines.core.english.stems import stem
 from pipelines.core.english.words import article, joined, singular, tokens, word_set
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.roles import states_of, status_path, valued_fields
@@ -39,7 +42,12 @@ def known_states(reading: Reading, collection: Collection) -> tuple[str, ...]:
 def initial_state(reading: Reading, collection: Collection) -> str:
     """What a new record's status is: a first state the world knows, else "open" in the world's spelling."""
     known = known_states(reading, collection)
-    first = next((found for state in INITIAL if (found := _same_state(state, known))), None)
+    spoken = [stem(word) for word in tokens(reading.tool.name)]
+    named = next((state for state in known if stem(joined(tokens(state))) in spoken), None)
+    if named is not None and joined(tokens(named)) not in OVER:
+        return named  # `loan_request` makes one that is requested
+    first_ones = (*LEADS_TO.get(reading.name.verb, ()), *INITIAL)  # `start_hire` makes one that is running
+    first = next((found for state in first_ones if (found := _same_state(state, known))), None)
     under_way = next((state for state in known if joined(tokens(state)) not in OVER), None)
     return first or under_way or in_style("open", known or reading.known.states)
 
@@ -150,8 +158,9 @@ def state_conditions(reading: Reading, collection: Collection, noun: str, target
 def _forbidden(reading: Reading, collection: Collection, target: Json) -> tuple[str, ...]:
     known = known_states(reading, collection)
     told = [_same_state(state, known) or state for state in reading.said.forbidden_states]
-    if reading.name.verb in STOPPED_BY_FINAL:
-        told += [state for state in known if joined(tokens(state)) in FINAL]
+    verb = reading.name.verb
+    past = FINAL if verb in STOPPED_BY_FINAL else DEAD if verb not in AFTER_DEATH else frozenset()
+    told += [state for state in known if joined(tokens(state)) in past]
     return tuple(dict.fromkeys(state for state in told if state != target))
 
 

@@ -124,6 +124,8 @@ def sum_of(asked: Asked, how: str, *, of_rests: bool = False) -> Found | None:
         if many.collection is None or (best is not None and best[0] >= _UNSPOKEN and not is_spoken):
             continue
         fit, value = _element(asked, replace(asked.scope, things=(each_of(many.collection),)))
+        if fit == _REST and best is not None and not is_spoken:
+            continue  # what is left of records that nobody speaks of
         fit = fit if is_spoken else min(fit, _UNSPOKEN)
         if of_rests and (fit < _REST or not is_spoken):
             continue

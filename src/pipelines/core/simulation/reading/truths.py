@@ -22,6 +22,7 @@ from pipelines.core.simulation.reading.scope import (
     kind_of_field,
     likeness,
     named,
+    of_those_behind,
     stems,
 )
 from pipelines.core.simulation.reading.steps import arg, dot
@@ -48,9 +49,17 @@ _BUT_FOR = re.compile(
 )
 
 
+_IN_OTHER_WORDS = re.compile(
+    r"\b(whether|if|when)\b[^.;]*?,? \(?(?:i\.e\.|that is,|meaning)\s+", re.IGNORECASE
+)
+_NEITHER = re.compile(r"\bneither ([^.;,]+?) nor ", re.IGNORECASE)
+
+
 def told_truth(description: str, scope: Scope) -> str | None:
     """The condition of the first sentence that tells one."""
-    plain = _BUT_FOR.sub(r"that is not \1", description[:LONGEST]).replace("(", " ").replace(")", " ")
+    plain = _IN_OTHER_WORDS.sub(r"\1 ", description[:LONGEST])
+    plain = _NEITHER.sub(r"not \1 and not ", _BUT_FOR.sub(r"that is not \1", plain))
+    plain = plain.replace("(", " ").replace(")", " ")
     for sentence in re.split(r"(?<=[.!?;])\s+", plain):
         for clause, is_denied_whole in _clauses(sentence):
             found = joined_truth(clause, scope)
@@ -343,6 +352,19 @@ def _stated(lower: list[str], atom: Sequence[str], scope: Scope) -> str | None:
         if many is not None and many.collection is not None and stems(term.own) & spoken:
             conditions = stated_in(words, many.collection, many.each)
             if conditions:
+                return f"len({many.narrowed(*conditions).listed()}) > 0"
+    return _around_linked(words, spoken, scope)
+
+
+def _around_linked(words: Sequence[str], spoken: frozenset[str], scope: Scope) -> str | None:
+    """ "an open alert in the house of the tenant": of what refers to a record that the one at hand names."""
+    for thing in scope.linked:
+        for term in of_those_behind(scope.reading, thing) if thing.called & spoken else ():
+            many = term.many
+            if term.kind != "many" or many is None or many.collection is None:
+                continue
+            conditions = stated_in(words, many.collection, many.each)
+            if conditions and stems(term.own) & spoken:
                 return f"len({many.narrowed(*conditions).listed()}) > 0"
     return None
 

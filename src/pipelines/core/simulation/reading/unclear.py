@@ -1,8 +1,10 @@
 """Tools whose effect is not clear: they are answered as reads, change nothing, and say so."""
 
+from dataclasses import replace
+
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.clauses import claim_of
-from pipelines.core.simulation.reading.lookup import read_lookup
+from pipelines.core.simulation.reading.lookup import is_only_spoken_of, read_lookup
 from pipelines.core.simulation.reading.replies import Source, reply
 from pipelines.core.simulation.reading.steps import Drafted
 from pipelines.core.simulation.reading.tool_reading import Reading
@@ -12,6 +14,11 @@ SURENESS = 0.3  # below every threshold: each call of such a tool is a guess
 
 def read_unclear(reading: Reading) -> Drafted:
     """The record that an id picks, where one is given; else no more than that the call came in."""
+    about = reading.subject
+    if about is not None and is_only_spoken_of(about.collection) and about.id_argument.words[-1] != "id":
+        # chart_action(patient_id, action_code): a code of nothing that is there picks no record.
+        rest = tuple(one for one in reading.arguments if one is not about.id_argument)
+        reading = replace(reading, arguments=rest)
     is_told = claim_of(reading.tool.description).kind == "reads"
     picks = is_told or any(one.id_noun is not None for one in reading.arguments)
     found = read_lookup(reading) if picks else None

@@ -3,7 +3,7 @@ is in a list, whether something may be done. What each property of the reply is 
 the description say together, in terms of the records at hand (scope). What is not determined is left out."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pipelines.core.english.formulas import content_words
 from pipelines.core.english.inflection import participle
@@ -15,6 +15,7 @@ from pipelines.core.simulation.domain.roles import field_at
 from pipelines.core.simulation.domain.shapes import Collection
 from pipelines.core.simulation.reading.arithmetic import over_many, says_over_many, told_number, worked_out
 from pipelines.core.simulation.reading.degrees import measured
+from pipelines.core.simulation.reading.descriptions import read_description
 from pipelines.core.simulation.reading.filters import condition_of, field_for
 from pipelines.core.simulation.reading.limits import LEFT, limit_meant, what_is_left
 from pipelines.core.simulation.reading.records import source_of
@@ -37,6 +38,7 @@ _NUMBERS = ("integer", "number")
 _TELLS = word_set("can is has may are does should must allowed")
 _APART = stems(("difference", "saving", "gap"))
 _TOLD, _LIKELY = 0.85, 0.8
+_TELLS_MUCH = 3  # words of a property's description
 _OPENING = 5  # words in which a description says what it tells
 
 
@@ -153,7 +155,8 @@ def _is_known(name: str, schema: JsonObject, reading: Reading, scope: Scope) -> 
 def _is_of_the_rest(name: str, reading: Reading, thing: Thing) -> bool:
     """`places`, "that are not taken yet": not all of them, which the record has under that name."""
     said = tokens(reading.said.summary.lower())
-    limit = limit_meant(thing, said) if LEFT & {*said} else None
+    is_asked_apart = any(LEFT & {*tokens(other)} for other in properties_of(reading.output))
+    limit = limit_meant(thing, said) if LEFT & {*said} and not is_asked_apart else None
     path = find_path(thing.collection.fields, name)
     return limit is not None and path is not None and limit.most == dot(thing.text, *path)
 
@@ -219,7 +222,9 @@ def _answers(reading: Reading, scope: Scope, slots: Sequence[Slot]) -> Iterator[
     # A mean and a count of the same records are each the only one of their kind.
     is_only = len(numbers) == 1 or any(MEANS & {*one.words} for one in numbers)
     for slot in numbers:
-        found = _number(Asked(reading=reading, scope=scope, slot=slot, is_only=is_only))
+        asked = Asked(reading=reading, scope=scope, slot=slot, is_only=is_only)
+        alone = _alone(asked) if not is_only else None
+        found = (_number(alone) if alone is not None else None) or _number(asked)
         if found is not None:
             yield found
     truths = [one for one in slots if one.kind == "boolean"]
@@ -233,9 +238,31 @@ def _answers(reading: Reading, scope: Scope, slots: Sequence[Slot]) -> Iterator[
             yield Answer(values={slot.name: value})
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Property:
+    """A property of a reply as a tool of its own."""
+
+    name: str
+    description: str
+    input_schema: Mapping[str, Json]
+    output_schema: Mapping[str, Json] | None = None
+
+
+def _alone(asked: Asked) -> Asked | None:
+    """Of several numbers each is what its own description says: "Sum of the fares of ended trips"."""
+    told, tool = asked.slot.schema.get("description"), asked.reading.tool
+    if not isinstance(told, str) or len(tokens(told)) < _TELLS_MUCH:
+        return None
+    own = _Property(name=asked.slot.name, description=told, input_schema=tool.input_schema)
+    return replace(asked, is_only=True, reading=replace(asked.reading, tool=own, said=read_description(told)))
+
+
 def _number(asked: Asked) -> Answer | None:
     reading, scope, slot = asked.reading, asked.scope, asked.slot
     how = asked_how(reading)
+    own = what_is_left(scope.things, slot.words) if not asked.is_only else None
+    if own is not None:
+        return Answer(values={slot.name: own})
     if asked.is_only and not (how == "mean" and COUNTS & {*slot.words}):
         description = reading.tool.description or ""
         formula = worked_out(description, scope) or told_number(description, scope)
