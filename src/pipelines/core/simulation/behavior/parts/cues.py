@@ -183,7 +183,7 @@ PHRASES: tuple[tuple[tuple[str, ...], Cue], ...] = tuple(
 #: Words that say nothing by themselves, whatever the world has.
 NEUTRAL = word_set(
     "the a an this that these those it its they their them he she his her him you your yours we "
-    "our us ours i me my of for to in on at by with from into onto as and or than then there "
+    "our us ours i me my of for to in on at by with from into onto as and or then there "
     "here so be is are was were been being am has have had having do does did doing will would "
     "who whom whose which what whoever whatever whichever how anyone someone anybody somebody "
     "everybody everyone anything something i.e e.g namely also too still yet even ever always "
@@ -224,7 +224,7 @@ LIGHT = word_set(
     "money sum figure figures level amount's position situation purpose purposes again anew "
     "later earlier soon today yesterday long longer short shorter new newly fresh freshly old "
     "older young younger early late latest big bigger large larger small smaller high higher low "
-    "lower great greater less fewer many much few several enough belong belongs belonging "
+    "lower great greater less fewer many much few several belong belongs belonging "
     "concern concerns attach attached relate related link linked tie tied contain contains "
     "containing include includes including included show shows shown showing display displayed "
     "return returns returned returning answer answers answered respond responds deliver delivers "

@@ -21,6 +21,8 @@ def effects(statement: Statement) -> Iterator[Reading]:
     changing = statement.with_cue(*_CHANGING, Cue.GIVE, Cue.DEFAULT)
     if not changing or statement.with_cue(*_RULING) or statement.is_answered:
         return
+    if any(len(span.words) > 1 for span in statement.with_cue(Cue.ABSENT)):
+        return  # `when a reward is chosen`: not of what makes one
     for target in _events(statement):
         if len(target.tools) != 1 or target.tools[0].reads:
             continue

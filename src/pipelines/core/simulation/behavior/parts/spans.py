@@ -19,7 +19,22 @@ from pipelines.core.simulation.behavior.tokens import Token
 LONGEST = 4  # words of one name
 _MARKS = frozenset((",", ";", ":", "(", ")", "-", "/", "'s", "="))
 #: Words of a rule that no field is called by alone.
-_NO_NAMES = word_set("number order list new of time day date at on in name type part more less first last")
+_NO_NAMES = word_set(
+    "number order list new of time day days date at on in name type part more less first last"
+)
+
+
+#: Words that no name goes over, unless it has them: what stands before and after is each for itself.
+_BREAKING = word_set(
+    "we us they it you to than over under above below no not less more minus plus times new be that who "
+    "which what and or"
+)
+#: Words that deny or allow, whatever fields are called.
+_SAY_NO = word_set("no not nor none only must can may cannot never")
+_PLACING = word_set("in on at under out off")  # `on leave`, `in the workshop`: a state, never a name
+_LOOKING = word_set("get list find search show read fetch")
+_BOUNDING = word_set("than least most within to under over exactly")
+_FROM_THERE = word_set("in before after ahead ago from since prior")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +96,7 @@ class _Cutter:
         if named is not None:
             return named
         quantity = self.cursor.quantity(at)
-        if quantity is not None and token.number is not None and not self._is_pronoun(at):
+        if quantity is not None and self._is_amount(at, quantity[1]):
             return Span(
                 start=at,
                 end=quantity[1],
@@ -110,10 +125,17 @@ class _Cutter:
             True for _ in self._states(self.cursor.words(at + length - 1, at + length) or [""])
         )
 
-    def _is_pronoun(self, at: int) -> bool:
-        """`one`, where nothing follows that could be counted."""
+    def _is_amount(self, at: int, end: int) -> bool:
+        """Whether a number is meant: not `a day` of any length, nor `one` where nothing is counted."""
+        low, before = self.cursor.low(at), self.cursor.low(at - 1)
+        if low in ("a", "an") and end == at + 2:
+            return before in _BOUNDING or self.cursor.low(end) in _FROM_THERE
+        if low != "one" or end > at + 1:
+            return low in ("half", "a", "an") or self.tokens[at].number is not None
+        if before in ("by", "off") or self.cursor.low(at + 1) in ("to", "or") or before == "or":
+            return True
         following = self.cursor.words(at + 1, at + 2)
-        return self.cursor.low(at) == "one" and (not following or following[0] in NEUTRAL | LIGHT)
+        return bool(following) and following[0] not in NEUTRAL | LIGHT
 
     def _named_tool(self, at: int) -> Span | None:
         token = self.tokens[at]
@@ -123,12 +145,19 @@ class _Cutter:
         return Span(start=at, end=at + 1, words=(token.low,), tool=tool)
 
     def _of_world(self, at: int, length: int, said: Sequence[str]) -> Span | None:
+        if length > 1 and said[0] in _PLACING and not NEUTRAL >= set(said):
+            # What is worked out (`in stock`) is also said of fields: `more than we have in stock`.
+            told = tuple(one for one in self._states(said) if not isinstance(one[1], m.Is))
+            return Span(start=at, end=at + length, words=tuple(said), states=told)
         if length > 1 and any(word in NEUTRAL for word in (said[0], said[-1])) and said[-1] not in PARTICLES:
             return None
-        if length == 1 and said[0] in NEUTRAL and said[0] not in self.words.nouns:
+        if length > 1 and (said[0] == "new" or not _BREAKING.isdisjoint(said)) and not self._is_name(said):
+            return None
+        if length == 1 and (said[0] in _SAY_NO or (said[0] in NEUTRAL and said[0] not in self.words.nouns)):
             return None
         plain = [*said]
-        ways = (plain, _without_tail(plain), [MEASURED[said[0]]] if said[0] in MEASURED else [])
+        measured = [MEASURED[said[0]]] if length == 1 and said[0] in MEASURED else []
+        ways = (plain, _without_tail(plain), measured)
         found = Span(
             start=at,
             end=at + length,
@@ -145,6 +174,12 @@ class _Cutter:
             found = replace(found, kinds=())
         return found
 
+    def _is_name(self, said: Sequence[str]) -> bool:
+        """Whether a field or an argument is called exactly so."""
+        fields, arguments = self.words.named_by(said)
+        names = (*(path[-1] for _, path in fields), *(name for _, name in arguments))
+        return any(key_of([name]) == key_of(said) for name in names)
+
     def _is_called(self, kinds: Sequence[str], said: Sequence[str]) -> bool:
         last = singular(said[-1])
         return any(last in map(singular, words_of(kind)) for kind in kinds)
@@ -152,6 +187,8 @@ class _Cutter:
     def _deeds(self, said: Sequence[str], at: int) -> tuple[Deed, ...]:
         if len(said) == 1:
             deeds = self.words.deeds_of(said[0])
+            if said[0] in LIGHT and all(words_of(deed.tool)[0] in _LOOKING for deed in deeds):
+                return ()  # whoever gets something calls no `get_…`
             if not deeds and said[0] not in LIGHT:
                 like = related(stem(said[0])) - {stem(said[0])}
                 deeds = tuple(
@@ -176,9 +213,13 @@ class _Cutter:
 
     def _named(self, said: Sequence[str]) -> tuple[tuple[tuple[str, Path], ...], tuple[tuple[str, str], ...]]:
         """The fields and the arguments that words may mean."""
-        if not said or (len(said) == 1 and said[0] in _NO_NAMES):
+        if not said or (said[-1] in _NO_NAMES and (len(said) == 1 or said[:2] == ["number", "of"])):
             return (), ()
-        return self.words.named_by(said)
+        fields, arguments = self.words.named_by(said)
+        if len(said) == 1 and said[0] in LIGHT:  # `comes` is no comment, nor is `making` the make
+            fields = tuple(one for one in fields if singular(said[0]) in _words_in(one[1][-1]))
+            arguments = tuple(one for one in arguments if singular(said[0]) in _words_in(one[1]))
+        return fields, arguments
 
     def _states(self, said: Sequence[str]) -> Iterator[tuple[str, m.Condition]]:
         spelled = [*said[:-1], singular(said[-1])]
@@ -233,6 +274,10 @@ _TAILS = word_set(
 def _without_tail(said: Sequence[str]) -> Sequence[str]:
     """`email address` is what `email` is."""
     return said[:-1] if len(said) > 1 and said[-1] in _TAILS else ()
+
+
+def _words_in(name: str) -> set[str]:
+    return {singular(word) for word in words_of(name)}
 
 
 def _with_cues(span: Span, cues: frozenset[Cue]) -> Span:

@@ -105,7 +105,9 @@ class Statement:
 
     def _is_accounted(self, span: Span, reading: Reading, own: set[str]) -> bool:
         places = range(span.start, span.end)
-        if span.is_neutral or any(place in reading.used for place in places):
+        if any(place in reading.used for place in places):
+            return True
+        if span.is_neutral:
             return True
         if span.words == ("one",):
             return True  # as an article
