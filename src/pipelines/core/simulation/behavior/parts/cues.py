@@ -138,7 +138,7 @@ _PHRASES: dict[Cue, str] = {
         "included|results|result|hands back|gives you|gives|you get|page|entries|entry|"
         "search results|is displayed|are displayed|displays|contains|contain|leaves out|leave out|"
         "is hidden|are hidden|hides|omits|is kept out of|are kept out of|is not included|"
-        "are not included|are left out|is left out|skips"
+        "are not included|are left out|is left out|skips|yields|yield|rows|row|leaves|are omitted|is omitted"
     ),
     Cue.SORTED: (
         "sorted|sorts|sort|ordered by|in order of|in the order of|order of|in the order|ranked|"
@@ -232,5 +232,7 @@ LIGHT = word_set(
     "weeks month months year years euro euros dollar dollars behalf instance example general "
     "principle advance notice ahead switched switch flipped plan plans planned expect expected "
     "assume assumed suppose supposed merely solely outright altogether entirely fully completely "
-    "anyway regardless whatsoever "
+    "anyway regardless whatsoever fewer written optional boolean well "
+    "agency clinic school university museum library hotel hospital bank port club centre center studio "
+    "institution department catalogue register registry"
 )

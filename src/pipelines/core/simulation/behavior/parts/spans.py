@@ -32,7 +32,7 @@ _BREAKING = word_set(
 #: Words that deny or allow, whatever fields are called.
 _SAY_NO = word_set("no not nor none only must can may cannot never")
 _PLACING = word_set("in on at under out off")  # `on leave`, `in the workshop`: a state, never a name
-_LOOKING = word_set("get list find search show read fetch")
+LOOKING = word_set("get list find search show read fetch browse view query lookup")
 _BOUNDING = word_set("than least most within to under over exactly")
 _FROM_THERE = word_set("in before after ahead ago from since prior")
 
@@ -187,7 +187,7 @@ class _Cutter:
     def _deeds(self, said: Sequence[str], at: int) -> tuple[Deed, ...]:
         if len(said) == 1:
             deeds = self.words.deeds_of(said[0])
-            if said[0] in LIGHT and all(words_of(deed.tool)[0] in _LOOKING for deed in deeds):
+            if said[0] in LIGHT and all(words_of(deed.tool)[0] in LOOKING for deed in deeds):
                 return ()  # whoever gets something calls no `get_…`
             if not deeds and said[0] not in LIGHT:
                 like = related(stem(said[0])) - {stem(said[0])}

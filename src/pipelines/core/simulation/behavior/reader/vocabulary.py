@@ -3,6 +3,7 @@
 Looking up only: every answer is something the world, a schema or a tool's own words hold.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -117,7 +118,8 @@ class Vocabulary:
             if kind is None:
                 continue
             verbs = {stem(verb) for verb, _ in _verbs_of(known, tool.description)}
-            for word in (*words_of(tool.name), *_object_of(tool.description)):
+            called = (*_object_of(tool.description), *_called_beside(kind, tool.description))
+            for word in (*words_of(tool.name), *called):
                 noun = singular(word)
                 if len(noun) > 2 and stem(noun) not in verbs and noun not in _NO_NOUNS:
                     yield noun, kind
@@ -434,7 +436,8 @@ def _verbs_of(tool: ToolWords, description: str) -> Iterator[tuple[str, str]]:
 
 def _object_of(description: str) -> tuple[str, ...]:
     """The noun that follows the first verb: `Book a visit for a pet` is about visits."""
-    said = [word.strip(",.;:").lower() for word in description.split()[:6]]
+    first = re.split("[,.;:]", description, maxsplit=1)[0]
+    said = [word.lower() for word in first.split()[:6]]
     for at, word in enumerate(said[1:], 1):
         if word in ("a", "an", "the", "new", "running", "booked", "one", *PARTICLES):
             continue
@@ -442,6 +445,18 @@ def _object_of(description: str) -> tuple[str, ...]:
         is_last = not follows or follows[0] in ("for", "of", "to", "from", "with", "into", "at", "in", "on")
         return (word,) if is_last and word.isalpha() else ()
     return ()
+
+
+def _called_beside(kind: str, description: str) -> Iterator[str]:
+    """`a repair job` is a repair: what its own word stands before, where the description calls it so."""
+    own = singular(words_of(kind)[-1])
+    said = re.findall(r"[a-z]+|[,.;:()]", description.lower())
+    for word, following, after in zip(said, said[1:], [*said[2:], "."], strict=False):
+        if word == own and following.isalpha() and (not after.isalpha() or after in _AFTER_NOUNS):
+            yield following
+
+
+_AFTER_NOUNS = word_set("for of to from with into at in on by optionally when that which and or")
 
 
 def _verbs_in(noun: str) -> Iterator[str]:
