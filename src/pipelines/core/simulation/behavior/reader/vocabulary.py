@@ -432,6 +432,13 @@ def _verbs_of(tool: ToolWords, description: str) -> Iterator[tuple[str, str]]:
     if said and said[0].isalpha() and said[0] not in _NOT_VERBS:
         particle = next((word for word in said[1:] if word in PARTICLES - {"in", "on"}), "")
         yield said[0], particle
+    told = _TOLD.search(description.lower())
+    if told is not None and told["verb"].endswith(("ed", "en", "t", "id")):
+        yield told["verb"], ""
+
+
+#: `Record that a part was fitted`: what was done is told, and calling the tool is what tells it.
+_TOLD = re.compile(r"^\w+(?: \w+)? that (?:\w+ ){1,4}?(?:was|were|has been|have been) (?P<verb>\w+)")
 
 
 def _object_of(description: str) -> tuple[str, ...]:
@@ -452,7 +459,8 @@ def _called_beside(kind: str, description: str) -> Iterator[str]:
     own = singular(words_of(kind)[-1])
     said = re.findall(r"[a-z]+|[,.;:()]", description.lower())
     for word, following, after in zip(said, said[1:], [*said[2:], "."], strict=False):
-        if word == own and following.isalpha() and (not after.isalpha() or after in _AFTER_NOUNS):
+        is_noun = following.isalpha() and following not in _AFTER_NOUNS | NO_NAMES
+        if word == own and is_noun and (not after.isalpha() or after in _AFTER_NOUNS):
             yield following
 
 
