@@ -52,7 +52,8 @@ _PHRASES: dict[Cue, str] = {
         "is excluded|is ruled out|are ruled out|is not supported|are not supported|refused|rejected|"
         "blocked from|barred from|excluded from|prevented from|forbidden|not permitted to|"
         "not allowed to|not entitled to|will be refused|will be rejected|will be declined|"
-        "do not process|does not process|do not|is not to be|are not to be"
+        "do not process|does not process|do not|is not to be|are not to be|have no right to|has no right to|"
+        "is not entitled to|are not entitled to|refusal|a refusal"
     ),
     Cue.ALLOW: (
         "can|may|could|is possible|are possible|is allowed|are allowed|is permitted|are permitted|"
@@ -70,7 +71,8 @@ _PHRASES: dict[Cue, str] = {
     Cue.ONLY: (
         "only|solely|exclusively|nobody else|by no one else|nobody but|no one but|none but|"
         "and by no other|by no other|and no other|no other|no others|reserved for|restricted to|"
-        "alone|just"
+        "alone|just|but nobody else|but no one else|but not those of others|but not those of other people|"
+        "but not those of other|but not those of another|but not other people"
     ),
     Cue.WHEN: (
         "if|when|whenever|while|as long as|so long as|once|after|where|provided that|provided|"
@@ -173,12 +175,11 @@ _PHRASES: dict[Cue, str] = {
     ),
 }
 
-PHRASES: tuple[tuple[tuple[str, ...], Cue], ...] = tuple(
-    sorted(
-        ((tuple(phrase.split()), cue) for cue, phrases in _PHRASES.items() for phrase in phrases.split("|")),
-        key=lambda one: -len(one[0]),
-    )
-)
+CUES: dict[tuple[str, ...], frozenset[Cue]] = {}
+for _cue, _phrases in _PHRASES.items():
+    for _phrase in map(str.split, _phrases.split("|")):
+        CUES[tuple(_phrase)] = CUES.get(tuple(_phrase), frozenset()) | {_cue}
+LONGEST_CUE = max(map(len, CUES))
 
 #: Words that say nothing by themselves, whatever the world has.
 NEUTRAL = word_set(

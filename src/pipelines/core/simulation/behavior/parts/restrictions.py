@@ -7,6 +7,7 @@ from pipelines.core.simulation.behavior import meaning as m
 from pipelines.core.simulation.behavior.parts.cues import Cue
 from pipelines.core.simulation.behavior.parts.fact import Fact
 from pipelines.core.simulation.behavior.parts.facts import argument_of, facts
+from pipelines.core.simulation.behavior.parts.relations import is_another_doer
 from pipelines.core.simulation.behavior.parts.sides import sides_of
 from pipelines.core.simulation.behavior.parts.statement import Reading, Statement, tokens_of
 from pipelines.core.simulation.behavior.parts.targets import Target, targets
@@ -45,7 +46,9 @@ def _speaks_of_others(statement: Statement) -> bool:
     """`another batch of the same medicine`: other records than the call is about, which are not read."""
     for span in statement.spans:
         lead = statement.cursor.lows[max(0, span.start - 2) : span.start]
-        if span.kinds and {"another", "other", "same", "different"} & set(lead) and "no" not in lead:
+        is_rest = any(one.has(Cue.ONLY) and one.end == span.start for one in statement.spans)
+        others = {"another", "other", "same", "different"} & set(lead)
+        if span.kinds and others and "no" not in lead and not is_rest and not is_another_doer(statement, span):
             return True
     return False
 

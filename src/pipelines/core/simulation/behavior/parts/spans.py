@@ -9,7 +9,7 @@ from pipelines.core.english.synonyms import related
 from pipelines.core.english.words import singular, word_set
 from pipelines.core.english.words import tokens as words_of
 from pipelines.core.simulation.behavior import meaning as m
-from pipelines.core.simulation.behavior.parts.cues import LIGHT, NEUTRAL, PHRASES, Cue
+from pipelines.core.simulation.behavior.parts.cues import CUES, LIGHT, LONGEST_CUE, NEUTRAL, Cue
 from pipelines.core.simulation.behavior.reader.cursor import Cursor, Quantity
 from pipelines.core.simulation.behavior.reader.vocabulary import PARTICLES, Deed, Vocabulary, key_of
 from pipelines.core.simulation.behavior.things import Kind, Path, ToolWords
@@ -103,11 +103,9 @@ class _Cutter:
                 words=tuple(self.cursor.lows[at : quantity[1]]),
                 quantity=quantity[0],
             )
-        for length in range(LONGEST, 0, -1):
-            said = self.cursor.words(at, at + length)
-            cues = frozenset(
-                cue for phrase, cue in PHRASES if phrase == tuple(self.cursor.lows[at : at + length])
-            )
+        for length in range(max(LONGEST, LONGEST_CUE), 0, -1):
+            cues = CUES.get(tuple(self.cursor.lows[at : at + length]), frozenset())
+            said = self.cursor.words(at, at + length) if length <= LONGEST else []
             of_world = self._of_world(at, length, said) if len(said) == length else None
             if of_world is not None and of_world.stands_for_something:
                 return of_world if not cues else _with_cues(of_world, cues)
@@ -166,13 +164,18 @@ class _Cutter:
             kinds=self.words.kinds_named(plain),
             fields=next((kept for said_so in ways if (kept := self._named(said_so)[0])), ()),
             arguments=next((taken for said_so in ways[:2] if (taken := self._named(said_so)[1])), ()),
-            states=tuple(self._states(plain)),
+            states=tuple(self._states(plain)) if not self._goes_with_a_verb(at, length) else (),
             choices=tuple(self._choices(plain)),
         )
         # What only a tool's name calls a thing (`deposit_cash`) is first what a field is called.
         if (found.fields or found.arguments) and not self._is_called(found.kinds, plain):
             found = replace(found, kinds=())
         return found
+
+    def _goes_with_a_verb(self, at: int, length: int) -> bool:
+        """`hands it out`: no state of a parcel, as `is out` would be."""
+        is_particle = length == 1 and self.cursor.low(at) in PARTICLES
+        return is_particle and self.cursor.low(at - 1) not in ("is", "are", "be", "been", "was", "were", "still")
 
     def _is_name(self, said: Sequence[str]) -> bool:
         """Whether a field or an argument is called exactly so."""

@@ -36,6 +36,7 @@ class Statement:
     named: tuple[ToolWords, ...] = ()  # called by name elsewhere in the sentence, as what it is all about
     outcome: m.Outcome | None = None  # what refused calls are answered with
     is_answered: bool = False  # whether the answer stands in this very statement
+    is_sole: bool = False  # whether all else is refused, as the next one says: `anyone else is turned away`
 
     @cached_property
     def spans(self) -> list[Span]:

@@ -88,7 +88,9 @@ def _score(statement: Statement, span: Span) -> int:
         score += 3 if not before or before[0].words[-1] not in _BEEN else 0
     elif span.words[-1].endswith(("ion", "ions", "ment", "ments", "al", "als")) and not span.kinds:
         score += 2
-    if span.states and words[:1] and words[0] in _BEEN and modal is None:
+    if statement.is_sole and statement.cursor.low(span.end) == "by":
+        score += 3  # is started by its cleaner; anyone else is refused
+    elif span.states and words[:1] and words[0] in _BEEN and modal is None:
         score -= 3
     if relative is not None and relative <= 2 and modal is None:
         score -= 3

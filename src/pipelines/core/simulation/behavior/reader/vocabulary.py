@@ -121,7 +121,7 @@ class Vocabulary:
             called = (*_object_of(tool.description), *_called_beside(kind, tool.description))
             for word in (*words_of(tool.name), *called):
                 noun = singular(word)
-                if len(noun) > 2 and stem(noun) not in verbs and noun not in _NO_NOUNS:
+                if len(noun) > 2 and stem(noun) not in verbs and noun not in _NO_NOUNS | PARTICLES:
                     yield noun, kind
 
     def _sole_kind(self, tool: ToolWords) -> str | None:
