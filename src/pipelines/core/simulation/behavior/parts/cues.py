@@ -189,7 +189,7 @@ NEUTRAL = word_set(
     "who whom whose which what whoever whatever whichever how anyone someone anybody somebody "
     "everybody everyone anything something i.e e.g namely also too still yet even ever always "
     "any every each all both either some such same about around against per via through within "
-    "during among between behind together however therefore thus hence directly straight "
+    "during among between across behind together however therefore thus hence directly straight "
     "immediately automatically simply now very itself exactly really actually successfully "
     "currently presently because since far "
 )

@@ -55,7 +55,7 @@ class Numbers(FactReader):
             said = tuple(
                 m.Measure(kind, op, self._literal(one))
                 if name is None
-                else m.Compare(name, op, self._literal(one))
+                else m.Compare(name, op, self._literal(one, name))
                 for op, one in parts
             )
             so = said[0] if len(said) == 1 else m.All(said)
@@ -168,8 +168,9 @@ class Numbers(FactReader):
         if comparative.endswith("er") and cursor.low(at + 1) == "than":
             yield ("<" if comparative in ("smaller", "lower", "shorter", "fewer", "earlier") else ">"), at + 2
 
-    def _literal(self, one: Quantity) -> m.Amount:
-        if one.is_percent:
+    def _literal(self, one: Quantity, of: m.Field | None = None) -> m.Amount:
+        is_named_so = of is not None and of.is_argument and {"percent", "pct"} & set(words_of(of.name))
+        if one.is_percent and not is_named_so:
             return m.Percent(one.number / 100)
         return m.Literal_(number_of(one.number))
 

@@ -46,6 +46,8 @@ def _speaks_of_others(statement: Statement) -> bool:
     """`another batch of the same medicine`: other records than the call is about, which are not read."""
     for span in statement.spans:
         lead = statement.cursor.lows[max(0, span.start - 2) : span.start]
+        if lead[:1] != ["to"] and span.start >= 3 and statement.cursor.low(span.start - 3) == "to":
+            lead = []  # to a different room: where it is to go, which the call names
         is_rest = any(one.has(Cue.ONLY) and one.end == span.start for one in statement.spans)
         others = {"another", "other", "same", "different"} & set(lead)
         if span.kinds and others and "no" not in lead and not is_rest and not is_another_doer(statement, span):

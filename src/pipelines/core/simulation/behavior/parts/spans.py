@@ -253,11 +253,11 @@ class _Cutter:
         )
 
     def _choices(self, said: Sequence[str]) -> Iterator[tuple[str, str, str]]:
-        key = key_of(said)
+        keys = {key_of(said), key_of([_without_ly(said[0])]) if len(said) == 1 else ""}
         for tool in self.tools:
             for name in tool.arguments:
                 for value in tool.choices(name):
-                    if key_of([value]) == key:
+                    if key_of([value]) in keys:
                         yield tool.name, name, value
 
 
@@ -277,6 +277,11 @@ _TAILS = word_set(
 def _without_tail(said: Sequence[str]) -> Sequence[str]:
     """`email address` is what `email` is."""
     return said[:-1] if len(said) > 1 and said[-1] in _TAILS else ()
+
+
+def _without_ly(word: str) -> str:
+    """`electronically` is how what is electronic goes."""
+    return word.removesuffix("ly").removesuffix("al") if word.endswith("ically") else word.removesuffix("ly")
 
 
 def _words_in(name: str) -> set[str]:

@@ -139,3 +139,15 @@ def _own_words(tool: ToolWords) -> Iterator[str]:
 
 def tokens_of(found: Iterable[Span]) -> frozenset[int]:
     return frozenset(place for span in found for place in range(span.start, span.end))
+
+
+def modifier_of(statement: Statement, span: Span) -> frozenset[int]:
+    """`a licence plate`, `a documented reason`: a word between the article and what is given."""
+    before = next(statement.before_span(span), None)
+    if before is None or before.end != span.start or statement.cursor.low(before.start - 1) not in _ARTICLES:
+        return frozenset()
+    is_plain = not (before.cues or before.kinds or before.states or before.quantity or before.arguments)
+    return tokens_of([before]) if is_plain and len(before.words) == 1 else frozenset()
+
+
+_ARTICLES = frozenset(("a", "an", "the", "no", "two"))

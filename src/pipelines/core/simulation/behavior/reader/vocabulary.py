@@ -523,6 +523,8 @@ _SAME_THINGS = _rows(
     "room suite",
     "loan borrowing",
     "policyholder holder",
+    "vessel ship",
+    "film movie",
 )
 
 
