@@ -121,7 +121,7 @@ _PHRASES: dict[Cue, str] = {
         "becomes|become|turns into|turns to|turns|turn|sets|set to|set|is set to|are set to|marks|"
         "mark|is marked|are marked|moves|moves to|goes back to|go back to|changes|changes to|"
         "switches|switches to|puts|puts back|sends|resets|reset|is then|leaves|flips|is moved to|"
-        "returns to|is put|gets|makes"
+        "returns to|is put|gets|makes|is filled with|is filled|are filled"
     ),
     Cue.MORE: (
         "increases|increase|raises|raise|adds|add|goes up|go up|rises|rise|is increased|is raised|"
@@ -131,7 +131,8 @@ _PHRASES: dict[Cue, str] = {
     Cue.LESS: (
         "reduces|reduce|lowers|lower|decreases|decrease|deducts|deduct|subtracts|subtract|takes off|"
         "takes|take off|uses up|uses|is reduced|is lowered|is deducted|are deducted|is taken off|"
-        "goes down|go down|drops|falls|is subtracted|comes off|consumes|costs one|debits|is debited"
+        "goes down|go down|drops|falls|is subtracted|comes off|consumes|costs one|debits|is debited|come off|"
+        "are subtracted|are taken off|are debited|are subtracted from"
     ),
     Cue.CLEAR: ("clears|clear|empties|removes|takes away|is cleared|is removed|unsets|wipes"),
     Cue.LISTED: (
