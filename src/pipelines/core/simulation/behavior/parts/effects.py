@@ -70,7 +70,8 @@ def _changes(
         for reader in (_stamped, _switched, _state, _cleared, _completed, _step):
             found = reader(statement, span, tool)
             if found is not None:
-                made.append(replace(found[0], who=who))
+                clause = replace(found[0], who=who)
+                made += [clause] if clause not in made else []  # the donation, and the donation count
                 used |= found[1]
                 break
     names = [clause.field.name for clause in made if isinstance(clause, (c.Assign, c.Step))]
@@ -207,9 +208,14 @@ def _step(statement: Statement, span: Span, tool: ToolWords) -> Change | None:
         for kind, path in span.fields
         if _is_number(statement, kind, path) and statement.reaches(tool, kind)
     ]
-    if not cues or not kinds or any(of == tool.name for of, _ in span.arguments):
+    if not cues or not kinds:
         return None
-    spoken = [one for one in kinds if one[0] in statement.kinds]
+    owner = _owner_after(statement, span)
+    kinds = [one for one in kinds if one[0] in owner] or kinds
+    if any(of == tool.name for of, _ in span.arguments) and not any(kind in owner for kind, _ in kinds):
+        return None  # what is given, not what is kept
+    exact = [one for one in kinds if set(words_of(one[1][-1])) <= set(span.words)]
+    spoken = [one for one in exact or kinds if one[0] in statement.kinds]
     found = spoken or kinds
     if len(found) != 1:
         return None
@@ -218,8 +224,9 @@ def _step(statement: Statement, span: Span, tool: ToolWords) -> Change | None:
     others = [
         one
         for one in statement.spans
-        if one is not span and one.fields and not one.kinds and not one.states and not _is_count(one)
-    ]
+        if one is not span and one.fields and not one.kinds and not one.states and not one.deeds
+        and not _is_count(one)
+    ]  # fmt: skip
     if others and not {"to", "from"} & set(statement.cursor.lows[others[0].end : span.start]):
         return None  # adds its price to the balance: only the balance goes up
     by = _amount(statement, span, tool)
@@ -228,6 +235,15 @@ def _step(statement: Statement, span: Span, tool: ToolWords) -> Change | None:
     amount, places = by
     clause = c.Step(statement.words.named(kind, path), amount, "+" if cue.has(Cue.MORE) else "-")
     return clause, tokens_of([span, cue]) | places
+
+
+def _owner_after(statement: Statement, span: Span) -> tuple[str, ...]:
+    """`the quantity of the batch`, `the batch's quantity`."""
+    if statement.cursor.low(span.end) == "of":
+        following = [one for one in statement.spans if one.start > span.end and not one.is_neutral][:1]
+        return following[0].kinds if following else ()
+    before = next((one for one in statement.before_span(span) if one.words != ("'s",)), None)
+    return before.kinds if before is not None and statement.cursor.low(span.start - 1) == "'s" else ()
 
 
 def _is_count(span: Span) -> bool:
@@ -241,7 +257,9 @@ def _amount(statement: Statement, span: Span, tool: ToolWords) -> tuple[m.Amount
             return m.Literal_(number_of(one.quantity.number)), tokens_of([one])
     counted = [one for one in statement.spans if _is_count(one) and one is not span]
     if counted and len(counts(tool)) == 1:
-        return m.Field(counts(tool)[0], None, True), tokens_of(counted)
+        done = [one for one in statement.spans if one.start == counted[0].end]
+        done = [one for one in done if any(deed.tool == tool.name for deed in one.deeds)]  # units issued
+        return m.Field(counts(tool)[0], None, True), tokens_of([*counted, *done])
     given = [
         (one, name)
         for one in statement.spans
@@ -251,7 +269,9 @@ def _amount(statement: Statement, span: Span, tool: ToolWords) -> tuple[m.Amount
     if given:
         return m.Field(given[0][1], None, True), tokens_of([given[0][0]])
     others = [
-        one for one in statement.spans if one is not span and one.fields and not one.kinds and not one.states
+        one
+        for one in statement.spans
+        if one is not span and one.fields and not one.kinds and not one.states and not one.deeds
     ]
     if others:
         kinds = [

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from pipelines.core.english.idioms import SAME_STATES, plain_verbs
 from pipelines.core.english.stems import stem
@@ -33,6 +34,7 @@ _BREAKING = word_set(
 _SAY_NO = word_set("no not nor none only must can may cannot never")
 _PLACING = word_set("in on at under out off")  # `on leave`, `in the workshop`: a state, never a name
 LOOKING = word_set("get list find search show read fetch browse view query lookup")
+_SAYING_NOTHING = ("at once", "right away", "as well", "at a time", "at any time", "for short")
 _BOUNDING = word_set("than least most within to under over exactly")
 _FROM_THERE = word_set("in before after ahead ago from since prior")
 
@@ -103,6 +105,10 @@ class _Cutter:
                 words=tuple(self.cursor.lows[at : quantity[1]]),
                 quantity=quantity[0],
             )
+        said_so = next((one for one in _SAYING_NOTHING if self.cursor.after(at, one)), None)
+        if said_so is not None:
+            end = at + len(said_so.split())
+            return Span(start=at, end=end, words=tuple(self.cursor.lows[at:end]))
         for length in range(max(LONGEST, LONGEST_CUE), 0, -1):
             cues = CUES.get(tuple(self.cursor.lows[at : at + length]), frozenset())
             said = self.cursor.words(at, at + length) if length <= LONGEST else []
@@ -164,18 +170,25 @@ class _Cutter:
             kinds=self.words.kinds_named(plain),
             fields=next((kept for said_so in ways if (kept := self._named(said_so)[0])), ()),
             arguments=next((taken for said_so in ways[:2] if (taken := self._named(said_so)[1])), ()),
-            states=tuple(self._states(plain)) if not self._goes_with_a_verb(at, length) else (),
+            states=tuple(self._states(plain)),
             choices=tuple(self._choices(plain)),
         )
+        if length == 1 and said[0] in PARTICLES:
+            found = replace(found, **self._as_particle(found))
         # What only a tool's name calls a thing (`deposit_cash`) is first what a field is called.
         if (found.fields or found.arguments) and not self._is_called(found.kinds, plain):
             found = replace(found, kinds=())
         return found
 
-    def _goes_with_a_verb(self, at: int, length: int) -> bool:
-        """`hands it out`: no state of a parcel, as `is out` would be."""
-        is_particle = length == 1 and self.cursor.low(at) in PARTICLES
-        return is_particle and self.cursor.low(at - 1) not in ("is", "are", "be", "been", "was", "were", "still")
+    def _as_particle(self, span: Span) -> dict[str, Any]:
+        """`hands it out` tells no state, as `has one out` does; nor does `out` alone mean handed_out."""
+        before = self.cursor.lows[max(0, span.start - 3) : span.start]
+        if any(self.words.deeds_of(word) for word in before):
+            return {"states": (), "choices": ()}
+        exact = tuple(
+            (kind, so) for kind, so in span.states if not isinstance(so, m.OneOf) or so.values == (span.words[0],)
+        )
+        return {"states": exact}
 
     def _is_name(self, said: Sequence[str]) -> bool:
         """Whether a field or an argument is called exactly so."""
@@ -190,8 +203,10 @@ class _Cutter:
     def _deeds(self, said: Sequence[str], at: int) -> tuple[Deed, ...]:
         if len(said) == 1:
             deeds = self.words.deeds_of(said[0])
-            if said[0] in LIGHT and all(words_of(deed.tool)[0] in LOOKING for deed in deeds):
-                return ()  # whoever gets something calls no `get_…`
+            if said[0] in LIGHT:  # whoever gets something calls no `get_…`, and places are no `register_…`
+                deeds = tuple(
+                    deed for deed in deeds if deed.rank < 2 and words_of(deed.tool)[0] not in LOOKING
+                )
             if not deeds and said[0] not in LIGHT:
                 like = related(stem(said[0])) - {stem(said[0])}
                 deeds = tuple(
