@@ -190,7 +190,7 @@ NEUTRAL = word_set(
     "who whom whose which what whoever whatever whichever how anyone someone anybody somebody "
     "everybody everyone anything something i.e e.g namely also too still yet even ever always "
     "any every each all both either some such same about around against per via through within "
-    "during among between across behind together however therefore thus hence directly straight "
+    "anywhere during among between across behind together however therefore thus hence directly straight "
     "immediately automatically simply now very itself exactly really actually successfully "
     "currently presently because since far "
 )
@@ -235,6 +235,6 @@ LIGHT = word_set(
     "principle advance notice ahead switched switch flipped plan plans planned expect expected "
     "assume assumed suppose supposed merely solely outright altogether entirely fully completely "
     "anyway regardless whatsoever fewer written optional boolean well "
-    "agency clinic school university museum library hotel hospital bank port club centre center studio "
+    "award awards awarded sell sells sold fill fulfil agency clinic school university museum library hotel hospital bank port club centre center studio "
     "institution department catalogue register registry"
 )

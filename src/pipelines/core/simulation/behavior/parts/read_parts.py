@@ -111,7 +111,7 @@ def _best(whole: Statement, fits: Fits) -> list[tuple[Statement, Reading | None]
         one = next(_accounted(first, fits), None)
         second = replace(whole, tokens=whole.tokens[joint:], before=one.tools if one is not None else ())
         two = next(_accounted(second, fits), None) if one is not None else None
-        if one is not None and two is not None:
+        if one is not None and (two is not None or second.with_cue(Cue.OTHERWISE)):
             return [(first, one), (second, two)]
     return [(whole, None)]
 

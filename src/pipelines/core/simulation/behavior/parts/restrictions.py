@@ -6,7 +6,7 @@ from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
 from pipelines.core.simulation.behavior.parts.cues import Cue
 from pipelines.core.simulation.behavior.parts.fact import Fact
-from pipelines.core.simulation.behavior.parts.facts import argument_of, facts
+from pipelines.core.simulation.behavior.parts.facts import arguments_in, facts
 from pipelines.core.simulation.behavior.parts.relations import is_another_doer
 from pipelines.core.simulation.behavior.parts.sides import sides_of
 from pipelines.core.simulation.behavior.parts.statement import Reading, Statement, tokens_of
@@ -61,7 +61,7 @@ def _binds_all(statement: Statement, target: Target, found: list[Fact]) -> bool:
     is_said = any(target.used & tokens_of([span]) for span in verbs)
     if is_said or statement.named or any(span.tool for span in statement.spans):
         return True
-    given = {name for fact in found for name in (argument_of(fact.so),) if name}
+    given = {name for fact in found for name in arguments_in(fact.so)}
     tools = [
         tool
         for tool in statement.words.lexicon.tools.values()

@@ -34,7 +34,10 @@ _BREAKING = word_set(
 _SAY_NO = word_set("no not nor none only must can may cannot never")
 _PLACING = word_set("in on at under out off")  # `on leave`, `in the workshop`: a state, never a name
 LOOKING = word_set("get list find search show read fetch browse view query lookup")
-_SAYING_NOTHING = ("at once", "right away", "as well", "at a time", "at any time", "for short")
+_SAYING_NOTHING = (
+    "at once", "right away", "as well", "at a time", "at any time", "in size", "in length", "in weight",
+    "in total", "in all",
+)
 _BOUNDING = word_set("than least most within to under over exactly")
 _FROM_THERE = word_set("in before after ahead ago from since prior")
 
@@ -281,7 +284,7 @@ MEASURED = {
     "weigh": "weight", "weighs": "weight", "weighing": "weight", "heavier": "weight", "lighter": "weight",
     "taller": "height", "higher": "height", "wider": "width", "deeper": "depth", "older": "age",
     "younger": "age",
-    "costing": "cost", "dearer": "price", "cheaper": "price", "kilos": "weight",
+    "owe": "due", "owes": "due", "owing": "due", "costing": "cost", "dearer": "price", "cheaper": "price", "kilos": "weight",
 }  # fmt: skip
 _TAILS = word_set(
     "address addresses number numbers date time code name value level amount id details method option "

@@ -127,7 +127,9 @@ def unknown_things(statement: Statement) -> Iterator[Reading]:
     if not said or not isinstance(statement.outcome, m.Fail):
         return
     named = tuple(span.tool for span in statement.spans if span.tool is not None)
-    for kind in statement.kinds[:1]:
+    called = [span.words[:-1] for span in statement.spans if span.words[-1] == "id" and len(span.words) > 1]
+    kinds = [*statement.kinds, *(kind for said in called for kind in statement.words.kinds_named(said))]
+    for kind in kinds[:1]:
         who = (
             m.Who(names=tuple(tool.name for tool in named), reaches_links=True)
             if named

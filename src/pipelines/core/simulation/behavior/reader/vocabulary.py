@@ -449,6 +449,8 @@ def _object_of(description: str) -> tuple[str, ...]:
         if word in ("a", "an", "the", "new", "running", "booked", "one", *PARTICLES):
             continue
         follows = said[at + 1 : at + 2]
+        if word.endswith("ing") and follows:
+            continue  # a cleaning visit
         is_last = not follows or follows[0] in ("for", "of", "to", "from", "with", "into", "at", "in", "on")
         return (word,) if is_last and word.isalpha() else ()
     return ()
