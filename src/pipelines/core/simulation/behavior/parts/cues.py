@@ -235,6 +235,8 @@ LIGHT = word_set(
     "principle advance notice ahead switched switch flipped plan plans planned expect expected "
     "assume assumed suppose supposed merely solely outright altogether entirely fully completely "
     "anyway regardless whatsoever fewer written optional boolean well "
-    "award awards awarded sell sells sold fill fulfil agency clinic school university museum library hotel hospital bank port club centre center studio "
+    "award awards awarded sell sells sold fill fulfil "
+    "agency clinic school university museum library hotel hospital bank port club centre "
+    "center studio "
     "institution department catalogue register registry"
 )

@@ -115,7 +115,8 @@ def _switched(statement: Statement, span: Span, tool: ToolWords) -> Change | Non
     kinds = [
         (kind, path)
         for kind, path in span.fields
-        if "boolean" in statement.words.lexicon.kinds[kind].fields[path].kinds and statement.reaches(tool, kind)
+        if "boolean" in statement.words.lexicon.kinds[kind].fields[path].kinds
+        and statement.reaches(tool, kind)
     ]
     own = [one for one in kinds if one[0] == tool.kind] or kinds
     if len(own) != 1:
@@ -157,9 +158,7 @@ def _brought_to(statement: Statement, span: Span) -> tuple[m.Field, m.Value] | N
         return None
     known = statement.words.lexicon.kinds[following[0].kinds[0]]
     values = known.fields[known.status].values if known.status else ()
-    fitting = [
-        value for value in values if isinstance(value, str) and stem(value) == stem(span.words[0])
-    ]
+    fitting = [value for value in values if isinstance(value, str) and stem(value) == stem(span.words[0])]
     hits = list(dict.fromkeys(fitting))
     if known.status is None or len(hits) != 1:
         return None

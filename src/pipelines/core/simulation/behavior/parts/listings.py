@@ -27,8 +27,8 @@ _MEASURE = {
 }  # fmt: skip
 _PRICES = word_set("price cost rate fee fare rent amount total value")
 _CUT = word_set(
-    "cut stops stop capped limited limit ends maximum max more than most at up to no never long higher larger "
-    "bigger greater only fewer"
+    "cut stops stop capped limited limit ends maximum max more than most at up to no never long higher "
+    "larger bigger greater only fewer"
 )
 _OMITTED = word_set("out hidden hides omits omitted skips excluded excludes not never")
 
@@ -112,13 +112,17 @@ def _order(statement: Statement, kind: str, who: m.Who) -> tuple[c.Clause, froze
         ]
     paths = list(dict.fromkeys(path for _, path in fields))
     if len(paths) > 1:
-        by = [path for span, path in fields if "by" in statement.cursor.lows[max(0, span.start - 2) : span.start]]
+        told = [
+            path
+            for span, path in fields
+            if "by" in statement.cursor.lows[max(0, span.start - 2) : span.start]
+        ]
         after = [
             path
             for span, path in fields
             if any(one.has(Cue.SORTED) and one.end <= span.start for one in statement.spans)
         ]
-        paths = by[:1] or after[:1] or paths
+        paths = told[:1] or after[:1] or paths
     path: Path | None = paths[0] if len(paths) == 1 else None
     if path is None and first is not None:
         path = _by_word(statement, kind, first)

@@ -51,7 +51,8 @@ class Numbers(FactReader):
             parts, end = bounds
             unit = next((one.unit for _, one in parts if one.unit), "")
             is_signed = end == at + 1 and parts[0][1].number == 0
-            left = self._counted_in(end, unit) if is_signed else self._measured(at, end, unit)
+            named = end - 1 if self.cursor.low(at) in _MOST else at  # the highest temperature … is 1100
+            left = self._counted_in(end, unit) if is_signed else self._measured(named, end, unit)
             left = left or self.measured  # minimum 1, maximum 10
             if left is None and unit in _SECONDS:
                 left, parts = self._in_other_units(parts, unit)
@@ -286,7 +287,9 @@ class Numbers(FactReader):
         is_another = counts is not None and not counts.is_neutral and not counts.cues and not unit
         if is_another and counts is not None and not counts.stands_for_something:
             # `24 bottles`, of what is called an order for bottles where it is described.
-            is_another = stem(singular(counts.words[0])) not in {stem(singular(w)) for w in self.tool.described}
+            is_another = stem(singular(counts.words[0])) not in {
+                stem(singular(w)) for w in self.tool.described
+            }
         if (
             len(numbers) == 1
             and not is_another

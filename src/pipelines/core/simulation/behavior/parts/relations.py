@@ -139,7 +139,9 @@ class Relations(FactReader):
             links = self.words.lexicon.links
             pairs = [(of, to) for of in before.kinds for to in after.kinds if (of, to) in links]
             if len(pairs) == 1 and self._may_call(pairs[0][1]):
-                making = self.cursor.after(after.end, "making it", "making the", "who makes it", "who is making")
+                making = self.cursor.after(
+                    after.end, "making it", "making the", "who makes it", "who is making"
+                )
                 end = making if making is not None else after.end
                 used = tokens_of([before]) | frozenset(range(span.start, end))
                 yield Fact(so=m.Related(*pairs[0]), start=before.start, end=end, used=used)
@@ -175,10 +177,18 @@ class Relations(FactReader):
                 is_free = self.used.isdisjoint(range(place, end))
                 owned = any(isinstance(one, (m.Owns, m.Related)) for one in _leaves(thing.so))
                 if owned and is_free and len(thing.so) == 1:
-                    yield Fact(
-                        so=thing.so[0], start=place, end=end, kind="", used=frozenset(range(place, end))
-                    )
+                    so = self._of_those_named(thing.so[0])
+                    yield Fact(so=so, start=place, end=end, kind="", used=frozenset(range(place, end)))
                     break
+
+    def _of_those_named(self, so: m.Condition) -> m.Condition:
+        """`Potters … their own firings`: whose they are is said by what names a potter."""
+        match so:
+            case m.Owns(str(noun), None, None):
+                links = self.words.lexicon.links
+                persons = [kind for kind in self.statement.kinds if (noun, kind) in links]
+                return m.Related(noun, persons[0]) if len(persons) == 1 else so
+        return so
 
 
 def is_another_doer(statement: Statement, span: Span) -> bool:

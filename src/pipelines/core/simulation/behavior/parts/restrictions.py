@@ -50,7 +50,13 @@ def _speaks_of_others(statement: Statement) -> bool:
             lead = []  # to a different room: where it is to go, which the call names
         is_rest = any(one.has(Cue.ONLY) and one.end == span.start for one in statement.spans)
         others = {"another", "other", "same", "different"} & set(lead)
-        if span.kinds and others and "no" not in lead and not is_rest and not is_another_doer(statement, span):
+        if (
+            span.kinds
+            and others
+            and "no" not in lead
+            and not is_rest
+            and not is_another_doer(statement, span)
+        ):
             return True
     return False
 

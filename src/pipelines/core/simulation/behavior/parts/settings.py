@@ -43,7 +43,9 @@ def defaults(statement: Statement) -> Iterator[Reading]:
 def _compares(statement: Statement) -> bool:
     """Whether it bounds a number: then it lays down no single one."""
     places = range(statement.cursor.end)
-    return any(True for at in places for _, end in statement.cursor.comparison(at) if statement.cursor.quantity(end))
+    return any(
+        True for at in places for _, end in statement.cursor.comparison(at) if statement.cursor.quantity(end)
+    )
 
 
 def _not_asked(statement: Statement) -> list[Span]:

@@ -106,8 +106,12 @@ def sides_of(
     if sides.is_forbidden:
         used |= tokens_of(span for span in statement.spans if set(span.words) & {"neither", "nor"})
     used |= tokens_of(span for fact in found for span in _exempting(statement, fact))
-    used |= tokens_of(span for span in free if span.words[0] == "set" and statement.cursor.low(span.start - 1) == "be")
-    used |= tokens_of(span for span in free if span.words == ("a", "different") and _is_where(statement, span))
+    used |= tokens_of(
+        span for span in free if span.words[0] == "set" and statement.cursor.low(span.start - 1) == "be"
+    )
+    used |= tokens_of(
+        span for span in free if span.words == ("a", "different") and _is_where(statement, span)
+    )
     if not sides.is_clear or not all(sides.put(fact) for fact in found):
         return None
     said = sides.said(found)

@@ -35,8 +35,16 @@ _SAY_NO = word_set("no not nor none only must can may cannot never")
 _PLACING = word_set("in on at under out off")  # `on leave`, `in the workshop`: a state, never a name
 LOOKING = word_set("get list find search show read fetch browse view query lookup")
 _SAYING_NOTHING = (
-    "at once", "right away", "as well", "at a time", "at any time", "in size", "in length", "in weight",
-    "in total", "in all",
+    "at once",
+    "right away",
+    "as well",
+    "at a time",
+    "at any time",
+    "in size",
+    "in length",
+    "in weight",
+    "in total",
+    "in all",
 )
 _BOUNDING = word_set("than least most within to under over exactly")
 _FROM_THERE = word_set("in before after ahead ago from since prior")
@@ -152,7 +160,7 @@ class _Cutter:
         return Span(start=at, end=at + 1, words=(token.low,), tool=tool)
 
     def _of_world(self, at: int, length: int, said: Sequence[str]) -> Span | None:
-        if length > 1 and said[0] in _PLACING and not NEUTRAL >= set(said):
+        if length > 1 and said[0] in _PLACING and not set(said) <= NEUTRAL:
             # What is worked out (`in stock`) is also said of fields: `more than we have in stock`.
             told = tuple(one for one in self._states(said) if not isinstance(one[1], m.Is))
             return Span(start=at, end=at + length, words=tuple(said), states=told)
@@ -189,7 +197,9 @@ class _Cutter:
         if any(self.words.deeds_of(word) for word in before):
             return {"states": (), "choices": ()}
         exact = tuple(
-            (kind, so) for kind, so in span.states if not isinstance(so, m.OneOf) or so.values == (span.words[0],)
+            (kind, so)
+            for kind, so in span.states
+            if not isinstance(so, m.OneOf) or so.values == (span.words[0],)
         )
         return {"states": exact}
 
@@ -284,7 +294,8 @@ MEASURED = {
     "weigh": "weight", "weighs": "weight", "weighing": "weight", "heavier": "weight", "lighter": "weight",
     "taller": "height", "higher": "height", "wider": "width", "deeper": "depth", "older": "age",
     "younger": "age",
-    "owe": "due", "owes": "due", "owing": "due", "costing": "cost", "dearer": "price", "cheaper": "price", "kilos": "weight",
+    "owe": "due", "owes": "due", "owing": "due", "costing": "cost",
+    "dearer": "price", "cheaper": "price", "kilos": "weight",
 }  # fmt: skip
 _TAILS = word_set(
     "address addresses number numbers date time code name value level amount id details method option "

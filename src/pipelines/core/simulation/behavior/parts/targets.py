@@ -116,7 +116,9 @@ def _are_joined(statement: Statement, span: Span, other: Span) -> bool:
 def _is_neither(statement: Statement, span: Span, other: Span) -> bool:
     """`neither ridden nor reserved`: both, however they score."""
     first, last = sorted((span, other), key=lambda one: one.start)
-    return statement.cursor.low(first.start - 1) == "neither" and statement.cursor.low(last.start - 1) == "nor"
+    return (
+        statement.cursor.low(first.start - 1) == "neither" and statement.cursor.low(last.start - 1) == "nor"
+    )
 
 
 def _tools_of(statement: Statement, span: Span) -> list[ToolWords]:

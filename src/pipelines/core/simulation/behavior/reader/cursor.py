@@ -33,8 +33,8 @@ _SPANS: dict[str, m.Unit] = {
     "year": "year",
 }  # fmt: skip
 _UNITS = frozenset(_SPANS) | word_set(
-    "euro dollar pound eur usd gbp kg kilo tonne km kilometre kilometer kilogram unit character percent point gb "
-    "copy piece mile gram litre liter cent metre meter word"
+    "euro dollar pound eur usd gbp kg kilo tonne km kilometre kilometer kilogram unit character percent "
+    "point gb copy piece mile gram litre liter cent metre meter word"
 )
 
 #: How a sentence says that something is more or less, longest first.
