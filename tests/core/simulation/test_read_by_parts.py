@@ -265,6 +265,42 @@ REFUSALS: dict[str, Refusal] = {
         "Only the potter who booked a firing may unload it, everyone else gets 403 NOT_YOURS.",
         on("unload", "f4", potter_id="p2"), on("unload", "f4", potter_id="p1"), 403, "NOT_YOURS",
     ),
+    "nobody else": Refusal(
+        "Firings can be unloaded by the potter they were booked for, nobody else.",
+        on("unload", "f4", potter_id="p2"), on("unload", "f4", potter_id="p1"),
+    ),
+    "not those of others": Refusal(
+        "Potters may unload their own firings but not those of other people.",
+        on("unload", "f4", potter_id="p2"), on("unload", "f4", potter_id="p1"),
+    ),
+    "other persons": Refusal(
+        "Other potters have no right to unload a firing.",
+        on("unload", "f4", potter_id="p2"), on("unload", "f4", potter_id="p1"),
+    ),
+    # values that are kept once, a word before what is given, bounds in other words
+    "kept once": Refusal(
+        "Across the house, a glaze code can be on file only once.", glaze(code="TEN-1"), glaze(),
+    ),
+    "twice": Refusal("No code can be on file twice.", glaze(code="TEN-1"), glaze()),
+    "a documented reason": Refusal(
+        "No firing is cancelled without a documented reason.",
+        on("cancel", "f1"), on("cancel", "f1", reason="rain"),
+    ),
+    "to a different time": Refusal(
+        "Every firing must be moved to a start that is at least a day in advance.",
+        on("move", "f1", starts_at=SOON), on("move", "f1", starts_at=LATER),
+    ),
+    "the highest": Refusal(
+        "The highest temperature anyone may book a firing for is 1100.",
+        book(temperature=1101), book(temperature=1100),
+    ),
+    "one to five": Refusal(
+        "A firing is rated with a score of one to five, and anything outside that range is invalid.",
+        on("rate", "f4", score=6), on("rate", "f4", score=5),
+    ),
+    "a day in advance": Refusal(
+        "Firings have to be booked at least a day in advance.", book(starts_at=SOON), book(),
+    ),
     # exceptions
     "unless": Refusal(
         "A firing cannot be refunded unless it is cancelled.",
@@ -355,6 +391,12 @@ CHANGES: dict[str, Change] = {
     "default, as it is given": Change(
         "pieces defaults to 4 when a firing is booked.", book(pieces=9), "pieces", 9
     ),
+    "left out, whatever the verb": Change(
+        "If pieces are left out of a booking, we plan six.", book(), "pieces", 6
+    ),
+    "unless asked for": Change(
+        "New potters land in beginner unless another level is asked for.", register(), "level", "beginner"
+    ),
     # what new records are like
     "new, a state": Change("A newly booked firing starts out as cancelled.", book(), "status", "cancelled"),
     "new, a number": Change("New firings come with a fee of 35.", book(), "fee", 35),
@@ -375,6 +417,17 @@ CHANGES: dict[str, Change] = {
     ),
     "by a refund": Change(
         "A refund reduces the fee of the firing by the amount.", on("refund", "f1", amount=5), "fee", 50
+    ),
+    "from one state into another": Change(
+        "Unloading a firing turns it from planned into finished.", UNLOAD, "status", "finished"
+    ),
+    "by the number of what was given": Change(
+        "Using a glaze reduces the grams of the glaze by the number of grams used.",
+        use("g1", 30), "grams", 470,
+    ),
+    "filled": Change(
+        "When a firing gets unloaded, its finished_at is filled with the current time.",
+        UNLOAD, "finished_at", NOW,
     ),
     "stamp": Change("Unloading a firing sets finished_at to the current time.", UNLOAD, "finished_at", NOW),
 }  # fmt: skip
@@ -406,6 +459,9 @@ LISTS = {
     "Cancelled firings are left out of the list.": "f1 f3 f4 f5",
     "Finished firings do not appear when firings are listed.": "f1 f2 f3",
     "list_firings shows only planned firings.": "f1 f3",
+    "A single call to list_firings yields no more than two rows.": "f1 f2",
+    "The list of firings leaves cancelled firings out.": "f1 f3 f4 f5",
+    "Firings are listed by fee so that the cheapest come first.": "f5 f2 f3 f1 f4",
 }
 
 
@@ -443,6 +499,11 @@ UNREAD = [
     "Broken kilns cannot be booked on rainy days.",
     "Firings of porcelain cannot be moved.",
     "Only potters with a licence may book a firing.",
+    # a comparison with what nobody knows
+    "Firings with more pieces than the potter can lift cannot be cancelled.",
+    "Bookings for more shelves than the potter has left fail.",
+    # a verb that no tool is known by
+    "A broken kiln can be neither lent nor scrapped.",
     # two rules, of which one is not understood
     "Suspended potters cannot book firings, and their cats cannot enter the studio.",
     "Finished firings cannot be cancelled; those the owner likes can be moved only on Sundays.",
@@ -580,3 +641,34 @@ def test_the_before_and_after_of_a_window_turn_no_rule_round(sentence: str) -> N
     assert simulator.not_understood == ()
     assert reply(simulator, refused).status == 409
     assert reply(simulator, passed).status < 400
+
+
+BEDS: dict[str, Any] = {
+    "bed": {"b1": {"name": "south", "status": "open"}},
+    "seed": {"s1": {"name": "bean", "price": 2, "stock": 40}, "s2": {"name": "kale", "price": 3, "stock": 9}},
+}
+GARDEN = parse_tools_schema(
+    [
+        tool("use_seed", "Record that a seed was planted in a bed.", "bed_id", "seed_id", "quantity#"),
+        tool("get_seed", "Get a seed", "seed_id"),
+    ]
+)
+PLANTED = Call("use_seed", {"bed_id": "b1", "seed_id": "s1", "quantity": 4})
+
+
+def garden(sentence: str) -> SimulatedReply:
+    simulator = build_simulator(GARDEN, world=World.from_initial_state(BEDS), behavior=sentence)
+    assert simulator.not_understood == ()
+    return reply(simulator, PLANTED, BEDS)
+
+
+def test_what_a_call_names_is_changed_and_not_what_it_makes_of_the_same_kind() -> None:
+    answer = garden("Every seed that is planted comes off the stock count.")
+    changed = [(one.id, one.set) for one in answer.updates if isinstance(one, Update)]
+    assert ("s1", {"stock": 36}) in changed
+
+
+def test_what_is_worked_out_of_what_a_call_names_is_shown_of_what_it_makes() -> None:
+    answer = garden("The response of use_seed contains line_total: the price of the seed times the quantity.")
+    response: Any = answer.response
+    assert response["line_total"] == 8

@@ -69,7 +69,10 @@ class PlanEditor:
                 yield Bound(name=str(add["as"]), kind=str(add.get("in")), at=at, is_new=True)
 
     def one_of(self, kind: str, until: int, is_new: bool | None = None) -> Bound | None:
-        """The name of one entity of a kind, bound before a place; the latest where there are several."""
+        """The name of one entity of a kind, bound before a place; the latest where there are several.
+
+        Where the call names one by its id and makes another, the one that is there before it is meant.
+        """
         fitting = [
             one
             for one in self.bound()
@@ -78,6 +81,8 @@ class PlanEditor:
             and _is_kind(one.kind, kind)
             and is_new in (None, one.is_new)
         ]
+        if is_new is None and self.lexicon.id_argument(self.tool, kind) is not None:
+            fitting = [one for one in fitting if not one.is_new] or fitting
         own = [one for one in fitting if one.kind == kind]  # a new type may be called nearly the same
         return (own or fitting)[-1] if fitting else None
 

@@ -170,13 +170,18 @@ def is_number(value: Json) -> TypeGuard[int | float]:
 
 def find_argument(tool: ToolWords, phrase: str) -> str | None:
     """The argument meant by a phrase: `amount`, `the refund amount` of a tool that refunds."""
-    fields: dict[Path, shapes.Field] = {(name,): shapes.Field(name=name) for name in tool.arguments}
+    fields = _as_fields(tuple(tool.arguments))
     first, _, rest = phrase.partition(" ")
     for spoken in (phrase, rest if rest and first in action_nouns(tool.verb) else ""):
         found = find_field(fields, spoken, similar=False) if spoken else None
         if found is not None:
             return found[0]
     return None
+
+
+@lru_cache(maxsize=1024)
+def _as_fields(names: tuple[str, ...]) -> Mapping[Path, shapes.Field]:
+    return {(name,): shapes.Field(name=name) for name in names}
 
 
 def is_date(name: str, one: shapes.Field) -> bool:

@@ -268,7 +268,7 @@ def _write(rule: Rule, editor: PlanEditor) -> None:
             raise NoPlaceInPlan(f"the plan counts {body.target.path[-1]} in another way")
     if body.of_new and editor.one_of(body.target.root, editor.end, is_new=True) is None:
         raise NoPlaceInPlan(f"the plan adds no {body.target.root}")
-    name = _entity(body.target.root, editor, is_perhaps=True)
+    name = _entity(body.target.root, editor, is_perhaps=True, is_new=body.of_new)
     target = dotted(name, body.target.path)
     roots = (body.value.roots() if body.value else set()) | (body.when.roots() if body.when else set())
     names = {**editor.names(roots - {body.target.root}, editor.end), body.target.root: name}
@@ -333,13 +333,14 @@ def _before_changes(roots: set[str], editor: PlanEditor) -> int:
         return editor.end
 
 
-def _entity(kind: str, editor: PlanEditor, *, is_perhaps: bool = False) -> str:
+def _entity(kind: str, editor: PlanEditor, *, is_perhaps: bool = False, is_new: bool = False) -> str:
     """The name of an entity to be changed; found for the purpose where the plan does not bind it, perhaps
     only where a record refers to one."""
     made = editor.one_of(kind, editor.end, is_new=True)
     known = editor.one_of(kind, editor.end)
-    if made is not None and known is not None and known.kind == kind != made.kind:
-        made = None  # a new type that is only called nearly the same
+    is_another = known is not None and not known.is_new and not is_new  # beside what the call names
+    if made is not None and known is not None and (known.kind == kind != made.kind or is_another):
+        made = None  # or a new type that is only called nearly the same
     is_kept = bool(editor.lexicon.kinds[kind].fields) if kind in editor.lexicon.kinds else False
     if (
         made is None
@@ -420,9 +421,11 @@ def _put(rule: Rule, editor: PlanEditor) -> None:
     if body.entity_type is None:
         reshape(rule, editor)
         return
-    name = _entity(body.entity_type, editor)
+    name = _entity(body.entity_type, editor, is_new=True)
     names = editor.names(body.value.roots() - {r.REPLY, body.entity_type}, editor.end)
-    value = body.value.written({**names, r.REPLY: name, body.entity_type: name})
+    named = editor.one_of(body.entity_type, editor.end)  # the part that is used, not the use that is kept
+    own = named.name if named is not None else name
+    value = body.value.written({**names, r.REPLY: name, body.entity_type: own})
     editor.insert(editor.end, _noted({"set": {dotted(name, (body.name,)): value}}, rule), 15)
 
 

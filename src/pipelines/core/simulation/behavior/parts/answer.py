@@ -105,8 +105,10 @@ def _answer_in(piece: Sequence[Token], words: Vocabulary) -> tuple[m.Fail, int, 
         is_code = (
             token.kind in (TokenKind.NAME, TokenKind.WORD) and token.text.isupper() and len(token.text) > 3
         )
+        is_code = is_code and not (token.low in words.names and token.kind is TokenKind.WORD)  # the IBAN
         before = cursor.low(at - 1)
-        if not (is_status or is_code) or (is_status and cursor.quantity(at) and cursor.quantity(at)[0].unit):  # type: ignore[index]
+        counted = cursor.quantity(at) if is_status else None
+        if not (is_status or is_code) or (counted is not None and counted[0].unit):
             continue
         found = failure(phrases, at)
         if found is None or (

@@ -52,7 +52,8 @@ _PHRASES: dict[Cue, str] = {
         "is excluded|is ruled out|are ruled out|is not supported|are not supported|refused|rejected|"
         "blocked from|barred from|excluded from|prevented from|forbidden|not permitted to|"
         "not allowed to|not entitled to|will be refused|will be rejected|will be declined|"
-        "do not process|does not process|do not|is not to be|are not to be"
+        "do not process|does not process|do not|is not to be|are not to be|have no right to|has no right to|"
+        "is not entitled to|are not entitled to|refusal|a refusal"
     ),
     Cue.ALLOW: (
         "can|may|could|is possible|are possible|is allowed|are allowed|is permitted|are permitted|"
@@ -70,7 +71,8 @@ _PHRASES: dict[Cue, str] = {
     Cue.ONLY: (
         "only|solely|exclusively|nobody else|by no one else|nobody but|no one but|none but|"
         "and by no other|by no other|and no other|no other|no others|reserved for|restricted to|"
-        "alone|just"
+        "alone|just|but nobody else|but no one else|but not those of others|but not those of other people|"
+        "but not those of other|but not those of another|but not other people"
     ),
     Cue.WHEN: (
         "if|when|whenever|while|as long as|so long as|once|after|where|provided that|provided|"
@@ -119,7 +121,7 @@ _PHRASES: dict[Cue, str] = {
         "becomes|become|turns into|turns to|turns|turn|sets|set to|set|is set to|are set to|marks|"
         "mark|is marked|are marked|moves|moves to|goes back to|go back to|changes|changes to|"
         "switches|switches to|puts|puts back|sends|resets|reset|is then|leaves|flips|is moved to|"
-        "returns to|is put|gets|makes"
+        "returns to|is put|gets|makes|is filled with|is filled|are filled"
     ),
     Cue.MORE: (
         "increases|increase|raises|raise|adds|add|goes up|go up|rises|rise|is increased|is raised|"
@@ -129,7 +131,8 @@ _PHRASES: dict[Cue, str] = {
     Cue.LESS: (
         "reduces|reduce|lowers|lower|decreases|decrease|deducts|deduct|subtracts|subtract|takes off|"
         "takes|take off|uses up|uses|is reduced|is lowered|is deducted|are deducted|is taken off|"
-        "goes down|go down|drops|falls|is subtracted|comes off|consumes|costs one|debits|is debited"
+        "goes down|go down|drops|falls|is subtracted|comes off|consumes|costs one|debits|is debited|come off|"
+        "are subtracted|are taken off|are debited|are subtracted from"
     ),
     Cue.CLEAR: ("clears|clear|empties|removes|takes away|is cleared|is removed|unsets|wipes"),
     Cue.LISTED: (
@@ -138,7 +141,7 @@ _PHRASES: dict[Cue, str] = {
         "included|results|result|hands back|gives you|gives|you get|page|entries|entry|"
         "search results|is displayed|are displayed|displays|contains|contain|leaves out|leave out|"
         "is hidden|are hidden|hides|omits|is kept out of|are kept out of|is not included|"
-        "are not included|are left out|is left out|skips"
+        "are not included|are left out|is left out|skips|yields|yield|rows|row|leaves|are omitted|is omitted"
     ),
     Cue.SORTED: (
         "sorted|sorts|sort|ordered by|in order of|in the order of|order of|in the order|ranked|"
@@ -173,22 +176,21 @@ _PHRASES: dict[Cue, str] = {
     ),
 }
 
-PHRASES: tuple[tuple[tuple[str, ...], Cue], ...] = tuple(
-    sorted(
-        ((tuple(phrase.split()), cue) for cue, phrases in _PHRASES.items() for phrase in phrases.split("|")),
-        key=lambda one: -len(one[0]),
-    )
-)
+CUES: dict[tuple[str, ...], frozenset[Cue]] = {}
+for _cue, _phrases in _PHRASES.items():
+    for _phrase in map(str.split, _phrases.split("|")):
+        CUES[tuple(_phrase)] = CUES.get(tuple(_phrase), frozenset()) | {_cue}
+LONGEST_CUE = max(map(len, CUES))
 
 #: Words that say nothing by themselves, whatever the world has.
 NEUTRAL = word_set(
     "the a an this that these those it its they their them he she his her him you your yours we "
-    "our us ours i me my of for to in on at by with from into onto as and or than then there "
+    "our us ours i me my of for to in on at by with from into onto as and or then there "
     "here so be is are was were been being am has have had having do does did doing will would "
     "who whom whose which what whoever whatever whichever how anyone someone anybody somebody "
     "everybody everyone anything something i.e e.g namely also too still yet even ever always "
     "any every each all both either some such same about around against per via through within "
-    "during among between behind together however therefore thus hence directly straight "
+    "anywhere during among between across behind together however therefore thus hence directly straight "
     "immediately automatically simply now very itself exactly really actually successfully "
     "currently presently because since far "
 )
@@ -224,7 +226,7 @@ LIGHT = word_set(
     "money sum figure figures level amount's position situation purpose purposes again anew "
     "later earlier soon today yesterday long longer short shorter new newly fresh freshly old "
     "older young younger early late latest big bigger large larger small smaller high higher low "
-    "lower great greater less fewer many much few several enough belong belongs belonging "
+    "lower great greater less fewer many much few several belong belongs belonging "
     "concern concerns attach attached relate related link linked tie tied contain contains "
     "containing include includes including included show shows shown showing display displayed "
     "return returns returned returning answer answers answered respond responds deliver delivers "
@@ -232,5 +234,9 @@ LIGHT = word_set(
     "weeks month months year years euro euros dollar dollars behalf instance example general "
     "principle advance notice ahead switched switch flipped plan plans planned expect expected "
     "assume assumed suppose supposed merely solely outright altogether entirely fully completely "
-    "anyway regardless whatsoever "
+    "anyway regardless whatsoever fewer written optional boolean well "
+    "award awards awarded sell sells sold fill fulfil "
+    "agency clinic school university museum library hotel hospital bank port club centre "
+    "center studio "
+    "institution department catalogue register registry"
 )

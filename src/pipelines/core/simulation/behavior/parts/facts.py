@@ -22,7 +22,8 @@ def facts(statement: Statement, tool: ToolWords, taken: frozenset[int]) -> list[
     given = GivenValues(statement, tool, used)
     # What is surest of its words comes first: each takes those it reads from the others.
     readers = (
-        relations.owners, relations.doers, relations.counted, Moments(statement, tool, used).read,
+        relations.doers, relations.other_doers, relations.made_by_them, relations.owners, relations.belonging,
+        relations.counted, Moments(statement, tool, used).read,
         Numbers(statement, tool, used).read, given.listed, states.read, given.given, states.had,
     )  # fmt: skip
     found: list[Fact] = []
@@ -80,9 +81,10 @@ def _either(one: m.Condition, other: m.Condition) -> m.Condition:
 
 def _contradict(found: Sequence[Fact]) -> bool:
     """Whether one field is said to be two things at once, so that one of the words was not meant for it."""
+    told = {repr(fact.so): fact for fact in found}.values()  # in the workshop for maintenance: said twice
     named = [
         (fact.kind, _field_of(fact.so))
-        for fact in found
+        for fact in told
         if _field_of(fact.so) and not isinstance(fact.so, m.Not)
     ]
     given = [field for fact in found for field in (argument_of(fact.so),) if field]
@@ -99,3 +101,16 @@ def argument_of(so: m.Condition) -> str | None:
         case m.Compare(m.Field(name, is_argument=True), "==", m.Literal_(bool())):
             return name
     return None
+
+
+def arguments_in(so: m.Condition) -> set[str]:
+    """All arguments that a fact is about."""
+    match so:
+        case m.Not(part):
+            return arguments_in(part)
+        case m.All(parts) | m.Any_(parts):
+            return set().union(*map(arguments_in, parts))
+        case m.Compare(m.Field(name, is_argument=True)):
+            return {name}
+    one = argument_of(so)
+    return {one} if one else set()

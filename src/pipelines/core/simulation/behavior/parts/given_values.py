@@ -6,7 +6,7 @@ from pipelines.core.simulation.behavior import meaning as m
 from pipelines.core.simulation.behavior.parts.cues import NEUTRAL, Cue
 from pipelines.core.simulation.behavior.parts.fact import JOINS, Fact, FactReader, is_number
 from pipelines.core.simulation.behavior.parts.spans import Span
-from pipelines.core.simulation.behavior.parts.statement import tokens_of
+from pipelines.core.simulation.behavior.parts.statement import modifier_of, tokens_of
 
 
 class GivenValues(FactReader):
@@ -78,15 +78,14 @@ class GivenValues(FactReader):
                     so=m.negated(m.Present(field)),
                     start=missing.start,
                     end=span.end,
-                    used=tokens_of([span, missing]),
+                    used=tokens_of([span, missing]) | modifier_of(self.statement, span),
                 )
             elif is_asked and not span.kinds:
                 given = frozenset(
                     place for one in self.statement.with_cue(Cue.GIVE) for place in range(one.start, one.end)
                 )
-                yield Fact(
-                    so=m.Present(field), start=span.start, end=span.end, used=tokens_of([span]) | given
-                )
+                used = tokens_of([span]) | given | modifier_of(self.statement, span)
+                yield Fact(so=m.Present(field), start=span.start, end=span.end, used=used)
 
     def _switched(self, span: Span, name: str) -> Fact | None:
         """`with pets set to true`."""
@@ -95,9 +94,9 @@ class GivenValues(FactReader):
         for place in range(span.end, min(span.end + 4, self.cursor.end)):
             if self.cursor.low(place) in ("true", "false"):
                 so = m.Compare(m.Field(name, None, True), "==", m.Literal_(self.cursor.low(place) == "true"))
-                return Fact(
-                    so=so, start=span.start, end=place + 1, used=frozenset(range(span.start, place + 1))
-                )
+                lead = next(self.statement.before_span(span), span)
+                start = lead.start if lead.has(Cue.GIVE) and lead.end == span.start else span.start
+                return Fact(so=so, start=start, end=place + 1, used=frozenset(range(start, place + 1)))
         return None
 
     def _values(self, span: Span, name: str) -> tuple[tuple[m.Value, ...], int, frozenset[int]]:

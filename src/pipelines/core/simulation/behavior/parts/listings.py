@@ -8,7 +8,7 @@ from pipelines.core.english.words import word_set
 from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
 from pipelines.core.simulation.behavior.parts.cues import Cue
-from pipelines.core.simulation.behavior.parts.spans import Span
+from pipelines.core.simulation.behavior.parts.spans import LOOKING, Span
 from pipelines.core.simulation.behavior.parts.statement import Reading, Statement, tokens_of
 from pipelines.core.simulation.behavior.things import Path, ToolWords
 
@@ -26,7 +26,10 @@ _MEASURE = {
     "longest": "duration", "shortest": "duration", "nearest": "distance", "closest": "distance",
 }  # fmt: skip
 _PRICES = word_set("price cost rate fee fare rent amount total value")
-_CUT = word_set("cut stops stop capped limited limit ends maximum max more than most at up to no never long")
+_CUT = word_set(
+    "cut stops stop capped limited limit ends maximum max more than most at up to no never long higher "
+    "larger bigger greater only fewer"
+)
 _OMITTED = word_set("out hidden hides omits omitted skips excluded excludes not never")
 
 
@@ -36,7 +39,7 @@ def listings(statement: Statement) -> Iterator[Reading]:
         if kind is None:
             continue
         who = m.Who(names=tuple(tool.name for tool in tools), reaches_links=True)
-        for found in (_order(statement, kind, who), _cap(statement, who), _kept(statement, kind, who)):
+        for found in (_order(statement, kind, who), _cap(statement, kind, who), _kept(statement, kind, who)):
             if found is not None:
                 clause, places = found
                 around = tokens_of(statement.with_cue(Cue.LISTED, Cue.SORTED, Cue.ALLOW))
@@ -49,19 +52,39 @@ def _lists(statement: Statement) -> Iterator[tuple[tuple[ToolWords, ...], frozen
         tools = tuple(span.tool for span in named if span.tool is not None)
         yield tools, tokens_of(named)
         return
+    before = statement.before or statement.named
+    if before and all(tool.reads for tool in before) and not statement.kinds:
+        yield before, frozenset()
+    searched = _searched(statement)
+    if searched is not None:
+        yield searched
     if not statement.with_cue(Cue.LISTED, Cue.SORTED):
         return
-    if statement.before and all(tool.reads for tool in statement.before) and not statement.kinds:
-        yield statement.before, frozenset()
-    lexicon = statement.words.lexicon
     for kind in statement.kinds:
-        tools = tuple(
-            tool
-            for tool in lexicon.tools.values()
-            if tool.reads and tool.kind == kind and lexicon.id_argument(tool, kind) is None
-        )
+        every = statement.words.lexicon.tools.values()
+        tools = tuple(tool for tool in every if tool.kind == kind and _is_list(statement, tool))
         if tools:
             yield tools, frozenset()
+
+
+def _is_list(statement: Statement, tool: ToolWords) -> bool:
+    """Whether it looks for several: by its verb, as what asks for a loan is taken for a reader too."""
+    is_one = tool.kind is None or statement.words.lexicon.id_argument(tool, tool.kind) is not None
+    return tool.reads and not is_one and words_of(tool.name)[0] in LOOKING
+
+
+def _searched(statement: Statement) -> tuple[tuple[ToolWords, ...], frozenset[int]] | None:
+    """`The catalogue search leaves retired beers out`: by the verb of a tool that lists."""
+    for span in statement.spans:
+        tools = {deed.tool: statement.tool(deed.tool) for deed in span.deeds if deed.rank == 0}
+        found = tuple(
+            tool
+            for tool in tools.values()
+            if tool.kind in (statement.kinds or (tool.kind,)) and _is_list(statement, tool)
+        )  # fmt: skip
+        if len(found) == 1 and not span.has(Cue.LISTED):
+            return found, tokens_of([span])
+    return None
 
 
 def _order(statement: Statement, kind: str, who: m.Who) -> tuple[c.Clause, frozenset[int]] | None:
@@ -89,12 +112,17 @@ def _order(statement: Statement, kind: str, who: m.Who) -> tuple[c.Clause, froze
         ]
     paths = list(dict.fromkeys(path for _, path in fields))
     if len(paths) > 1:
+        told = [
+            path
+            for span, path in fields
+            if "by" in statement.cursor.lows[max(0, span.start - 2) : span.start]
+        ]
         after = [
             path
             for span, path in fields
             if any(one.has(Cue.SORTED) and one.end <= span.start for one in statement.spans)
         ]
-        paths = after[:1] or paths
+        paths = told[:1] or after[:1] or paths
     path: Path | None = paths[0] if len(paths) == 1 else None
     if path is None and first is not None:
         path = _by_word(statement, kind, first)
@@ -125,18 +153,32 @@ def _by_word(statement: Statement, kind: str, span: Span) -> Path | None:
     return hits[0] if len(hits) == 1 else None
 
 
-def _cap(statement: Statement, who: m.Who) -> tuple[c.Clause, frozenset[int]] | None:
+def _cap(statement: Statement, kind: str, who: m.Who) -> tuple[c.Clause, frozenset[int]] | None:
     numbers = [span for span in statement.spans if span.quantity is not None and span.words != ("one",)]
     if len(numbers) != 1 or numbers[0].quantity is None or numbers[0].quantity.unit:
         return None
-    if any(span.states for span in statement.spans) or statement.with_cue(Cue.SORTED):
+    if any(of == kind for span in statement.spans for of, _ in span.states) or statement.with_cue(Cue.SORTED):
         return None
     around = [
         span for span in statement.spans if set(span.words) & _CUT or span.has(Cue.FORBID, Cue.NONE, Cue.NOT)
     ]
     if not around:
         return None
-    return c.Cap(int(numbers[0].quantity.number), who=who), tokens_of([*numbers, *around])
+    limit = next(
+        ((span, name) for span in statement.spans for of, name in span.arguments if of in who.names), None
+    )
+    used = tokens_of([*numbers, *around])
+    if limit is None or not _is_left_out(statement, limit[0]):
+        return c.Cap(int(numbers[0].quantity.number), who=who), used
+    used |= tokens_of([limit[0], *statement.with_cue(Cue.ABSENT, Cue.WHEN, Cue.UNLESS, Cue.BECOME)])
+    return c.Cap(int(numbers[0].quantity.number), unless=m.Field(limit[1]), who=who), used
+
+
+def _is_left_out(statement: Statement, limit: Span) -> bool:
+    """`when the caller does not set a limit`."""
+    lead = [*statement.before_span(limit)][:4]
+    is_denied = any(span.has(Cue.NOT, Cue.NONE, Cue.WITHOUT, Cue.ABSENT) for span in lead)
+    return is_denied and any(span.has(Cue.WHEN, Cue.UNLESS, Cue.WITHOUT) for span in statement.spans)
 
 
 def _kept(statement: Statement, kind: str, who: m.Who) -> tuple[c.Clause, frozenset[int]] | None:

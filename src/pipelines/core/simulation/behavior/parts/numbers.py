@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
+from pipelines.core.english.stems import stem
 from pipelines.core.english.words import singular, word_set
 from pipelines.core.english.words import tokens as words_of
 from pipelines.core.simulation.behavior import meaning as m
@@ -20,6 +21,10 @@ _TRAILING: tuple[tuple[str, m.Op], ...] = (
 )  # fmt: skip
 _MONEY = word_set("euro dollar pound eur usd gbp cent")
 _SPANS = frozenset(["second", "minute", "hour", "day", "week", "month", "year"])
+_SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800}
+_MOST = word_set("longest largest highest biggest heaviest most")
+#: The number that is meant, the kind it is of, and the places that name it.
+_Measured = tuple[m.Field | None, str, frozenset[int]]
 _UNSAID = UNITS | word_set(
     "count number amount total qty quantity left limit value level pct year hour minute"
 )
@@ -30,7 +35,7 @@ class Numbers(FactReader):
 
     def __init__(self, statement: Statement, tool: ToolWords, used: set[int]) -> None:
         super().__init__(statement, tool, used)
-        self.measured: tuple[m.Field | None, str, frozenset[int]] | None = None
+        self.measured: _Measured | None = None
 
     def read(self) -> Iterator[Fact]:
         at = 0
@@ -46,8 +51,11 @@ class Numbers(FactReader):
             parts, end = bounds
             unit = next((one.unit for _, one in parts if one.unit), "")
             is_signed = end == at + 1 and parts[0][1].number == 0
-            left = self._counted_in(end, unit) if is_signed else self._measured(at, end, unit)
+            named = end - 1 if self.cursor.low(at) in _MOST else at  # the highest temperature … is 1100
+            left = self._counted_in(end, unit) if is_signed else self._measured(named, end, unit)
             left = left or self.measured  # minimum 1, maximum 10
+            if left is None and unit in _SECONDS:
+                left, parts = self._in_other_units(parts, unit)
             if left is None:
                 return None
             self.measured = left
@@ -55,10 +63,14 @@ class Numbers(FactReader):
             said = tuple(
                 m.Measure(kind, op, self._literal(one))
                 if name is None
-                else m.Compare(name, op, self._literal(one))
+                else m.Compare(name, op, self._literal(one, name))
                 for op, one in parts
             )
             so = said[0] if len(said) == 1 else m.All(said)
+            if self.cursor.low(at) in _MOST:
+                places = self.cursor.quantity(end - 2) or self.cursor.quantity(end - 1)
+                start = end - 2 if places is not None and places[1] == end else end - 1
+                return Fact(so=so, start=at, end=end, kind=kind, used=used | {at, *range(start, end)})
             return self._fact(so, at, end, kind, used)
         equal = self._equal_at(at)
         if equal is not None:
@@ -77,6 +89,20 @@ class Numbers(FactReader):
                     told = m.Compare(name, op, right[0])
                 return self._fact(told, at, right[1], kind, used)
         return None
+
+    def _in_other_units(
+        self, parts: Sequence[tuple[m.Op, Quantity]], unit: str
+    ) -> tuple[_Measured | None, tuple[tuple[m.Op, Quantity], ...]]:
+        """`half an hour`, of what is given in minutes."""
+        numbers = [name for name in self.tool.arguments if is_number(self.tool, name)]
+        named = [(name, singular(word)) for name in numbers for word in words_of(name)]
+        found = [(name, word) for name, word in named if word in _SECONDS]
+        if len(found) != 1:
+            return None, tuple(parts)
+        name, other = found[0]
+        by = Decimal(_SECONDS[unit]) / _SECONDS[other]
+        turned = tuple((op, Quantity(one.number * by, other)) for op, one in parts)
+        return (m.Field(name, None, True), "", frozenset()), turned
 
     def _amount_of(self, at: int) -> tuple[m.Field, m.Amount, int, str] | None:
         """`under the age of 23`, `above a value of 500`: the field stands between."""
@@ -114,7 +140,8 @@ class Numbers(FactReader):
                 break
             values.append(number_of(number[0]))
             end = number[1]
-        if not values or self.cursor.quantity(end - 1) is None or self.cursor.quantity(end - 1)[0].unit:  # type: ignore[index]
+        last = self.cursor.quantity(end - 1) if values else None
+        if last is None or last[0].unit:
             return None
         return Fact(
             so=m.OneOf(found[0], tuple(values)),
@@ -130,8 +157,14 @@ class Numbers(FactReader):
         start = low[1] if low is not None else at
         to = cursor.after(start, "up to", "to", "and", "-") if low is not None else None
         high = cursor.quantity(to) if to is not None else None
-        if low is not None and high is not None and cursor.low(at) in ("from", "between"):
+        is_range = cursor.low(at) in ("from", "between") or cursor.low(start) == "to"
+        if low is not None and high is not None and is_range:
             yield ((">=", low[0]), ("<=", high[0])), high[1]
+        if cursor.low(at) in _MOST:  # the longest anyone may book it for is three hours
+            ends = (place for place in range(at + 1, cursor.end) if cursor.low(place) in ("is", "are"))
+            told = next((found for place in ends if (found := cursor.quantity(place + 1))), None)
+            if told is not None:
+                yield (("<=", told[0]),), told[1]
         yield from cursor.bounds(at)
         yield from self._bound_behind(at)
         past = cursor.after(at, "exceed", "exceeds", "exceeding", "go over", "goes over", "surpass")
@@ -168,8 +201,9 @@ class Numbers(FactReader):
         if comparative.endswith("er") and cursor.low(at + 1) == "than":
             yield ("<" if comparative in ("smaller", "lower", "shorter", "fewer", "earlier") else ">"), at + 2
 
-    def _literal(self, one: Quantity) -> m.Amount:
-        if one.is_percent:
+    def _literal(self, one: Quantity, of: m.Field | None = None) -> m.Amount:
+        is_named_so = of is not None and of.is_argument and {"percent", "pct"} & set(words_of(of.name))
+        if one.is_percent and not is_named_so:
             return m.Percent(one.number / 100)
         return m.Literal_(number_of(one.number))
 
@@ -180,7 +214,7 @@ class Numbers(FactReader):
         places = frozenset(range(at - denied, end)) | used
         return Fact(so=m.negated(so) if denied else so, start=at, end=end, kind=kind, used=places)
 
-    def _measured(self, at: int, end: int, unit: str) -> tuple[m.Field | None, str, frozenset[int]] | None:
+    def _measured(self, at: int, end: int, unit: str) -> _Measured | None:
         """What a number is of: the field or argument that is named before it, then after it, then the one
         that is counted so."""
         free = [
@@ -251,6 +285,11 @@ class Numbers(FactReader):
             return (m.Field("age", aged[0]), aged[0], frozenset()) if len(aged) == 1 else None
         counts = next((span for span in self.statement.spans if span.start == end), None)
         is_another = counts is not None and not counts.is_neutral and not counts.cues and not unit
+        if is_another and counts is not None and not counts.stands_for_something:
+            # `24 bottles`, of what is called an order for bottles where it is described.
+            is_another = stem(singular(counts.words[0])) not in {
+                stem(singular(w)) for w in self.tool.described
+            }
         if (
             len(numbers) == 1
             and not is_another

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from pipelines.core.simulation.behavior import clauses as c
-from pipelines.core.simulation.behavior.parts.answer import Answered, without_answer
+from pipelines.core.simulation.behavior.parts.answer import Answered, Part, without_answer
 from pipelines.core.simulation.behavior.parts.cues import Cue
 from pipelines.core.simulation.behavior.parts.effects import effects
 from pipelines.core.simulation.behavior.parts.listings import listings
@@ -61,10 +61,11 @@ def _read(
     made: list[c.Clause] = []
     read: list[Statement] = []
     unread: list[Statement] = []
-    for part in heard.statements:
+    for number, part in enumerate(heard.statements):
         whole = Statement(
             tokens=part.tokens, words=words, before=before, outcome=heard.outcome,
             is_answered=part.is_answered, named=tuple(words.lexicon.tools[name] for name in heard.named),
+            is_sole=any(map(_refuses_others, heard.statements[number + 1 :])),
         )  # fmt: skip
         for statement, reading in _best(whole, fits):
             if reading is None:
@@ -78,6 +79,11 @@ def _read(
     if not all(_adds_nothing(one, read) for one in unread) or _are_at_odds(made):
         return ()
     return tuple(made)
+
+
+def _refuses_others(part: Part) -> bool:
+    lows = [token.low for token in part.tokens]
+    return lows[:2] in (["anyone", "else"], ["anybody", "else"], ["everyone", "else"], ["everybody", "else"])
 
 
 def _are_at_odds(made: Sequence[c.Clause]) -> bool:
@@ -105,7 +111,7 @@ def _best(whole: Statement, fits: Fits) -> list[tuple[Statement, Reading | None]
         one = next(_accounted(first, fits), None)
         second = replace(whole, tokens=whole.tokens[joint:], before=one.tools if one is not None else ())
         two = next(_accounted(second, fits), None) if one is not None else None
-        if one is not None and two is not None:
+        if one is not None and (two is not None or second.with_cue(Cue.OTHERWISE)):
             return [(first, one), (second, two)]
     return [(whole, None)]
 
@@ -144,7 +150,8 @@ def _adds_nothing(statement: Statement, read: Sequence[Statement]) -> bool:
     own = {span.tool.name for one in read for span in one.spans if span.tool}
     own |= {deed.tool for one in read for span in one.spans for deed in span.deeds}
     is_other = any(
-        span.deeds and not any(deed.tool in own for deed in span.deeds) for span in statement.spans
-    )
+        span.deeds and not span.kinds and not any(deed.tool in own for deed in span.deeds)
+        for span in statement.spans
+    )  # fmt: skip
     is_ruling = any(span.has(*_RULING) for span in statement.spans)
     return bool(read) and not is_ruling and not is_other

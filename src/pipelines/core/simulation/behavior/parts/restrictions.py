@@ -6,7 +6,8 @@ from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
 from pipelines.core.simulation.behavior.parts.cues import Cue
 from pipelines.core.simulation.behavior.parts.fact import Fact
-from pipelines.core.simulation.behavior.parts.facts import argument_of, facts
+from pipelines.core.simulation.behavior.parts.facts import arguments_in, facts
+from pipelines.core.simulation.behavior.parts.relations import is_another_doer
 from pipelines.core.simulation.behavior.parts.sides import sides_of
 from pipelines.core.simulation.behavior.parts.statement import Reading, Statement, tokens_of
 from pipelines.core.simulation.behavior.parts.targets import Target, targets
@@ -45,7 +46,17 @@ def _speaks_of_others(statement: Statement) -> bool:
     """`another batch of the same medicine`: other records than the call is about, which are not read."""
     for span in statement.spans:
         lead = statement.cursor.lows[max(0, span.start - 2) : span.start]
-        if span.kinds and {"another", "other", "same", "different"} & set(lead) and "no" not in lead:
+        if lead[:1] != ["to"] and span.start >= 3 and statement.cursor.low(span.start - 3) == "to":
+            lead = []  # to a different room: where it is to go, which the call names
+        is_rest = any(one.has(Cue.ONLY) and one.end == span.start for one in statement.spans)
+        others = {"another", "other", "same", "different"} & set(lead)
+        if (
+            span.kinds
+            and others
+            and "no" not in lead
+            and not is_rest
+            and not is_another_doer(statement, span)
+        ):
             return True
     return False
 
@@ -56,7 +67,7 @@ def _binds_all(statement: Statement, target: Target, found: list[Fact]) -> bool:
     is_said = any(target.used & tokens_of([span]) for span in verbs)
     if is_said or statement.named or any(span.tool for span in statement.spans):
         return True
-    given = {name for fact in found for name in (argument_of(fact.so),) if name}
+    given = {name for fact in found for name in arguments_in(fact.so)}
     tools = [
         tool
         for tool in statement.words.lexicon.tools.values()

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+from pipelines.core.english.words import singular, word_set
+from pipelines.core.english.words import tokens as words_of
 from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
 from pipelines.core.simulation.behavior.parts.cues import Cue
@@ -12,6 +14,8 @@ from pipelines.core.simulation.behavior.reader.vocabulary import number_of
 from pipelines.core.simulation.behavior.things import ToolWords
 
 _RULING = (Cue.FORBID, Cue.MUST, Cue.ONLY)
+#: What a number is of, where it is not called by its name: `if no length is given`.
+_MEASURES = word_set("length duration number amount quantity size value date time")
 
 
 def defaults(statement: Statement) -> Iterator[Reading]:
@@ -19,7 +23,7 @@ def defaults(statement: Statement) -> Iterator[Reading]:
     cues = statement.with_cue(Cue.DEFAULT, Cue.ABSENT)
     cues += [span for span in statement.with_cue(Cue.NONE, Cue.WITHOUT) if _is_lacking(statement, span)]
     silent = [] if cues else _not_asked(statement)
-    if not (cues or silent) or statement.with_cue(*_RULING):
+    if not (cues or silent) or statement.with_cue(*_RULING) or _compares(statement):
         return
     cues += silent
     tools = [tool for tool in statement.words.lexicon.tools.values() if not tool.reads]
@@ -36,6 +40,14 @@ def defaults(statement: Statement) -> Iterator[Reading]:
             yield Reading(clauses=clauses, used=used, tools=(statement.tool(tool),))
 
 
+def _compares(statement: Statement) -> bool:
+    """Whether it bounds a number: then it lays down no single one."""
+    places = range(statement.cursor.end)
+    return any(
+        True for at in places for _, end in statement.cursor.comparison(at) if statement.cursor.quantity(end)
+    )
+
+
 def _not_asked(statement: Statement) -> list[Span]:
     """`Unless the customer picks another method`, `if the request is silent about it`: a clause that says
     that nothing was asked for, of which no word stands for anything but what would be given.
@@ -49,7 +61,8 @@ def _not_asked(statement: Statement) -> list[Span]:
         is_denied = span.has(Cue.UNLESS) or any(
             one.has(Cue.NOT, Cue.NONE) or "silent" in one.words for one in clause
         )
-        is_plain = not any(one.states or one.fields or one.quantity or one.choices for one in clause)
+        kept = [one for one in clause if one.fields and not one.arguments]  # not what would be given
+        is_plain = not kept and not any(one.states or one.quantity or one.choices for one in clause)
         if is_denied and is_plain and not any(one.deeds and not one.kinds for one in clause):
             return [span, *clause]
     return []
@@ -57,25 +70,26 @@ def _not_asked(statement: Statement) -> list[Span]:
 
 def _is_lacking(statement: Statement, span: Span) -> bool:
     """`no` or `without` before what a call may give."""
+    if set(span.words) & {"nobody", "nothing"}:
+        return False
     following = next((one for one in statement.spans if one.start >= span.end and not one.is_neutral), None)
-    return following is not None and bool(following.arguments)
+    is_measure = statement.cursor.low(span.end) in _MEASURES and "given" in statement.cursor.lows[span.end :]
+    return is_measure or (following is not None and bool(following.arguments))
 
 
 def _defaults_of(statement: Statement, tool: ToolWords) -> tuple[tuple[c.Clause, ...], frozenset[int]] | None:
     optional = [name for name in tool.arguments if name not in tool.required]
-    named = {
-        name: span
-        for span in statement.spans
-        for of, name in span.arguments
-        if of == tool.name and name in optional
-    }
+    named: dict[str, list[Span]] = {}
+    for span in statement.spans:
+        for of, name in span.arguments:
+            if of == tool.name and name in optional:
+                named.setdefault(name, []).append(span)
     made: dict[str, tuple[m.Value, frozenset[int]]] = {}
     for span in statement.spans:
         for name, value in _values(statement, span, tool, optional, named):
             if name in made and made[name][0] != value:
                 return None
-            own = tokens_of([named[name]]) if name in named else frozenset()
-            made[name] = (value, tokens_of([span]) | own)
+            made[name] = (value, tokens_of([span, *named.get(name, ())]) | _verb_before(statement, span))
             break
     if not made or any(name not in made for name in named):
         return None
@@ -84,19 +98,47 @@ def _defaults_of(statement: Statement, tool: ToolWords) -> tuple[tuple[c.Clause,
     return clauses, frozenset(place for _, used in made.values() for place in used)
 
 
+def _is_only_named(statement: Statement, span: Span) -> bool:
+    """`If bus_transfer is omitted it is false`: the switch is named there, and what it is said elsewhere."""
+    following = next((one for one in statement.spans if one.start >= span.end), None)
+    is_told = any(one.words in (("true",), ("false",), ("on",), ("off",)) for one in statement.spans)
+    return is_told or (following is not None and following.has(Cue.ABSENT, Cue.DEFAULT))
+
+
+def _verb_before(statement: Statement, span: Span) -> frozenset[int]:
+    """`land in fra1`, `we plan three`: whatever the verb, what is done then is done with that value."""
+    before = [*statement.before_span(span)]
+    if before and before[0].words[0] in ("in", "as", "at", "on", "for", "to", "with", "from"):
+        del before[0]
+    verb = before[0] if before else None
+    if verb is None or verb.cues or verb.is_neutral or verb.kinds or verb.arguments or verb.deeds:
+        return frozenset()
+    is_told = len(before) > 1 and before[1].words[-1] in ("we", "it", "they")
+    return tokens_of([verb]) if is_told or not verb.stands_for_something else frozenset()
+
+
 def _values(
-    statement: Statement, span: Span, tool: ToolWords, optional: list[str], named: dict[str, Span]
+    statement: Statement, span: Span, tool: ToolWords, optional: list[str], named: dict[str, list[Span]]
 ) -> Iterator[tuple[str, m.Value]]:
     for of, name, value in span.choices:
         if of == tool.name and name in optional:
             yield name, value
     kept = statement.words.lexicon.kinds.get(tool.makes or tool.kind or "")
     for kind, so in span.states:
-        if kept is not None and kind == kept.name and isinstance(so, m.OneOf) and so.field.name in optional:
+        if kept is None or kind != kept.name:
+            continue
+        if isinstance(so, m.OneOf) and so.field.name in optional:
             yield so.field.name, so.values[0]
+        match so:
+            case m.Compare(m.Field(name), "==", m.Literal_(bool(is_so))) if name in optional:
+                if not _is_only_named(statement, span):
+                    lead = statement.cursor.lows[max(0, span.start - 2) : span.start]
+                    yield name, is_so != ("not" in lead)
     numbers = [name for name in optional if tool.arguments[name].get("type") in ("integer", "number")]
     if span.quantity is not None:
-        fitting = [name for name in numbers if name in named] or numbers
+        unit = span.quantity.unit
+        counted = [name for name in numbers if unit and unit in map(singular, words_of(name))]
+        fitting = [name for name in numbers if name in named] or counted or numbers
         if len(fitting) == 1:
             yield fitting[0], number_of(span.quantity.number)
     if span.text is not None and len(named) == 1:

@@ -48,6 +48,8 @@ class Sides:
             self.exceptions.append(told)
         elif self.is_forbidden:
             self.so.append(told)
+        elif self.statement.is_sole and isinstance(fact.so, m.Related):
+            self.needed.append(told)
         elif self.of(Cue.ONLY) or self.of(Cue.MUST):
             (self.needed if self._is_needed(fact, mode) else self.so).append(told)
         elif _is_limit(fact) or (self.of(Cue.ALLOW) and (mode is Cue.WHEN or _is_window(fact))):
@@ -61,6 +63,8 @@ class Sides:
         only, musts = self.of(Cue.ONLY), self.of(Cue.MUST)
         if mode is Cue.WHEN and musts and not only:
             return False
+        if only and only[0].words[0] == "but" and isinstance(fact.so, (m.Owns, m.Related)):
+            return True  # those they made, but not those of others
         is_after = fact.end > min(span.start for span in (only or musts))
         if musts and set(musts[0].words) & _ASKED:
             is_after = not is_after
@@ -102,10 +106,21 @@ def sides_of(
     if sides.is_forbidden:
         used |= tokens_of(span for span in statement.spans if set(span.words) & {"neither", "nor"})
     used |= tokens_of(span for fact in found for span in _exempting(statement, fact))
+    used |= tokens_of(
+        span for span in free if span.words[0] == "set" and statement.cursor.low(span.start - 1) == "be"
+    )
+    used |= tokens_of(
+        span for span in free if span.words == ("a", "different") and _is_where(statement, span)
+    )
     if not sides.is_clear or not all(sides.put(fact) for fact in found):
         return None
     said = sides.said(found)
     return (said, used) if said is not None else None
+
+
+def _is_where(statement: Statement, span: Span) -> bool:
+    """`to a different room`."""
+    return statement.cursor.low(span.start - 1) == "to"
 
 
 def _no_such(statement: Statement, taken: frozenset[int]) -> list[Span]:

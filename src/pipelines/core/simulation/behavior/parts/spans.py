@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from pipelines.core.english.idioms import SAME_STATES, plain_verbs
 from pipelines.core.english.stems import stem
@@ -9,7 +10,7 @@ from pipelines.core.english.synonyms import related
 from pipelines.core.english.words import singular, word_set
 from pipelines.core.english.words import tokens as words_of
 from pipelines.core.simulation.behavior import meaning as m
-from pipelines.core.simulation.behavior.parts.cues import LIGHT, NEUTRAL, PHRASES, Cue
+from pipelines.core.simulation.behavior.parts.cues import CUES, LIGHT, LONGEST_CUE, NEUTRAL, Cue
 from pipelines.core.simulation.behavior.reader.cursor import Cursor, Quantity
 from pipelines.core.simulation.behavior.reader.vocabulary import PARTICLES, Deed, Vocabulary, key_of
 from pipelines.core.simulation.behavior.things import Kind, Path, ToolWords
@@ -19,7 +20,34 @@ from pipelines.core.simulation.behavior.tokens import Token
 LONGEST = 4  # words of one name
 _MARKS = frozenset((",", ";", ":", "(", ")", "-", "/", "'s", "="))
 #: Words of a rule that no field is called by alone.
-_NO_NAMES = word_set("number order list new of time day date at on in name type part more less first last")
+_NO_NAMES = word_set(
+    "number order list new of time day days date at on in name type part more less first last"
+)
+
+
+#: Words that no name goes over, unless it has them: what stands before and after is each for itself.
+_BREAKING = word_set(
+    "we us they it you to than over under above below no not less more minus plus times new be that who "
+    "which what and or"
+)
+#: Words that deny or allow, whatever fields are called.
+_SAY_NO = word_set("no not nor none only must can may cannot never")
+_PLACING = word_set("in on at under out off")  # `on leave`, `in the workshop`: a state, never a name
+LOOKING = word_set("get list find search show read fetch browse view query lookup")
+_SAYING_NOTHING = (
+    "at once",
+    "right away",
+    "as well",
+    "at a time",
+    "at any time",
+    "in size",
+    "in length",
+    "in weight",
+    "in total",
+    "in all",
+)
+_BOUNDING = word_set("than least most within to under over exactly")
+_FROM_THERE = word_set("in before after ahead ago from since prior")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,18 +109,20 @@ class _Cutter:
         if named is not None:
             return named
         quantity = self.cursor.quantity(at)
-        if quantity is not None and token.number is not None and not self._is_pronoun(at):
+        if quantity is not None and self._is_amount(at, quantity[1]):
             return Span(
                 start=at,
                 end=quantity[1],
                 words=tuple(self.cursor.lows[at : quantity[1]]),
                 quantity=quantity[0],
             )
-        for length in range(LONGEST, 0, -1):
-            said = self.cursor.words(at, at + length)
-            cues = frozenset(
-                cue for phrase, cue in PHRASES if phrase == tuple(self.cursor.lows[at : at + length])
-            )
+        said_so = next((one for one in _SAYING_NOTHING if self.cursor.after(at, one)), None)
+        if said_so is not None:
+            end = at + len(said_so.split())
+            return Span(start=at, end=end, words=tuple(self.cursor.lows[at:end]))
+        for length in range(max(LONGEST, LONGEST_CUE), 0, -1):
+            cues = CUES.get(tuple(self.cursor.lows[at : at + length]), frozenset())
+            said = self.cursor.words(at, at + length) if length <= LONGEST else []
             of_world = self._of_world(at, length, said) if len(said) == length else None
             if of_world is not None and of_world.stands_for_something:
                 return of_world if not cues else _with_cues(of_world, cues)
@@ -110,10 +140,17 @@ class _Cutter:
             True for _ in self._states(self.cursor.words(at + length - 1, at + length) or [""])
         )
 
-    def _is_pronoun(self, at: int) -> bool:
-        """`one`, where nothing follows that could be counted."""
+    def _is_amount(self, at: int, end: int) -> bool:
+        """Whether a number is meant: not `a day` of any length, nor `one` where nothing is counted."""
+        low, before = self.cursor.low(at), self.cursor.low(at - 1)
+        if low in ("a", "an") and end == at + 2:
+            return before in _BOUNDING or self.cursor.low(end) in _FROM_THERE
+        if low != "one" or end > at + 1:
+            return low in ("half", "a", "an") or self.tokens[at].number is not None
+        if before in ("by", "off") or self.cursor.low(at + 1) in ("to", "or") or before == "or":
+            return True
         following = self.cursor.words(at + 1, at + 2)
-        return self.cursor.low(at) == "one" and (not following or following[0] in NEUTRAL | LIGHT)
+        return bool(following) and following[0] not in NEUTRAL | LIGHT
 
     def _named_tool(self, at: int) -> Span | None:
         token = self.tokens[at]
@@ -123,12 +160,19 @@ class _Cutter:
         return Span(start=at, end=at + 1, words=(token.low,), tool=tool)
 
     def _of_world(self, at: int, length: int, said: Sequence[str]) -> Span | None:
+        if length > 1 and said[0] in _PLACING and not set(said) <= NEUTRAL:
+            # What is worked out (`in stock`) is also said of fields: `more than we have in stock`.
+            told = tuple(one for one in self._states(said) if not isinstance(one[1], m.Is))
+            return Span(start=at, end=at + length, words=tuple(said), states=told)
         if length > 1 and any(word in NEUTRAL for word in (said[0], said[-1])) and said[-1] not in PARTICLES:
             return None
-        if length == 1 and said[0] in NEUTRAL and said[0] not in self.words.nouns:
+        if length > 1 and (said[0] == "new" or not _BREAKING.isdisjoint(said)) and not self._is_name(said):
+            return None
+        if length == 1 and (said[0] in _SAY_NO or (said[0] in NEUTRAL and said[0] not in self.words.nouns)):
             return None
         plain = [*said]
-        ways = (plain, _without_tail(plain), [MEASURED[said[0]]] if said[0] in MEASURED else [])
+        measured = [MEASURED[said[0]]] if length == 1 and said[0] in MEASURED else []
+        ways = (plain, _without_tail(plain), measured)
         found = Span(
             start=at,
             end=at + length,
@@ -140,10 +184,30 @@ class _Cutter:
             states=tuple(self._states(plain)),
             choices=tuple(self._choices(plain)),
         )
+        if length == 1 and said[0] in PARTICLES:
+            found = replace(found, **self._as_particle(found))
         # What only a tool's name calls a thing (`deposit_cash`) is first what a field is called.
         if (found.fields or found.arguments) and not self._is_called(found.kinds, plain):
             found = replace(found, kinds=())
         return found
+
+    def _as_particle(self, span: Span) -> dict[str, Any]:
+        """`hands it out` tells no state, as `has one out` does; nor does `out` alone mean handed_out."""
+        before = self.cursor.lows[max(0, span.start - 3) : span.start]
+        if any(self.words.deeds_of(word) for word in before):
+            return {"states": (), "choices": ()}
+        exact = tuple(
+            (kind, so)
+            for kind, so in span.states
+            if not isinstance(so, m.OneOf) or so.values == (span.words[0],)
+        )
+        return {"states": exact}
+
+    def _is_name(self, said: Sequence[str]) -> bool:
+        """Whether a field or an argument is called exactly so."""
+        fields, arguments = self.words.named_by(said)
+        names = (*(path[-1] for _, path in fields), *(name for _, name in arguments))
+        return any(key_of([name]) == key_of(said) for name in names)
 
     def _is_called(self, kinds: Sequence[str], said: Sequence[str]) -> bool:
         last = singular(said[-1])
@@ -152,6 +216,10 @@ class _Cutter:
     def _deeds(self, said: Sequence[str], at: int) -> tuple[Deed, ...]:
         if len(said) == 1:
             deeds = self.words.deeds_of(said[0])
+            if said[0] in LIGHT:  # whoever gets something calls no `get_…`, and places are no `register_…`
+                deeds = tuple(
+                    deed for deed in deeds if deed.rank < 2 and words_of(deed.tool)[0] not in LOOKING
+                )
             if not deeds and said[0] not in LIGHT:
                 like = related(stem(said[0])) - {stem(said[0])}
                 deeds = tuple(
@@ -176,9 +244,13 @@ class _Cutter:
 
     def _named(self, said: Sequence[str]) -> tuple[tuple[tuple[str, Path], ...], tuple[tuple[str, str], ...]]:
         """The fields and the arguments that words may mean."""
-        if not said or (len(said) == 1 and said[0] in _NO_NAMES):
+        if not said or (said[-1] in _NO_NAMES and (len(said) == 1 or said[:2] == ["number", "of"])):
             return (), ()
-        return self.words.named_by(said)
+        fields, arguments = self.words.named_by(said)
+        if len(said) == 1 and said[0] in LIGHT:  # `comes` is no comment, nor is `making` the make
+            fields = tuple(one for one in fields if singular(said[0]) in _words_in(one[1][-1]))
+            arguments = tuple(one for one in arguments if singular(said[0]) in _words_in(one[1]))
+        return fields, arguments
 
     def _states(self, said: Sequence[str]) -> Iterator[tuple[str, m.Condition]]:
         spelled = [*said[:-1], singular(said[-1])]
@@ -209,11 +281,11 @@ class _Cutter:
         )
 
     def _choices(self, said: Sequence[str]) -> Iterator[tuple[str, str, str]]:
-        key = key_of(said)
+        keys = {key_of(said), key_of([_without_ly(said[0])]) if len(said) == 1 else ""}
         for tool in self.tools:
             for name in tool.arguments:
                 for value in tool.choices(name):
-                    if key_of([value]) == key:
+                    if key_of([value]) in keys:
                         yield tool.name, name, value
 
 
@@ -222,7 +294,8 @@ MEASURED = {
     "weigh": "weight", "weighs": "weight", "weighing": "weight", "heavier": "weight", "lighter": "weight",
     "taller": "height", "higher": "height", "wider": "width", "deeper": "depth", "older": "age",
     "younger": "age",
-    "costing": "cost", "dearer": "price", "cheaper": "price", "kilos": "weight",
+    "owe": "due", "owes": "due", "owing": "due", "costing": "cost",
+    "dearer": "price", "cheaper": "price", "kilos": "weight",
 }  # fmt: skip
 _TAILS = word_set(
     "address addresses number numbers date time code name value level amount id details method option "
@@ -233,6 +306,15 @@ _TAILS = word_set(
 def _without_tail(said: Sequence[str]) -> Sequence[str]:
     """`email address` is what `email` is."""
     return said[:-1] if len(said) > 1 and said[-1] in _TAILS else ()
+
+
+def _without_ly(word: str) -> str:
+    """`electronically` is how what is electronic goes."""
+    return word.removesuffix("ly").removesuffix("al") if word.endswith("ically") else word.removesuffix("ly")
+
+
+def _words_in(name: str) -> set[str]:
+    return {singular(word) for word in words_of(name)}
 
 
 def _with_cues(span: Span, cues: frozenset[Cue]) -> Span:

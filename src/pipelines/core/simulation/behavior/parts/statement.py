@@ -36,6 +36,7 @@ class Statement:
     named: tuple[ToolWords, ...] = ()  # called by name elsewhere in the sentence, as what it is all about
     outcome: m.Outcome | None = None  # what refused calls are answered with
     is_answered: bool = False  # whether the answer stands in this very statement
+    is_sole: bool = False  # whether all else is refused, as the next one says: `anyone else is turned away`
 
     @cached_property
     def spans(self) -> list[Span]:
@@ -105,7 +106,9 @@ class Statement:
 
     def _is_accounted(self, span: Span, reading: Reading, own: set[str]) -> bool:
         places = range(span.start, span.end)
-        if span.is_neutral or any(place in reading.used for place in places):
+        if any(place in reading.used for place in places):
+            return True
+        if span.is_neutral:
             return True
         if span.words == ("one",):
             return True  # as an article
@@ -136,3 +139,15 @@ def _own_words(tool: ToolWords) -> Iterator[str]:
 
 def tokens_of(found: Iterable[Span]) -> frozenset[int]:
     return frozenset(place for span in found for place in range(span.start, span.end))
+
+
+def modifier_of(statement: Statement, span: Span) -> frozenset[int]:
+    """`a licence plate`, `a documented reason`: a word between the article and what is given."""
+    before = next(statement.before_span(span), None)
+    if before is None or before.end != span.start or statement.cursor.low(before.start - 1) not in _ARTICLES:
+        return frozenset()
+    is_plain = not (before.cues or before.kinds or before.states or before.quantity or before.arguments)
+    return tokens_of([before]) if is_plain and len(before.words) == 1 else frozenset()
+
+
+_ARTICLES = frozenset(("a", "an", "the", "no", "two"))

@@ -50,10 +50,14 @@ def targets(statement: Statement) -> Iterator[Target]:
     for score, span in scored:
         if is_other and span.kinds:
             continue  # what is done is said, and is not known: no noun tells it
-        group = [other for of, other in scored if of == score and _are_joined(statement, span, other)]
+        group = [
+            other
+            for of, other in scored
+            if _are_joined(statement, span, other) and (of == score or _is_neither(statement, span, other))
+        ]
         found = [_tools_of(statement, one) for one in group]
-        if not all(found):
-            continue
+        if not all(found) or len({tuple(tool.name for tool in one) for one in found}) < len(found):
+            continue  # two verbs of which one tool is said to do both: one of them is not understood
         tools = tuple(dict.fromkeys(tool.name for one in found for tool in one))
         if tools not in tried:
             tried.add(tools)
@@ -88,7 +92,9 @@ def _score(statement: Statement, span: Span) -> int:
         score += 3 if not before or before[0].words[-1] not in _BEEN else 0
     elif span.words[-1].endswith(("ion", "ions", "ment", "ments", "al", "als")) and not span.kinds:
         score += 2
-    if span.states and words[:1] and words[0] in _BEEN and modal is None:
+    if statement.is_sole and statement.cursor.low(span.end) == "by":
+        score += 3  # is started by its cleaner; anyone else is refused
+    elif span.states and words[:1] and words[0] in _BEEN and modal is None:
         score -= 3
     if relative is not None and relative <= 2 and modal is None:
         score -= 3
@@ -105,6 +111,14 @@ def _are_joined(statement: Statement, span: Span, other: Span) -> bool:
     between = [one for one in statement.spans if first.end <= one.start < last.start]
     joins = {"or", "and", "nor", ",", "be", "neither", "either"}
     return all(set(one.words) <= joins or one.deeds for one in between)
+
+
+def _is_neither(statement: Statement, span: Span, other: Span) -> bool:
+    """`neither ridden nor reserved`: both, however they score."""
+    first, last = sorted((span, other), key=lambda one: one.start)
+    return (
+        statement.cursor.low(first.start - 1) == "neither" and statement.cursor.low(last.start - 1) == "nor"
+    )
 
 
 def _tools_of(statement: Statement, span: Span) -> list[ToolWords]:

@@ -7,7 +7,12 @@ from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
 from pipelines.core.simulation.behavior.parts.cues import Cue
 from pipelines.core.simulation.behavior.parts.spans import Span
-from pipelines.core.simulation.behavior.parts.statement import Reading, Statement, tokens_of
+from pipelines.core.simulation.behavior.parts.statement import (
+    Reading,
+    Statement,
+    modifier_of,
+    tokens_of,
+)
 from pipelines.core.simulation.behavior.parts.targets import targets
 from pipelines.core.simulation.behavior.reader.vocabulary import number_of
 from pipelines.core.simulation.behavior.things import ToolWords
@@ -30,8 +35,8 @@ _EQUALS = word_set(
 
 
 def uniqueness(statement: Statement) -> Iterator[Reading]:
-    cues = statement.with_cue(Cue.UNIQUE)
-    if not cues:
+    cues = statement.with_cue(Cue.UNIQUE, Cue.ONCE)
+    if not cues or not (statement.with_cue(Cue.UNIQUE) or _is_kept_once(statement)):
         return
     made: list[c.Clause] = []
     tools: list[ToolWords] = []
@@ -50,12 +55,23 @@ def uniqueness(statement: Statement) -> Iterator[Reading]:
                 return
             made.append(c.Guard(need, statement.outcome, m.Who(names=(of,), reaches_links=True)))
             tools.append(tool)
-            used |= tokens_of([span])
+            used |= tokens_of([span]) | modifier_of(statement, span)
     two = tokens_of(
         span for span in statement.spans if span.quantity is not None and int(span.quantity.number) in (1, 2)
     )
     if made and len({tool.name for tool in tools}) == len(tools) == 1:
         yield Reading(clauses=tuple(made), used=used | two, tools=tuple(tools))
+
+
+def _is_kept_once(statement: Statement) -> bool:
+    """`No serial number can be in our register twice`: of a value, not of a deed."""
+    values = [span for span in statement.spans if span.arguments and not span.kinds]
+    deeds = [span for span in statement.spans if span.deeds and not span.kinds and not span.arguments]
+    made = {of for span in values for of, _ in span.arguments}
+    is_said = any(span.has(Cue.NONE, Cue.FORBID) for span in statement.spans)
+    is_only = any("only" in span.words for span in statement.with_cue(Cue.ONCE))
+    is_theirs = all(deed.tool in made for span in deeds for deed in span.deeds)
+    return len(values) == 1 and (is_said or is_only) and is_theirs
 
 
 def _unique(statement: Statement, tool: ToolWords, name: str) -> m.Condition | None:
@@ -111,7 +127,9 @@ def unknown_things(statement: Statement) -> Iterator[Reading]:
     if not said or not isinstance(statement.outcome, m.Fail):
         return
     named = tuple(span.tool for span in statement.spans if span.tool is not None)
-    for kind in statement.kinds[:1]:
+    called = [span.words[:-1] for span in statement.spans if span.words[-1] == "id" and len(span.words) > 1]
+    kinds = [*statement.kinds, *(kind for said in called for kind in statement.words.kinds_named(said))]
+    for kind in kinds[:1]:
         who = (
             m.Who(names=tuple(tool.name for tool in named), reaches_links=True)
             if named

@@ -33,8 +33,8 @@ _SPANS: dict[str, m.Unit] = {
     "year": "year",
 }  # fmt: skip
 _UNITS = frozenset(_SPANS) | word_set(
-    "euro dollar pound eur usd gbp kg km kilometre kilometer kilogram unit character percent point gb "
-    "copy piece mile gram litre liter cent metre meter word"
+    "euro dollar pound eur usd gbp kg kilo tonne km kilometre kilometer kilogram unit character percent "
+    "point gb copy piece mile gram litre liter cent metre meter word"
 )
 
 #: How a sentence says that something is more or less, longest first.
@@ -111,6 +111,9 @@ class Cursor:
             return Quantity(token.number, "percent", True), at + 1
         if token.low in ("a", "an") and self.low(at + 1) in _SPANS:
             return Quantity(Decimal(1), self.low(at + 1)), at + 2
+        half = self.after(at, "half an", "half a") or self.after(at, "a quarter of an", "a quarter of a")
+        if half is not None and self.low(half) in _SPANS:
+            return Quantity(Decimal("0.5" if token.low == "half" else "0.25"), self.low(half)), half + 1
         if token.low in _TIMES:
             return Quantity(Decimal(_TIMES[token.low]), "time"), at + 1
         if token.number is None:

@@ -3,6 +3,7 @@
 Looking up only: every answer is something the world, a schema or a tool's own words hold.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -117,9 +118,10 @@ class Vocabulary:
             if kind is None:
                 continue
             verbs = {stem(verb) for verb, _ in _verbs_of(known, tool.description)}
-            for word in (*words_of(tool.name), *_object_of(tool.description)):
+            called = (*_object_of(tool.description), *_called_beside(kind, tool.description))
+            for word in (*words_of(tool.name), *called):
                 noun = singular(word)
-                if len(noun) > 2 and stem(noun) not in verbs and noun not in _NO_NOUNS:
+                if len(noun) > 2 and stem(noun) not in verbs and noun not in _NO_NOUNS | PARTICLES:
                     yield noun, kind
 
     def _sole_kind(self, tool: ToolWords) -> str | None:
@@ -430,18 +432,41 @@ def _verbs_of(tool: ToolWords, description: str) -> Iterator[tuple[str, str]]:
     if said and said[0].isalpha() and said[0] not in _NOT_VERBS:
         particle = next((word for word in said[1:] if word in PARTICLES - {"in", "on"}), "")
         yield said[0], particle
+    told = _TOLD.search(description.lower())
+    if told is not None and told["verb"].endswith(("ed", "en", "t", "id")):
+        yield told["verb"], ""
+
+
+#: `Record that a part was fitted`: what was done is told, and calling the tool is what tells it.
+_TOLD = re.compile(r"^\w+(?: \w+)? that (?:\w+ ){1,4}?(?:was|were|has been|have been) (?P<verb>\w+)")
 
 
 def _object_of(description: str) -> tuple[str, ...]:
     """The noun that follows the first verb: `Book a visit for a pet` is about visits."""
-    said = [word.strip(",.;:").lower() for word in description.split()[:6]]
+    first = re.split("[,.;:]", description, maxsplit=1)[0]
+    said = [word.lower() for word in first.split()[:6]]
     for at, word in enumerate(said[1:], 1):
         if word in ("a", "an", "the", "new", "running", "booked", "one", *PARTICLES):
             continue
         follows = said[at + 1 : at + 2]
+        if word.endswith("ing") and follows:
+            continue  # a cleaning visit
         is_last = not follows or follows[0] in ("for", "of", "to", "from", "with", "into", "at", "in", "on")
         return (word,) if is_last and word.isalpha() else ()
     return ()
+
+
+def _called_beside(kind: str, description: str) -> Iterator[str]:
+    """`a repair job` is a repair: what its own word stands before, where the description calls it so."""
+    own = singular(words_of(kind)[-1])
+    said = re.findall(r"[a-z]+|[,.;:()]", description.lower())
+    for word, following, after in zip(said, said[1:], [*said[2:], "."], strict=False):
+        is_noun = following.isalpha() and following not in _AFTER_NOUNS | NO_NAMES
+        if word == own and is_noun and (not after.isalpha() or after in _AFTER_NOUNS):
+            yield following
+
+
+_AFTER_NOUNS = word_set("for of to from with into at in on by optionally when that which and or")
 
 
 def _verbs_in(noun: str) -> Iterator[str]:
@@ -500,6 +525,8 @@ _SAME_THINGS = _rows(
     "room suite",
     "loan borrowing",
     "policyholder holder",
+    "vessel ship",
+    "film movie",
 )
 
 
