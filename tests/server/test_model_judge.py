@@ -65,7 +65,7 @@ async def test_a_run_that_evidence_leaves_open_gets_its_verdict_from_the_model(
     assert told["cost_usd"] > 0
     names = [each["criterion"] for each in told["criteria"]]
     assert names == ["task_completion", "right_refusal", "instruction_adherence", "tool_use", "honesty"]
-    assert [each["check"] for each in told["left_open"]] == ["completion"]
+    assert [each["check"] for each in told["left_open"]] == ["completion", "claims"]  # a fine order
     assert run["judgement"]["grader"] == {"name": "model", "version": "judge/1"}
     assert len(model.asked) == 1
 

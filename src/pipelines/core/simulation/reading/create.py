@@ -52,11 +52,14 @@ class _Home:
 def read_recorded(reading: Reading) -> Drafted | None:
     """`mark_attendance(student_id, date, status)`: no student has a date, but records of attendance do.
 
-    What is given are the fields of a type that the tool does not name, so one more of it is made.
+    What is given are the fields of a type that the tool does not name, so one more of it is made. What only
+    refers to others tells nothing that could be recorded: `update_play(play_id, staff_id)` makes no costume.
     """
     given = [one for one in reading.arguments if one.is_required]
     found = reading.subject
     if len(given) < 2 or found is None or found.collection.form != "table":
+        return None
+    if reading.name.op == "update" and all(one.id_noun is not None for one in given):
         return None
     others = [one for one in given if one is not found.id_argument]
     if all(field_for(one, found.collection) is not None for one in others):
