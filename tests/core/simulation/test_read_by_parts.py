@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from pipelines.core.ledger import Add, Ledger, Update, World
+from pipelines.core.simulation.behavior.read import BY_PARTS
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.simulator import Moment, SimulatedReply
 from pipelines.core.tools_schema import parse_tools_schema
@@ -423,7 +424,7 @@ CHANGES: dict[str, Change] = {
     ),
     "by the number of what was given": Change(
         "Using a glaze reduces the grams of the glaze by the number of grams used.",
-        use("g1", 30), "grams", 470,
+        use("g1", 30), "grams", 470, is_plain=True,
     ),
     "filled": Change(
         "When a firing gets unloaded, its finished_at is filled with the current time.",
@@ -672,3 +673,11 @@ def test_what_is_worked_out_of_what_a_call_names_is_shown_of_what_it_makes() -> 
     answer = garden("The response of use_seed contains line_total: the price of the seed times the quantity.")
     response: Any = answer.response
     assert response["line_total"] == 8
+
+
+def test_a_rule_taken_by_its_parts_says_so_in_the_plan() -> None:
+    """Whoever reads the plan sees which sentences were put together from what their words stand for."""
+    case = CHANGES["from one state into another"]
+    assert BY_PARTS.format(case.sentence) in under(case.sentence).plan_of(case.call.tool).notes
+    told = under("use_glaze requires a glaze_id.").plan_of("use_glaze").notes
+    assert not [note for note in told if note.startswith(BY_PARTS.partition("{")[0])]

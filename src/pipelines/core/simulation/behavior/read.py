@@ -29,6 +29,7 @@ from pipelines.core.simulation.behavior.scope import Scope, Unresolved
 from pipelines.core.simulation.behavior.things import ToolLike, ToolWords
 from pipelines.core.simulation.behavior.tokens import Token, sentences, tokens
 
+BY_PARTS = "taken by what each of its words stands for, not by their order: {}"
 MAX_SENTENCES = 400
 LONGEST_SENTENCE = 2_000  # characters: 120 tokens have less, and patterns look through each several times
 MAX_TOKENS = 120  # per sentence: past that it is not a rule but an essay
@@ -124,7 +125,7 @@ class _Reader:
 
     def _is_taken(self, sentence: str, is_joined: bool = False) -> bool:
         ways = self._ways(sentence, is_joined) if len(sentence) <= LONGEST_SENTENCE else ()
-        return any(self._take(clauses, sentence) for clauses in ways)
+        return any(self._take(clauses, sentence, note) for clauses, note in ways)
 
     def _goes_with_the_last(self, sentence: str) -> bool:
         """Two sentences that say one rule: `Prepaid senders need credit. Contract senders are exempt.`"""
@@ -143,14 +144,16 @@ class _Reader:
         self.spoken_of, self.last_guards = spoken, guards
         return False
 
-    def _ways(self, sentence: str, is_joined: bool) -> Iterator[tuple[c.Clause, ...]]:
+    def _ways(self, sentence: str, is_joined: bool) -> Iterator[tuple[tuple[c.Clause, ...], str | None]]:
+        """Each way to take it, with what the author should know about that way."""
         for heard in _hearings(sentence, self.lexicon):
-            yield from readings(heard, self.vocabulary, self._fits, self.spoken_of)
+            yield from ((one, None) for one in readings(heard, self.vocabulary, self._fits, self.spoken_of))
         whole = next(_hearings(sentence, self.lexicon), [])
         for heard in _hearings(sentence, self.lexicon):
             if len(heard) < len(whole) and any(token.low == "(" for token in whole):
                 continue  # what stands in brackets is a statement like others
-            yield from readings_by_parts(heard, self.vocabulary, self._fits, self.spoken_of, is_joined)
+            found = readings_by_parts(heard, self.vocabulary, self._fits, self.spoken_of, is_joined)
+            yield from ((one, BY_PARTS.format(sentence)) for one in found)
 
     def _fits(self, clause: c.Clause) -> bool:
         """Whether a clause means something for each of the tools it names."""
@@ -162,7 +165,7 @@ class _Reader:
                 return False
         return True
 
-    def _take(self, clauses: tuple[c.Clause, ...], sentence: str) -> bool:
+    def _take(self, clauses: tuple[c.Clause, ...], sentence: str, note: str | None) -> bool:
         """Whether every clause means something for the tools it is about; then it is kept."""
         made: list[Rule] = []
         before = self.spoken_of
@@ -184,7 +187,7 @@ class _Reader:
         if not made:
             return True
         start = len(self.rules)
-        self.rules += made
+        self.rules += [replace(rule, note=rule.note or note) for rule in made]
         self.spoken_of = before
         self.last_guards = tuple(start + at for at, rule in enumerate(made) if isinstance(rule.body, Require))
         return True
