@@ -564,7 +564,7 @@ PAIRS = {
     "what it came from": (
         "moved",
         "C-1 is on the Window rail, ",
-        "moved from the North rail.",
+        "moved from RL-1.",
         "moved from the Mirror rail.",
     ),
     "an id that it refers to": ("moved", "C-1 is on ", "RL-3.", "RL-2."),

@@ -133,8 +133,10 @@ class _Check:
         if not strange and is_open and self._is_quoted(content):
             return Left(self._segment.written)
         deeds = self._grounds.tool_words
+        lacking = {one.text for one in self._behind_no()}  # that there is none of it is no wording
         is_wording = not strange and not any(
-            word in DENIALS or stem_of(word) in deeds or any(map(str.isdigit, word)) for word in content
+            word in DENIALS or word in lacking or stem_of(word) in deeds or any(map(str.isdigit, word))
+            for word in content
         )
         return Left(
             self._segment.written,
@@ -142,6 +144,9 @@ class _Check:
             is_wording,
             tuple(one.text for one in small),
         )
+
+    def _behind_no(self) -> list[Token]:
+        return [one for at, one in enumerate(self._tokens) if at and self._tokens[at - 1].text == "no"]
 
     def _is_unaccounted(self, at: int, token: Token) -> bool:
         if at in self._bindings.cells:
@@ -571,7 +576,7 @@ _OF_LEAVING = word_set(
     "stays stay stands remains place put left where unchanged untouched unaffected touched changed "
     "affected same present existing"
 )
-_LIMIT = re.compile(r"\b(?:at (?:most|least)|up to|no (?:more|less) than|minimum|maximum)\b")
+_LIMIT = re.compile(r"\b(?:at (?:most|least)|no (?:more|less) than|minimum|maximum)\b")
 _LIMITS = re.compile(
     r"\b(?:at (?:most|least)|up to|no (?:more|less|later|earlier) than|minimum|maximum|within|must|may"
     r"|have to|has to|only)\b"

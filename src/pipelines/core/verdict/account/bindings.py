@@ -39,6 +39,7 @@ _APART = word_set(
     "ago from off away later earlier longer ahead before beforehand after extra more in another"
 )
 _AMOUNTS = frozenset(map(stem, ("amount", "total", "sum", "value")))
+_IN_THE_RED = word_set("minus negative red overdrawn arrears")
 _BELOW = word_set("minus negative red overdrawn owe owes owed debt below short arrears due")
 
 
@@ -162,7 +163,8 @@ class Bindings:
             is_below = self._is_told_negative(token, near)
             if _is_negative(cell) and not is_below:
                 return False
-            if is_below and stem("balance") in cell.words and not _is_negative(cell):
+            is_red = not _IN_THE_RED.isdisjoint(near) or self._has_minus(token)
+            if is_red and stem("balance") in cell.words and not _is_negative(cell):
                 return False
             is_other_money = any(related(word).isdisjoint(own) for word in stems & MONEY)
             return not is_other_money and _is_one_of(stems & self._number_fields, own)
@@ -189,7 +191,10 @@ class Bindings:
         return is_count and after is not None and stem_of(after.text) in self._grounds.kind_words
 
     def _is_told_negative(self, token: Token, near: list[str]) -> bool:
-        return self._segment.sentence[: token.start].endswith(("-", "−", "–")) or not _BELOW.isdisjoint(near)
+        return self._has_minus(token) or not _BELOW.isdisjoint(near)
+
+    def _has_minus(self, token: Token) -> bool:
+        return self._segment.sentence[: token.start].endswith(("-", "−", "–"))
 
     def _is_otherwise(self, token: Token, near: list[str]) -> bool:
         """Whether a field that is called as this value is holds another."""
