@@ -7,6 +7,7 @@ from sentence_scores import (
     AS_WITHOUT,
     DEV_TRADES,
     EIGHTH,
+    ELEVENTH,
     FIFTH,
     FOURTH,
     NINTH,
@@ -16,6 +17,7 @@ from sentence_scores import (
     SIXTH,
     TENTH,
     THIRD,
+    TWELFTH,
     Scored,
     scored,
 )
@@ -105,11 +107,21 @@ def test_nor_does_the_seventh() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("folder", "right", "wrong"), [(EIGHTH, 67, 0), (NINTH, 62, 1), (TENTH, 50, 4)])
+@pytest.mark.parametrize(("folder", "right", "wrong"), [(EIGHTH, 83, 0), (NINTH, 86, 0), (TENTH, 76, 3)])
 def test_nor_do_those_that_showed_what_strangers_write(folder: Path, right: int, wrong: int) -> None:
     """When they were new, 32, 35 and 37 of 150 were right by the reader of constituents alone; of the tenth,
     which nobody had looked at, 51 were right and 8 wrong once sentences were also read by their parts. The
     wrong ones were looked at then; those that are left are faults of the tools' own plans."""
+    found = [*scored(folder)]
+    assert sum(one.outcome == "right" for one in found) >= right
+    assert sum(one.outcome == "wrong" for one in found) <= wrong
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("folder", "right", "wrong"), [(ELEVENTH, 77, 1), (TWELFTH, 54, 2)])
+def test_sets_of_which_only_the_wrong_ones_were_looked_at(folder: Path, right: int, wrong: int) -> None:
+    """When they were new, 75 and 52 of 150 were right and 1 and 1 wrong by the rules of before. What is wrong
+    by now is so by the tools' own plans."""
     found = [*scored(folder)]
     assert sum(one.outcome == "right" for one in found) >= right
     assert sum(one.outcome == "wrong" for one in found) <= wrong

@@ -13,6 +13,7 @@ from tool_scores import (
     SECOND,
     SEVENTH,
     SIXTH,
+    TENTH,
     THIRD,
     ToolScore,
     figures,
@@ -133,6 +134,18 @@ def test_nor_do_the_eighth_and_the_ninth(folder, side, calls):
     assert found.right_side >= side
     assert found.sure_right_side >= 0.98
     assert found.right_calls >= calls
+
+
+@pytest.mark.slow
+def test_a_set_that_nobody_had_looked_at():
+    """The tenth, when it was new: 97.6 % on the right side, 84.1 % of the calls right by the rules of before,
+    85.5 by those that were written meanwhile. One tool that is not clear changes something."""
+    found = figures(scored(folder=TENTH))
+    assert found.reads_that_write == ()
+    assert len(found.unclear_that_write) <= 1
+    assert found.right_side >= 0.97
+    assert found.sure_right_side >= 0.98
+    assert found.right_calls >= 0.85
 
 
 @pytest.mark.slow
