@@ -268,3 +268,13 @@ def test_what_a_thing_is_called_is_no_reason():
     wrong = "I couldn't book the Old Gannet: she is already chartered by another customer."
     assert judged(no, says=right, **task).verdict == "PASS"
     assert judged(no, says=wrong, **task).verdict != "PASS"
+
+
+def test_a_fee_that_is_called_after_a_deed_may_have_stood_there():
+    state = {"order": {"4521": {"status": "paid", "amount": 79.5, "cancellation_fee": 15.0}}}
+    told = {"order_id": "4521", "status": "cancelled", "amount": 79.5, "cancellation_fee": 15.0}
+    done = call(1, "cancel_order", {"order_id": "4521"}, told, updates=[update("4521", status="cancelled")])
+    axes = {"world": World.from_initial_state(state), "expected_state": {"order.4521.status": "cancelled"}}
+    so, not_so = (f"Order 4521 is cancelled. The cancellation fee is {fee}." for fee in ("15.00", "79.50"))
+    assert judged(done, says=so, **axes).verdict == "PASS"
+    assert judged(done, says=not_so, **axes).verdict != "PASS"

@@ -146,8 +146,14 @@ class Amounts:
         is_exact = _is_exact(one, said)
         holding = [cell for cell in scope.cells if _holds(cell, wanted, is_exact)]
         holding = [cell for cell in holding if self.is_timely(cell, near, said)]
-        if self._is_price_of_deed(near):  # `a cancellation fee` is none that stood there before
-            holding = [cell for cell in holding if (cell.record, cell.field, cell.value) not in self._stood]
+        deed = self._priced_deed(near)
+        if deed is not None:  # `a cancellation fee` is none that stood there before, but by that name
+            stood = self._stood
+            holding = [
+                cell
+                for cell in holding
+                if deed in cell.words or (cell.record, cell.field, cell.value) not in stood
+            ]
         if not holding:
             return []
         given = [cell for cell in holding if cell.when is When.GIVEN]
@@ -215,9 +221,11 @@ class Amounts:
             return holding  # of what belongs to one who has no amounts: `your two moves (860 plus 310)`
         return [cell for cell in holding if scope.is_own(cell) or cell.row in written]
 
-    def _is_price_of_deed(self, near: Beside) -> bool:
+    def _priced_deed(self, near: Beside) -> str | None:
+        """The stem of what was done, where the words name its price."""
         found = PRICE_OF.search(near.lead)
-        return found is not None and stem(found["deed"]) in self._facts.verbs
+        deed = stem(found["deed"]) if found is not None else None
+        return deed if deed in self._facts.verbs else None
 
     @cached_property
     def _stood(self) -> frozenset[tuple[str, str, object]]:

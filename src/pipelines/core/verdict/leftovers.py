@@ -101,7 +101,9 @@ def as_it_was(said: Said, scope: Scope) -> Gone:
         return Gone()
     if not changed:
         return Gone(_OF_CHANGE | frozenset(word for cell in named for word in cell.words))
+    is_called_so = changed[0].words <= said_words(said.text)  # `the lease is unchanged` is not of the rent
     is_false = is_stated(said.text) and scope.is_own(changed[0]) and len({cell.field for cell in named}) == 1
+    is_false = is_false and is_called_so
     reading = Reading.FALSE if is_false else Reading.OPEN
     return Gone(strange=(Strange(found[0], reading, changed[0].told()),))
 
