@@ -77,7 +77,7 @@ class _Reader:
         self._focus = named_in(grounds.evidence.user_instruction, grounds.facts)
 
     def read(self, text: str) -> Iterator[Left]:
-        for sentence in sentences(self._grounds.without_replies(text)):
+        for sentence in sentences(self._grounds.without_quotes(text)):
             self._grounds.evidence.keep_going()
             own = self._grounds.cells.scope(self._focus).own
             subject = own[0] if len(own) == 1 else None  # what is spoken of
@@ -257,7 +257,11 @@ class _Check:
             is_plain = not self._is_denied and not any(map(_is_amount, mentioned))
             return is_offer and is_plain and all(map(self._is_known_value, mentioned))
         little = FUNCTION | MANNER | DENIALS
-        stems = [stem_of(word) for word in self._words if word not in little and _is_spoken(word)]
+        spoken = [token.text for token in self._tokens[self._segment.labels :] if token.is_word]
+        labels = [token.text for token in self._tokens[: self._segment.labels]]
+        if not all(stem_of(word) in REPORTS for word in labels):  # `Noted: thank you`
+            spoken = self._words
+        stems = [stem_of(word) for word in spoken if word not in little and _is_spoken(word)]
         values = [token for token in self._tokens if token.is_value]
         if self._is_denied and not _NO_WORRY.search(self._said):
             return not (stems or values or self._grounds.done)  # `Regrettably not.`

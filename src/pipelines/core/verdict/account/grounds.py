@@ -31,6 +31,7 @@ from pipelines.core.verdict.speech import Signed, sentences, signed_words
 LONGEST_VALUE = 80
 SHORTEST_NAME = 4  # letters of a word that tells a thing by
 LONGEST_SAYING = 600
+LEAST_QUOTED = 2  # spaces of a turn that is quoted, and not only named
 MOST_VALUES = 400
 _HAS_PARTS = re.compile(r"[,;:()&]|\d.*\s|\s.*\d|\s\w+\s")
 
@@ -328,8 +329,11 @@ class Grounds:
         longest = sorted(found, key=len, reverse=True)[:MOST_VALUES]
         return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest))})(?!\w)") if longest else None
 
-    def without_replies(self, text: str) -> str:
-        """Without what it gives as a whole of a reply, in the notation of JSON or of Python."""
+    def without_quotes(self, text: str) -> str:
+        """Without what it gives as a whole of a user's turn, or of a reply in the notation of JSON or of
+        Python: who repeats it states nothing."""
+        for turn in (self.evidence.user_instruction, *self.evidence.later_user_turns):
+            text = text.replace(turn, " ") if turn.count(" ") >= LEAST_QUOTED else text
         if "{" not in text and "[" not in text:
             return text
         for row in self.evidence.calls:
