@@ -17,7 +17,7 @@ from pipelines.core.english.synonyms import related
 from pipelines.core.english.words import tokens as name_tokens
 from pipelines.core.english.words import word_set
 from pipelines.core.verdict.account.bindings import Bindings
-from pipelines.core.verdict.account.grounds import Grounds, compact, stem_of, words_in
+from pipelines.core.verdict.account.grounds import Grounds, stem_of, words_in
 from pipelines.core.verdict.account.lexicon import (
     ADDS,
     ALL_DONE,
@@ -51,8 +51,10 @@ from pipelines.core.verdict.account.lexicon import (
     WISH,
 )
 from pipelines.core.verdict.account.segments import Segment, Token, segments
+from pipelines.core.verdict.borne_out import RECORD_NOUNS
 from pipelines.core.verdict.cells import Scope, Thing, When
 from pipelines.core.verdict.known import is_nothing
+from pipelines.core.verdict.records import bare
 from pipelines.core.verdict.said import QUESTION, named_in
 from pipelines.core.verdict.speech import sentences, signed_words
 
@@ -183,9 +185,7 @@ class _Check:
 
     def _of_no_call(self) -> list[Token]:
         """What a tool does, told as done where only a refused call would have: `the plot was assigned`."""
-        refused = self._grounds.deed_words(self._grounds.refused) - self._grounds.deed_words(
-            self._grounds.done
-        )
+        refused = self._grounds.refused_words - self._grounds.done_words
         if self._is_denied or not refused or not BINDS.isdisjoint({*self._words} - {"has", "have"}):
             return []
         found = []
@@ -348,7 +348,7 @@ class _Check:
         if word in OF_REST and (self._is_denied or self._is_beside_number(at)):
             return True
         if key in CARRIES_OUT and not self._is_denied:
-            done = self._grounds.deed_words(self._grounds.done)
+            done = self._grounds.done_words
             return any(stem_of(other) in done for other in self._words if other != token.text)
         if self._is_of_task(at, key) or self._is_not_so(word, key):
             return True
@@ -404,7 +404,7 @@ class _Check:
         if (
             key in self._grounds.name_words(self._scope)
             or key in self._grounds.fields(self._scope)
-            or key in self._grounds.record_nouns
+            or key in RECORD_NOUNS
         ):
             return True
         before = {token.text for token in self._tokens[max(0, at - 2) : at]}
@@ -426,7 +426,7 @@ class _Check:
     def _is_rightly_denied(self) -> bool:
         """Not of a deed that a call has done."""
         stems = {stem_of(word) for word in self._words if word not in FUNCTION}
-        done = self._grounds.deed_words(self._grounds.done) | _COMES_ABOUT
+        done = self._grounds.done_words | _COMES_ABOUT
         is_undone = not self._grounds.done or bool(self._grounds.refused) or stems.isdisjoint(done)
         return is_undone and signed_words(self._said).denied.isdisjoint(self._states_now)
 
@@ -451,9 +451,9 @@ class _Check:
     def _is_label(self, at: int, key: str) -> bool:
         if not related(key).isdisjoint(self._labels):
             return True
-        here = compact(self._tokens[at].text)
-        after = here + (compact(self._tokens[at + 1].text) if at + 1 < len(self._tokens) else "")
-        before = (compact(self._tokens[at - 1].text) if at else "") + here
+        here = bare(self._tokens[at].text)
+        after = here + (bare(self._tokens[at + 1].text) if at + 1 < len(self._tokens) else "")
+        before = (bare(self._tokens[at - 1].text) if at else "") + here
         return not self._joined_labels.isdisjoint((here, after, before))
 
     @cached_property
@@ -461,7 +461,7 @@ class _Check:
         """Names of fields and kinds in one word: `Car park`, of `carpark`; `co-payment`, of `copayment`."""
         fields = {cell.field for cells in self._bindings.cells.values() for cell in cells}
         kinds = {thing.entity_type for thing in (*self._scope.own, *self._scope.linked)}
-        names = set(map(compact, fields | kinds))
+        names = set(map(bare, fields | kinds))
         return frozenset(name.removesuffix(end) for name in names for end in ("", "s", "id"))
 
     def _is_label_of_text(self) -> bool:
@@ -484,11 +484,11 @@ class _Check:
         tells_rule = not BINDS.isdisjoint(self._words) or any(
             stem_of(word) in REFUSES for word in self._words
         )
-        is_refused = key in self._grounds.deed_words(self._grounds.refused)
+        is_refused = key in self._grounds.refused_words
         if self._is_denied or (tells_rule and is_refused):
             return is_refused
         made = self._grounds.made
-        return key in self._grounds.deed_words(self._grounds.done) or any(
+        return key in self._grounds.done_words or any(
             is_so and key in verbs
             for verbs, is_so in (
                 (ADDS, made.is_added or made.is_more),
@@ -515,7 +515,7 @@ class _Check:
         )
 
     def _is_id(self, word: str) -> bool:
-        name = compact(word)
+        name = bare(word)
         known = self._grounds.ids(self._scope, is_past=self._bindings.is_past)
         if name in known or f"0{name}" in known or name in self._grounds.refusal_words:  # `9D`, for 09D
             return True
@@ -603,8 +603,8 @@ def _is_small(word: str) -> bool:
 
 
 def _is_amount(token: Token) -> bool:
-    is_number = isinstance(token.mention, Quantity)
-    return is_number and (token.mention.currency is not None or "." in token.text)  # type: ignore[union-attr]
+    one = token.mention
+    return isinstance(one, Quantity) and (one.currency is not None or "." in token.text)
 
 
 def _is_spoken(word: str) -> bool:

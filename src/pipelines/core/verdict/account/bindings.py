@@ -10,7 +10,7 @@ from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import related
 from pipelines.core.english.words import tokens as name_tokens
 from pipelines.core.english.words import word_set
-from pipelines.core.verdict.account.grounds import Grounds, Text, compact, stem_of, words_in
+from pipelines.core.verdict.account.grounds import Grounds, Text, stem_of, words_in
 from pipelines.core.verdict.account.lexicon import (
     APPROXIMATE,
     COSTS,
@@ -26,6 +26,7 @@ from pipelines.core.verdict.account.lexicon import (
 )
 from pipelines.core.verdict.account.segments import Segment, Token
 from pipelines.core.verdict.cells import Cell, Scope, When
+from pipelines.core.verdict.records import bare
 
 MOST_ADDED_UP = 40  # numbers of one field
 MOST_INFLECTED = 3  # words of a state that may be said in another form
@@ -116,7 +117,7 @@ class Bindings:
             and (token.is_held_by(cell) or _is_about(cell, token, near))
             and self._is_called_so(cell, at)
         ]
-        is_id = compact(token.text) in self._grounds.ids(self._scope, is_past=self.is_past)
+        is_id = bare(token.text) in self._grounds.ids(self._scope, is_past=self.is_past)
         if held or is_id:
             self.cells[at] = held
         if held or is_id or self._is_worked_out(token, near):
@@ -155,7 +156,7 @@ class Bindings:
         if not cell.words.isdisjoint(COSTS):  # what a thing costs goes by many names
             own |= COSTS
         if not cell.words.isdisjoint(_AMOUNTS):  # an amount is of what was done
-            own |= self._grounds.deed_words(self._grounds.done)
+            own |= self._grounds.done_words
         stems = {stem_of(word) for word in near}
         if isinstance(token.mention, Quantity):
             if "back" in near and not _RETURNS.isdisjoint(near):
@@ -260,4 +261,4 @@ def _is_about(cell: Cell, token: Token, near: list[str]) -> bool:
 
 
 def _plain(token: Token) -> str:
-    return compact(token.text.removesuffix("'s"))
+    return bare(token.text.removesuffix("'s"))

@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterable, Iterator
-from datetime import date
 from decimal import Decimal
 from functools import cached_property
 from typing import NamedTuple
@@ -18,13 +17,12 @@ from pipelines.core.json_text import dumps
 from pipelines.core.matching import MISSING
 from pipelines.core.verdict.account.lexicon import BINDS, DENIALS
 from pipelines.core.verdict.account.segments import Segment
-from pipelines.core.verdict.borne_out import RECORD_NOUNS
 from pipelines.core.verdict.cells import Cell, Cells, Scope, When
 from pipelines.core.verdict.changes import changes
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.facts import Facts
 from pipelines.core.verdict.lists import ListReading, Lists
-from pipelines.core.verdict.records import texts_in
+from pipelines.core.verdict.records import bare, texts_in
 from pipelines.core.verdict.said import statements
 from pipelines.core.verdict.speech import Signed, sentences, signed_words
 
@@ -34,8 +32,6 @@ LONGEST_SAYING = 600
 LEAST_QUOTED = 2  # spaces of a turn that is quoted, and not only named
 MOST_VALUES = 400
 _HAS_PARTS = re.compile(r"[,;:()&]|\d.*\s|\s.*\d|\s\w+\s")
-
-
 _OF_DAYS = word_set("on at date day until")
 
 
@@ -47,10 +43,9 @@ class Text(NamedTuple):
     is_name: bool  # written with a capital
 
 
-class Rule(NamedTuple):
+class Quotable(NamedTuple):
     """A sentence that the task, a tool's description or the backend said."""
 
-    text: str
     stems: frozenset[str]
     words: frozenset[str]
     numbers: frozenset[Decimal]
@@ -79,14 +74,8 @@ class Made(NamedTuple):
     is_added: bool = False
     is_changed: bool = False  # another day, number or text stands in a field
     is_later: bool = False
-    is_earlier: bool = False
     is_more: bool = False
     is_less: bool = False
-
-
-def compact(word: str) -> str:
-    """Letters and digits alone."""
-    return "".join(character for character in word.lower() if character.isalnum())
 
 
 def stem_of(word: str) -> str:
@@ -94,6 +83,8 @@ def stem_of(word: str) -> str:
 
 
 class Grounds:
+    """Of one run. What is worked out of a scope is kept by its identity, since the cells keep each scope."""
+
     def __init__(self, evidence: RunEvidence, facts: Facts, cells: Cells) -> None:
         self.evidence = evidence
         self.facts = facts
@@ -191,11 +182,11 @@ class Grounds:
         key = id(scope), is_past
         if key not in self._ids:
             held = {
-                compact(str(cell.value))
+                bare(str(cell.value))
                 for cell in scope.cells
                 if isinstance(cell.value, (str, int)) and (is_past or cell.when is not When.WAS)
             }
-            self._ids[key] = frozenset(held | {compact(thing.id) for thing in scope.own})
+            self._ids[key] = frozenset(held | {bare(thing.id) for thing in scope.own})
         return self._ids[key]
 
     def listed(self, sentence: str, names: frozenset[str]) -> ListReading:
@@ -229,11 +220,6 @@ class Grounds:
                     found.setdefault(spelled, set()).add(text.cell.record)
         return {name: frozenset(records) for name, records in found.items()}
 
-    @cached_property
-    def today(self) -> date | None:
-        day = self.facts.day_of_run()
-        return date(day.year, day.month, day.day) if day is not None and day.year else None
-
     # Calls
 
     @cached_property
@@ -247,13 +233,14 @@ class Grounds:
     def refused(self) -> tuple[EvidenceRow, ...]:
         return tuple(row for row in self.evidence.calls if not row.succeeded)
 
-    def deed_words(self, rows: tuple[EvidenceRow, ...]) -> frozenset[str]:
-        """Stems of what these calls did, by their names and by the states that they wrote."""
-        found: set[str] = set()
-        for row in rows:
-            for word in tokens(row.tool):
-                found |= related(stem(word))
-        return frozenset(found)
+    @cached_property
+    def done_words(self) -> frozenset[str]:
+        """Stems of what calls did that worked, by their names."""
+        return _deeds(row.tool for row in self.done)
+
+    @cached_property
+    def refused_words(self) -> frozenset[str]:
+        return _deeds(row.tool for row in self.refused)
 
     @cached_property
     def call_nouns(self) -> frozenset[str]:
@@ -271,11 +258,11 @@ class Grounds:
     def refusal_words(self) -> frozenset[str]:
         """What the backend said as it refused, word by word, letters and digits alone."""
         texts = [text for row in self.refused for text in texts_in(row.response)]
-        return frozenset(compact(word) for text in texts for word in text[:LONGEST_SAYING].split())
+        return frozenset(bare(word) for text in texts for word in text[:LONGEST_SAYING].split())
 
     @cached_property
     def made(self) -> Made:
-        added = changed = later = earlier = more = less = False
+        added = changed = later = more = less = False
         for one in changes(self.evidence):
             before, after = one.before, one.after
             added |= before is MISSING or isinstance(after, list)
@@ -285,22 +272,12 @@ class Grounds:
                 less |= after < before
             if isinstance(before, str) and isinstance(after, str) and dates(before) and dates(after):
                 later |= after > before  # both as ISO has it
-                earlier |= after < before
-        return Made(added, changed, later, earlier, more, less)
-
-    @property
-    def record_nouns(self) -> frozenset[str]:
-        return RECORD_NOUNS
+        return Made(added, changed, later, more, less)
 
     @cached_property
     def tool_words(self) -> frozenset[str]:
         """Stems of what any tool does."""
-        return frozenset(
-            other
-            for tool in self.evidence.tools
-            for word in tokens(tool.name)
-            for other in related(stem(word))
-        )
+        return _deeds(tool.name for tool in self.evidence.tools)
 
     @cached_property
     def states(self) -> frozenset[str]:
@@ -346,14 +323,14 @@ class Grounds:
     # Rules
 
     @cached_property
-    def rules(self) -> tuple[Rule, ...]:
+    def rules(self) -> tuple[Quotable, ...]:
         return tuple(self._rules())
 
     @cached_property
     def rule_numbers(self) -> frozenset[Decimal]:
         return frozenset(number for rule in self.rules for number in rule.numbers)
 
-    def _rules(self) -> Iterator[Rule]:
+    def _rules(self) -> Iterator[Quotable]:
         told = [(text, False) for text in sentences(self.evidence.behavior_instructions or "")]
         told += [(text, False) for tool in self.evidence.tools for text in sentences(tool.description)]
         for row in self.evidence.calls:
@@ -364,14 +341,17 @@ class Grounds:
             words = words_in(short)
             read = mentions(short)
             numbers = {abs(value).normalize() for one in read.numbers for value in one.values}
-            yield Rule(
-                short,
+            yield Quotable(
                 frozenset(other for word in words for other in related(stem(word))),
                 frozenset(words),
                 frozenset(numbers),
                 signed_words(short),
                 is_reply,
             )
+
+
+def _deeds(tools: Iterable[str]) -> frozenset[str]:
+    return frozenset(other for name in {*tools} for word in tokens(name) for other in related(stem(word)))
 
 
 _SIZES = {"s": "small", "m": "medium", "l": "large"}

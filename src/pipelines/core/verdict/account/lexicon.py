@@ -24,7 +24,7 @@ FUNCTION = word_set(
     "already still yet mr mrs ms dr sir madam namely therefore thus hence yes right indeed accordingly "
     "meanwhile while whether such itself themselves yourself yourselves myself one ones however though "
     "although since because pm ok okay well very really quite actually exactly simply basically directly "
-    "x s oh ah i.e e.g etc why plus under off back down away along ahead around moment again far straight "
+    "x oh ah i.e e.g etc why plus under off back down away along ahead around moment again far straight "
     "anyone someone somebody everyone together altogether ago present way point much many between among "
     "during soon long top besides afterwards little bit roughly nearly almost approximately meaning "
     "heads-up single there'd utc"
