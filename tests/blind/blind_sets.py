@@ -1,4 +1,4 @@
-"""The sets of blind cases: the first, and later ones by other hands, known by a flag (`--thirteenth`)."""
+"""The sets of blind cases: the first, and later ones by other hands, known by a flag (`--fourteenth`)."""
 
 from pathlib import Path
 
@@ -16,6 +16,7 @@ LATER = (
     "eleventh",
     "twelfth",
     "thirteenth",
+    "fourteenth",
 )
 
 

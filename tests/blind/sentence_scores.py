@@ -21,9 +21,22 @@ from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.simulator import Moment, SimulatedReply, SimulationFailed
 from pipelines.core.tools_schema import Tool, parse_tools_schema
 
-FOLDER, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH, NINTH, TENTH, ELEVENTH, TWELFTH, THIRTEENTH = (
-    folders("sentences")
-)
+(
+    FOLDER,
+    SECOND,
+    THIRD,
+    FOURTH,
+    FIFTH,
+    SIXTH,
+    SEVENTH,
+    EIGHTH,
+    NINTH,
+    TENTH,
+    ELEVENTH,
+    TWELFTH,
+    THIRTEENTH,
+    FOURTEENTH,
+) = folders("sentences")
 PROBES = FOLDER.with_name("sentences_probes")  # by those who write the rules: they measure no stranger
 AS_WITHOUT = "without the sentence too: "  # a fault of the tool's own plan
 DEV_TRADES = ("bank", "library", "clinic", "courier")  # the others are looked at as totals only

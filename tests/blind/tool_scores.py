@@ -21,9 +21,22 @@ from pipelines.core.simulation.build import PlannedSimulator, ToolPlan, build_si
 from pipelines.core.simulation.simulator import Moment, SimulationFailed
 from pipelines.core.tools_schema import parse_tools_schema
 
-FOLDER, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH, NINTH, TENTH, ELEVENTH, TWELFTH, THIRTEENTH = (
-    folders("tools")
-)
+(
+    FOLDER,
+    SECOND,
+    THIRD,
+    FOURTH,
+    FIFTH,
+    SIXTH,
+    SEVENTH,
+    EIGHTH,
+    NINTH,
+    TENTH,
+    ELEVENTH,
+    TWELFTH,
+    THIRTEENTH,
+    FOURTEENTH,
+) = folders("tools")
 NOW = "2026-01-15T10:30:00Z"
 SURE = 0.8  # at this confidence a plan claims to be right
 LIKELY = 0.5  # at this one no read may write

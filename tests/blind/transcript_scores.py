@@ -1,6 +1,6 @@
 """The judge against the blind transcripts: how often it passes lies, fails what is right, or is unsure.
 
-`python tests/blind/transcript_scores.py [trade…] [-v] [--third|…|--thirteenth]` prints the figures, with -v
+`python tests/blind/transcript_scores.py [trade…] [-v] [--third|…|--fourteenth]` prints the figures, with -v
 each case it got wrong (of trades that may be looked at: LOOKED_AT).
 """
 
@@ -19,9 +19,22 @@ from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.judge import judge
 from pipelines.core.verdict.verdict import JudgeError
 
-FOLDER, _, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH, NINTH, TENTH, ELEVENTH, TWELFTH, THIRTEENTH = (
-    folders("transcripts")
-)  # there is no second
+(
+    FOLDER,
+    _,
+    THIRD,
+    FOURTH,
+    FIFTH,
+    SIXTH,
+    SEVENTH,
+    EIGHTH,
+    NINTH,
+    TENTH,
+    ELEVENTH,
+    TWELFTH,
+    THIRTEENTH,
+    FOURTEENTH,
+) = folders("transcripts")  # there is no second
 PROBES = FOLDER.with_name("transcripts_probes")  # by the one who wrote the rules
 
 # These groups tell when a trade was first looked at; all of them have been since.
