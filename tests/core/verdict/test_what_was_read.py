@@ -37,6 +37,23 @@ def test_each_phrase_that_was_not_read_is_listed_as_such():
     assert 'Nothing in the run bears out "the moon phase was rather favourable' in made.reasoning
 
 
+DENIED = {
+    "a state": ("It has not shipped yet.", "it was told status shipped: the contrary."),
+    "a flag": ("Order 4521 is not insured.", "it was told insured is true: the contrary."),
+    "another state": ("Order 4521 was cancelled.", "it was told status shipped, not cancelled."),
+}
+
+
+@pytest.mark.parametrize(("says", "told"), DENIED.values(), ids=DENIED)
+def test_what_is_false_is_told_with_the_sign_that_was_read(says, told):
+    record = {"order_id": "4521", "status": "shipped", "insured": True}
+    orders = {"4521": {"status": "shipped", "insured": True}, "7003": {"status": "cancelled"}}
+    world = World.from_initial_state({"order": orders})
+    read = call(1, "get_order", {"order_id": "4521"}, record)
+    made = judged(read, says=says, world=world, user_instruction="Where is order 4521?")
+    assert (made.verdict, told in made.reasoning) == ("FAIL", True), made.reasoning
+
+
 TOOLS = parse_tools_schema(
     [
         tool("get_part", "part_id", description="Read a part."),

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
 from pipelines.core.json_text import Json, JsonObject, dumps
+from pipelines.core.python_tree import expression_tree
 
 LONGEST_QUOTED = 300  # characters of one expression
 _COMPARED: Mapping[type[ast.cmpop], str] = {
@@ -211,7 +212,7 @@ def _condition(text: Json) -> Words:
 
 def _parsed(text: Json) -> ast.expr | None:
     try:
-        return ast.parse(str(text), mode="eval").body
+        return expression_tree(str(text))
     except (SyntaxError, ValueError, RecursionError):
         return None
 

@@ -120,7 +120,10 @@ def _left_over(one: LeftOver) -> Finding:
         says = f'The agent says "{quoted(one.phrase)}", but no call, reply, rule or record tells of that.'
         return _false(says, [])
     if one.is_false:
-        says = f'The agent says "{quoted(one.sentence)}", but it was told {one.instead}, not {one.phrase}.'
+        # "told status shipped, not not shipped" reads like a slip, and "not shipped" like its opposite.
+        is_denied = one.phrase.lower().startswith("not ")
+        other = ": the contrary" if is_denied else f", not {one.phrase}"
+        says = f'The agent says "{quoted(one.sentence)}", but it was told {one.instead}{other}.'
         return _false(says, [])
     if not one.phrase:
         says = (

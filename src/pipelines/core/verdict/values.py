@@ -331,11 +331,11 @@ def _denied(clause: str, scope: Scope) -> Iterator[Strange]:
             and cell.record in scope.ids
         ):
             if says_is_not(clause, cell.value.lower()) and not SUPPOSED.search(clause):
-                yield Strange(cell.value, Reading.FALSE, f"{cell.field} {cell.value}")
+                yield Strange(f"not {cell.value}", Reading.FALSE, f"{cell.field} {cell.value}")
         elif isinstance(cell.value, bool) and cell.words and cell.record in scope.ids:
             word = " ".join(cell.field.lower().split("_"))
             if cell.value and says_is_not(clause, word):
-                yield Strange(word, Reading.FALSE, f"{cell.field} {cell.value}")
+                yield Strange(f"not {word}", Reading.FALSE, f"{cell.field} is true")
             elif (
                 not cell.value
                 and says_is(clause, word)
