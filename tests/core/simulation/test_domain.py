@@ -162,6 +162,42 @@ def test_a_link_narrows_a_list_whatever_the_field_is_called() -> None:
     assert reply.response == [{"id": "a2", "owner": "c2"}]
 
 
+@pytest.mark.parametrize("field", ["company_id", "company", "employer", "works_for"])
+def test_a_field_that_calls_a_type_otherwise_says_nothing_against_it(field: str) -> None:
+    state: JsonObject = {"firm": FIRMS["firm"], "person": {"p-1": {"name": "Ann", field: "77"}}}
+    found = answer(state, [tool("get_company", company_id="text")], "get_company", {"company_id": "77"})
+    assert found.response == {"name": "Acme", "industry": "tools"}
+
+
+@pytest.mark.parametrize("caller", ["userId", "user_id", "buyer_id", "as_user"])
+def test_who_calls_is_no_new_value_of_the_record(caller: str) -> None:
+    """Nothing in this world is cancelled yet, and every order has its buyer: the verb says what changes."""
+    state: JsonObject = {
+        "order": {"o1": {"status": "paid", "buyer_id": "u1"}, "o2": {"status": "shipped", "buyer_id": "u2"}},
+        "user": {"u1": {"name": "Ann"}, "u2": {"name": "Bo"}},
+    }
+    declared = tool("cancel_order", "Cancels an order.", order_id="text", **{caller: "text"})
+    [update] = answer(state, [declared], "cancel_order", {"order_id": "o1", caller: "u1"}).updates
+    changed: Any = update.as_json()["set"]
+    assert (changed["status"], "buyer_id" in changed) == ("cancelled", False)
+
+
+@pytest.mark.parametrize(
+    ("given", "prices"), [({}, [5, 1, 3]), ({"warehouse_id": "w1"}, [5, 1]), ({"warehouse_id": "w2"}, [3])]
+)
+def test_what_records_keep_is_listed_of_one_of_them_where_its_id_is_given(
+    given: JsonObject, prices: list[int]
+) -> None:
+    state: JsonObject = {
+        "warehouse": {
+            "w1": {"city": "Graz", "items": [{"sku": "a", "price": 5}, {"sku": "b", "price": 1}]},
+            "w2": {"city": "Linz", "items": [{"sku": "c", "price": 3}]},
+        }
+    }
+    listed: Any = answer(state, [tool("list_items", warehouse_id_="text")], "list_items", given).response
+    assert [one["price"] for one in listed] == prices
+
+
 # -- output schemas
 
 

@@ -79,6 +79,27 @@ def test_goes_on_changing(one: Tool) -> None:
     assert answer(one).updates != ()
 
 
+ABLE: JsonObject = {"type": "object", "properties": {"cancellable": {"type": "boolean"}}}
+POSSIBLE = [
+    tool("can_cancel", "Whether the order can be cancelled.", order_id="text"),
+    tool("can_cancel", "", order_id="text"),
+    tool("order_may_be_cancelled", "Is the customer allowed to cancel?", order_id="text"),
+    tool("check_order", "Whether the order can be cancelled.", output=ABLE, order_id="text"),
+]
+
+
+@pytest.mark.parametrize("one", POSSIBLE, ids=lambda one: f"{one.name}: {one.description}")
+def test_what_can_be_done_is_not_what_has_been_done(one: Tool) -> None:
+    """The open order can be cancelled, the cancelled one cannot: by its status it would be the contrary."""
+    plan = build_simulator([one], world=World.from_initial_state(SHOP)).plan_of(one.name)
+    assert plan.plan is not None
+    assert "== 'cancelled'" not in str(plan.plan.body)
+
+
+def test_a_question_that_is_not_worked_out_says_so() -> None:
+    assert any("not worked out" in note for note in answer(POSSIBLE[0]).notes)
+
+
 def test_a_verb_nobody_listed_is_known_by_the_state_it_leads_to() -> None:
     world = World.from_initial_state(
         {"crate": {"1": {"status": "free"}, "2": {"status": "embargoed"}, "3": {"status": "free"}}}

@@ -51,6 +51,22 @@ SENTENCES: dict[str, tuple[tuple[str, dict[str, Any], int], ...]] = {
         ("cancel_order", PENDING, 422),
         ("cancel_order", PENDING | {"reason": "late"}, 200),
     ),
+    "Once the order is delivered, cancel_order fails.": (
+        ("cancel_order", SHIPPED, 200),
+        ("cancel_order", DELIVERED, 409),
+    ),
+    "e-mail must be unique.": (
+        ("register_user", {"email": "ada@example.com", "name": "Ann"}, 422),
+        ("register_user", {"email": "new@example.com", "name": "Ann"}, 200),
+    ),
+    "Shipped orders cannot be cancelled, and you should check the status first.": (
+        ("cancel_order", PENDING, 200),
+        ("cancel_order", SHIPPED, 409),
+    ),
+    "Shipped orders cannot be cancelled, so please apologise to the customer.": (
+        ("cancel_order", PENDING, 200),
+        ("cancel_order", SHIPPED, 409),
+    ),
     "E-mail must be unique.": (
         ("register_user", {"email": "ada@example.com", "name": "Ann"}, 422),
         ("register_user", {"email": "new@example.com", "name": "Ann"}, 200),
@@ -93,3 +109,14 @@ def test_what_must_never_be_returned_is_not(says: str) -> None:
 def test_a_state_is_set_to_the_word_itself(value: str) -> None:
     (reply,) = answered(f"cancel_order sets the status to {value}.", ("cancel_order", PENDING))
     assert [update.set["status"] for update in reply.updates] == [value]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "says",
+    [
+        "Orders can be cancelled, and you should never cancel shipped ones.",
+        "Shipped orders cannot be cancelled, and you should refund them only when they are late.",
+    ],
+)
+def test_advice_that_restricts_anything_is_not_cut_off(says: str) -> None:
+    assert build_simulator(TOOLS, world=WORLD, behavior=says).not_understood == (says,)

@@ -49,6 +49,12 @@ _REASON = re.compile(
     r"|(?:as\s+)?(?:per|according to)\s+[\w\s]*\b(?:policy|policies|rules|terms))$",
     re.IGNORECASE,
 )
+# "and you should check it first": what the agent is advised to do at the end of a rule of the backend.
+_ADVICE = re.compile(
+    r"(?:,|;|\s)\s{0,2}(?:and|so)\s+(?:please\s+|(?:you|the\s+agent|agents|the\s+assistant)\s+"
+    r"(?:should|must|shall|ought\s+to|need\s+to|have\s+to|has\s+to)\s+(?!be\b|have\b))(?P<what>[^,;.]+)$",
+    re.IGNORECASE,
+)
 _ADDRESSED = word_set("you your please assistant chatbot")
 
 
@@ -293,6 +299,9 @@ def _hearings(sentence: str, lexicon: Lexicon) -> Iterator[list[Token]]:
     forms = [plain]
     shorter = _REASON.sub("", plain.rstrip(".!"))
     forms += [shorter] if shorter != plain.rstrip(".!") else []
+    advice = _ADVICE.search(plain.rstrip(".!"))
+    if advice is not None and not any(_matters(one) for one in tokens(advice["what"])):
+        forms = [plain[: advice.start()]]
     for form in forms:
         heard = tokens(form, (tool.name for tool in lexicon.tools.values()))
         if not heard or len(heard) > MAX_TOKENS or _is_addressed(heard, lexicon):

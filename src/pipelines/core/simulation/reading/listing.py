@@ -65,9 +65,37 @@ def gathered(
     # In a `find` of many the name stands for the candidate, then for the list: the plural reads well as both.
     each = many_of(collection) if collection.form == "table" else noun_of(collection)
     asked = _asked(reading, collection, each, reading.arguments, in_any_state=in_any_state)
+    asked = _of_holder(reading, collection, each, asked)
     known = _required_owners(reading, collection)
     steps, found = _found(collection, each, [*asked.conditions])
     return [*known, *steps], found, asked
+
+
+def _of_holder(reading: Reading, collection: Collection, each: str, asked: Narrowing) -> Narrowing:
+    """`list_items(warehouse_id)` of items that warehouses keep, where the id may be left out."""
+    if collection.form == "table" or collection.owner is not None:
+        return asked
+    table = reading.known.tables.get(collection.entity_type)
+    given = {
+        one.name: one
+        for one in reading.arguments
+        if one.name in asked.ignored and one.is_scalar and one.id_noun and not one.is_required
+        if best_collection(one.id_noun, reading.known, reading.service) == table
+    }
+    if len(given) != 1:
+        return asked
+    (name,) = given
+    held = f"same_id(id_of({_holder_of(collection, each)}), {arg(name)})"
+    return replace(
+        asked,
+        conditions=(f"({arg(name)} == null or {held})", *asked.conditions),
+        ignored=tuple(one for one in asked.ignored if one != name),
+    )
+
+
+def _holder_of(collection: Collection, each: str) -> str:
+    """What the record that keeps them is called in a plan."""
+    return name_for(collection.entity_type, avoid=(each, many_of(collection)))
 
 
 def _asked(
@@ -124,12 +152,12 @@ def _found(collection: Collection, each: str, conditions: list[str]) -> tuple[li
             found["where"] = where
         return [{"find": found}], each
     if collection.owner is not None:
-        holder = name_for(collection.entity_type, avoid=(each, many))
+        holder = _holder_of(collection, each)
         kept = dot(holder, *collection.path)
         source = _records(kept, collection)
         into = find_one(holder, collection.entity_type, text(collection.owner))
         return [into, {"let": {many: _comprehension(each, source, where)}}], many
-    holder = name_for(collection.entity_type, avoid=(each, many))
+    holder = _holder_of(collection, each)
     kept = dot(holder, *collection.path)
     source = _records(kept, collection)
     suffix = f" if {where}" if where else ""

@@ -33,6 +33,7 @@ from pipelines.core.simulation.reading.steps import (
 from pipelines.core.simulation.reading.targets import Subject, best_collection
 from pipelines.core.simulation.reading.tool_reading import Reading
 
+_UNTOLD = "whether it is so is not worked out: the reply is the record that is asked about"
 _WHOLE = word_set("details detail info information data record id profile")
 
 
@@ -61,7 +62,11 @@ def _by_id(reading: Reading) -> Drafted | None:
         if found.id_argument.id_noun == ():
             return _by_any_id(reading)
         if seeded:
-            return _by_whoever_has_it(reading, found, [one for one in seeded if not one.called] or seeded)
+            # A field that calls a firm `employer` says nothing against its being the company that is asked
+            # for; a tool that asks for it by another name does.
+            asked = {noun for facts in reading.known.tools.values() for noun in facts.id_nouns}
+            free = [one for one in seeded if asked.isdisjoint(one.called)]
+            return _by_whoever_has_it(reading, found, free or seeded)
         if reading.output:
             return None  # the world knows no such things at all: what they are like is invented
     bound = bind(found.collection, arg(found.id_argument.name), noun_of(found.collection))
@@ -72,7 +77,8 @@ def _by_id(reading: Reading) -> Drafted | None:
         value = dot(bound.noun, *part)
         named: Json = {part[-1]: value} if reading.answers_in_objects else value
         return Drafted(steps=(*steps, {"return": named}), confidence=0.8)
-    return Drafted(steps=(*steps, {"return": _record_reply(reading, bound)}), confidence=0.95)
+    untold = (_UNTOLD,) if reading.asks_whether() and not reading.output else ()
+    return Drafted(steps=(*steps, {"return": _record_reply(reading, bound)}), notes=untold, confidence=0.95)
 
 
 def _only_narrows(reading: Reading, argument: Argument) -> bool:

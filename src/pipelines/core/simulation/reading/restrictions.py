@@ -117,7 +117,9 @@ def _read_word(
     denied = is_denied(words, at)
     base = without_denial(word)
     place = _long_state(words, at, collection) or _state(word, collection, is_name=is_name)
-    if place is not None and not _is_of_scope(words, at) and not _is_possible(words, at):
+    is_value = place is not None and joined((word,)) == joined(tokens(place[1]))  # `available`, of a room
+    is_possible = _is_possible(words, at) and not (is_value and word.endswith("able"))
+    if place is not None and not _is_of_scope(words, at) and not is_possible:
         path, value = place
         group = found.is_not if denied else found.is_so
         if value not in group.setdefault(path, []):
@@ -179,11 +181,15 @@ def _long_state(words: Sequence[str], at: int, collection: Collection) -> tuple[
     return None
 
 
+_MAY = word_set("can could may to")
+
+
 def _is_possible(words: Sequence[str], at: int) -> bool:
-    """ "units that can be lent out" are not lent."""
-    return words[at - 1 : at] == ("be",) and bool(
-        {*words[max(0, at - 3) : at - 1]} & {"can", "could", "may", "to"}
-    )
+    """ "units that can be lent out" are not lent; nor is what a tool calls `can_lend`, or `lendable`."""
+    before = [*words[max(0, at - 3) : at]]
+    if before[-1:] == ["be"]:
+        return bool(_MAY & {*before[:-1]})
+    return bool(_MAY & {*before[-1:]}) or words[at].endswith(("able", "ible"))
 
 
 def _is_of_scope(words: Sequence[str], at: int) -> bool:

@@ -46,7 +46,9 @@ def read_transition(reading: Reading) -> Drafted | None:
         return None
     switch = switch_field(reading, bound.collection)
     others = others_of(reading)
-    checks = [*bound.steps, *ownership(bound, others, reading), *allowed_values(others)]
+    owned = ownership(bound, others, reading)
+    checks = [*bound.steps, *owned, *allowed_values(others)]
+    others = [one for one in others if not _is_checked(one, owned)]
     if switch is not None and reading.said.becomes is None:
         return _switched(reading, bound, checks, switch)
     target = target_state(reading, bound.collection)
@@ -90,6 +92,12 @@ def read_transition(reading: Reading) -> Drafted | None:
     return Drafted(steps=tuple(steps), notes=notes, remarks=remarks, confidence=0.8)
 
 
+def _is_checked(argument: Argument, owned: Sequence[Step]) -> bool:
+    """`cancel_order(order_id, buyer_id)`: whose it is has to fit, so the call does not set it."""
+    said = (step.get("require") for step in owned)
+    return any(isinstance(one, str) and f", {arg(argument.name)})" in one for one in said)
+
+
 def _says_the_verb(reading: Reading) -> bool:
     """Whether the description does not call what happens by another verb: "Release a cage" of `discharge`."""
     said = claim_of(reading.tool.description, reading.name.verb).verb
@@ -98,7 +106,15 @@ def _says_the_verb(reading: Reading) -> bool:
 
 def _changes_fields(bound: Bound, others: Sequence[Argument]) -> bool:
     """`renew_loan(loan_id, new_due_date)`: what is given says what changes, so no new state is made up."""
-    return any(one.is_required and field_for(one, bound.collection) is not None for one in others)
+    paths = [field_for(one, bound.collection) for one in others if one.is_required]
+    return any(path is not None and not _is_settled_link(path, bound) for path in paths)
+
+
+def _is_settled_link(path: tuple[str, ...], bound: Bound) -> bool:
+    """`cancel_order(order_id, user_id)`: every order has its buyer already, whatever that field is called."""
+    fields, links = bound.collection.fields, bound.collection.links
+    is_link = len(path) == 1 and any(link.path == path for link in links)
+    return is_link and "null" not in fields[path[0]].kinds
 
 
 def read_known_effect(reading: Reading) -> Drafted | None:

@@ -36,6 +36,7 @@ from pipelines.core.simulation.reading.truths import named_truth, told_truth, tr
 
 _NUMBERS = ("integer", "number")
 _TELLS = word_set("can is has may are does should must allowed")
+_MAY = word_set("can may")  # what may be done has not been done: these stay with the word that follows
 _APART = stems(("difference", "saving", "gap"))
 _TOLD, _LIKELY = 0.85, 0.8
 _TELLS_MUCH = 3  # words of a property's description
@@ -306,7 +307,7 @@ def _related(scope: Scope, slot: Slot) -> str | None:
 
 def _truth(reading: Reading, scope: Scope, slot: Slot, *, is_only: bool) -> str | None:
     """As the description tells it; else by the property's own name; else by the tool's."""
-    own = [word for word in slot.words if word not in _TELLS]
+    own = [word for word in slot.words if word not in _TELLS - _MAY]
     if not is_only:
         return named_truth(own, scope)
     told = told_truth(reading.tool.description or "", scope)
@@ -314,9 +315,10 @@ def _truth(reading: Reading, scope: Scope, slot: Slot, *, is_only: bool) -> str 
         told = told or _as_given(scope)
     told = told or named_truth(own, scope)
     nouns = frozenset().union(*(one.called for one in scope.things))
-    words = [word for word in tokens(reading.tool.name) if word not in _TELLS and not stems((word,)) & nouns]
+    asked = [word for word in tokens(reading.tool.name) if word not in _TELLS - _MAY]
+    words = [word for word in asked if not stems((word,)) & nouns]
     told = told or named_truth(words, scope) or _as_given(scope)
-    if told is not None or not reading.asks_whether():
+    if told is not None or not reading.asks_whether() or _MAY & {*tokens(reading.said.summary.lower())}:
         return told
     # A description that is itself what is asked: "the borrower is trained for the category".
     return truth_of([word for word, _ in content_words(reading.said.summary.split())], scope)
