@@ -307,7 +307,8 @@ def _related(scope: Scope, slot: Slot) -> str | None:
 
 def _truth(reading: Reading, scope: Scope, slot: Slot, *, is_only: bool) -> str | None:
     """As the description tells it; else by the property's own name; else by the tool's."""
-    own = [word for word in slot.words if word not in _TELLS - _MAY]
+    before = tokens(reading.tool.name)[-len(slot.words) - 1 : -len(slot.words)]  # may, of `order_may_be_sold`
+    own = [word for word in (*(_MAY & {*before}), *slot.words) if word not in _TELLS - _MAY]
     if not is_only:
         return named_truth(own, scope)
     told = told_truth(reading.tool.description or "", scope)
@@ -318,7 +319,8 @@ def _truth(reading: Reading, scope: Scope, slot: Slot, *, is_only: bool) -> str 
     asked = [word for word in tokens(reading.tool.name) if word not in _TELLS - _MAY]
     words = [word for word in asked if not stems((word,)) & nouns]
     told = told or named_truth(words, scope) or _as_given(scope)
-    if told is not None or not reading.asks_whether() or _MAY & {*tokens(reading.said.summary.lower())}:
+    asks_leave = (_MAY | {"allowed"}) & {*tokens(reading.said.summary.lower())}
+    if told is not None or not reading.asks_whether() or asks_leave:
         return told
     # A description that is itself what is asked: "the borrower is trained for the category".
     return truth_of([word for word, _ in content_words(reading.said.summary.split())], scope)
