@@ -232,7 +232,8 @@ class PlannedSimulator:
             may_read=self._may_read,
             known=self._vocabulary,
         )
-        return tried(self._with_translated(found), self._lexicon, self._world)
+        settings = [one for target in self._targets.values() for one in target.settings]
+        return tried(self._with_translated(found), self._lexicon, self._world, settings)
 
     def _with_translated(self, found: Behavior) -> Behavior:
         """With rules for sentences that were not understood, where somebody accepted some."""

@@ -5,29 +5,37 @@ A rule that refuses every entity was most likely not read as it was meant: a cal
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice, pairwise
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice, pairwise, product
 from typing import Any, NamedTuple
 
 from pipelines.core.english.inflection import past_forms
-from pipelines.core.json_text import Json
+from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.ledger import Ledger, World
 from pipelines.core.problems import Refused
 from pipelines.core.simulation.behavior import rules as r
 from pipelines.core.simulation.behavior.lexicon import Lexicon
+from pipelines.core.simulation.behavior.plan_targets import Setting
 from pipelines.core.simulation.behavior.rules import ARGUMENTS, EACH, REPLY, Behavior, Ref, Rule, Text
 from pipelines.core.simulation.behavior.scope import link_field
-from pipelines.core.simulation.behavior.things import Kind, ToolWords, has_value
-from pipelines.core.simulation.language import parse_plan
+from pipelines.core.simulation.behavior.things import Kind, Path, ToolWords, has_value
+from pipelines.core.simulation.behavior.trial_samples import (
+    MOST_TRIED,
+    calls_with,
+    constant_of,
+    hints_of,
+    moments_around,
+    worlds_after,
+)
+from pipelines.core.simulation.language import Plan, parse_plan
 from pipelines.core.simulation.library.dates import moment_of
 from pipelines.core.simulation.run_plan import run
 from pipelines.core.simulation.simulator import Moment, SimulationFailed
 
-MOST_TRIED = 50  # entities of a kind; more of them would hardly be more different
+MOST_RUNS = 4_000  # of one rule: some tenths of a second, spent only where nothing made a difference so far
 FEWEST = 2  # of one entity alone every rule says either yes or no
-_ANY_DAY = Moment(
-    "", 1, "2000-01-01T00:00:00Z"
-)  # what comes of rules that look at the clock is not looked at
+_ANY_DAY = "2000-01-01T00:00:00Z"  # for rules that do not look at the clock
+_OF_TIME = re.compile(r"\b(?:now|today|days_between|is_before|add_months|add_days)\b")
 
 
 class Tried(NamedTuple):
@@ -39,12 +47,16 @@ class _Misplaced(Exception):
     """This world has no place for the rule, for the reason given."""
 
 
-def tried(behavior: Behavior, lexicon: Lexicon, world: World) -> Tried:
+def tried(behavior: Behavior, lexicon: Lexicon, world: World, settings: Sequence[Setting] = ()) -> Tried:
+    """`settings`: what calls of the tools set fields to, so that a record may have it though none has now."""
     kept: list[Rule] = []
     misplaced: dict[str, str] = {}
     idle: dict[str, str] = {}
     for rule in behavior.rules:
-        trial = _Trial(rule, lexicon.tools[rule.tools[0].lower()], lexicon, world)
+        tool = lexicon.tools[rule.tools[0].lower()]
+        own = tuple(_settings_of(one for one in behavior.rules if one.sentence != rule.sentence))
+        implied = tuple(_settings_of(one for one in behavior.rules if one.sentence == rule.sentence))
+        trial = _Trial(rule, tool, lexicon, world, (*settings, *own), implied)
         try:
             trial.find_places(behavior.rules)
             told = trial.difference()
@@ -67,6 +79,8 @@ class _Trial(NamedTuple):
     tool: ToolWords
     lexicon: Lexicon
     world: World
+    settings: tuple[Setting, ...]  # by the tools and by other sentences
+    own_settings: tuple[Setting, ...]  # by this sentence
 
     # -- no place
 
@@ -151,21 +165,57 @@ class _Trial(NamedTuple):
         """Why the rule changes nothing here; Misplaced where it would let nothing through."""
         match self.rule.body:
             case r.Require(need, at_end=False):
-                kind = _kind_of(need, self.tool, self.lexicon)
-                says = ("every {} of the world passes", "no {} of the world passes")
-                found = self._decided(kind, need, says)
-                if found == says[1].format(kind):
-                    raise _Misplaced(found)
-                return found
+                return self._decided_guard(need)
             case r.Filter(keep):
                 says = ("it leaves no {} of the world out", "it leaves every {} of the world out")
+                return self._decided(self.tool.kind, keep, says)
+            case r.SortFirst(keep):
+                says = ("every {} of the world comes first", "no {} of the world comes first")
                 return self._decided(self.tool.kind, keep, says)
             case r.Take(most, page=False, unless=None):
                 count = len(self.world.entities.get(self.tool.kind or "", {}))
                 return f"the world has no more than {count}" if FEWEST <= count <= most else None
             case r.Sort(str(by)):
                 return self._unsorted(self.tool.kind or "", by)
+            case r.Write(when=None, is_implied=False, of_new=False):
+                return self._already_so(self.rule.body)
+            case r.Write(when=Text() as when):
+                says = ("every {} of the world is meant", "no {} of the world is meant")
+                told = self._decided(_kind_of(when, self.tool, self.lexicon), when, says)
+                return told if told is not None and told.startswith("no ") else None
         return None
+
+    def _decided_guard(self, need: Text) -> str | None:
+        kind = _kind_of(need, self.tool, self.lexicon)
+        given = dict.fromkeys(ref.path[-1] for ref in need.refs() if ref.root == ARGUMENTS and ref.path)
+        what = f"{kind} of the world" if kind is not None else f"value of {' and '.join(given)}"
+        what += f" with any {' and '.join(given)}" if kind is not None and given else ""
+        found = self._decided(kind, need, (f"every {what} passes", f"no {what} passes"))
+        if found is None:
+            return None
+        if self._grows(need) or (self.settings and self._differs_later(kind, need)):
+            return f"{found} as it is seeded, until a call changes that"
+        if found.startswith("no "):
+            raise _Misplaced(found)
+        return found
+
+    def _differs_later(self, kind: str | None, need: Text) -> bool:
+        later = self._replace(own_settings=(*self.settings, *self.own_settings))
+        return len({*islice(later._outcomes(kind, need), MOST_RUNS)}) > 1
+
+    def _already_so(self, body: r.Write) -> str | None:
+        """An effect that writes what every record has, and that nothing takes away."""
+        target = body.target
+        if body.value is None or body.value.refs() or any(_is_of(one, target) for one in self.settings):
+            return None
+        try:
+            value = constant_of("".join(str(part) for part in body.value.parts))
+        except ValueError:
+            return None
+        have = self._values(target.root, target.path)
+        if len(have) < FEWEST or any(one != value for one in have):
+            return None
+        return f"every {target.root} of the world has {'.'.join(target.path)} {value} already"
 
     def _unsorted(self, kind: str, by: str) -> str | None:
         values = self._values(kind, tuple(by.split(".")))
@@ -181,29 +231,72 @@ class _Trial(NamedTuple):
         return None
 
     def _decided(self, kind: str | None, one: Text, says: tuple[str, str]) -> str | None:
-        if kind is None or {ARGUMENTS, REPLY} & one.roots():
+        takes = ARGUMENTS in one.roots()
+        if REPLY in one.roots() or (kind is None and not takes) or (takes and self._grows(one)):
             return None
-        found = self._outcomes(kind, one)
-        if len(found) < FEWEST or len(set(found)) > 1 or _looks_at_clock(one):
+        if kind is not None and len(self.world.entities.get(kind, {})) < FEWEST:
+            return None
+        found = [*islice(self._outcomes(kind, one), MOST_RUNS + 1)]
+        if len({*found}) != 1 or len(found) > MOST_RUNS:
             return None
         return says[0 if found[0] else 1].format(kind)
 
-    def _outcomes(self, kind: str, one: Text) -> list[bool]:
+    def _grows(self, one: Text) -> bool:
+        """Whether it counts records of which calls make more, or fewer."""
+        written = "".join(part for part in one.parts if isinstance(part, str))
+        counted = {*re.findall(r"entities\('([^']*)'\)", written)}
+        return any(
+            not tool.reads and counted & {tool.kind, tool.makes} for tool in self.lexicon.tools.values()
+        )
+
+    def _outcomes(self, kind: str | None, one: Text) -> Iterator[bool]:
+        """What comes of it for each record, call and moment; nothing where that cannot be gone through. It
+        ends at the first that differs from the others."""
         names = _names(kind, one, self.lexicon)
-        if names is None:
-            return []
-        steps: list[Json] = [{"let": {"it": f"entity({r.literal(kind)}, args.id)"}}]
-        steps.append({"return": f"true if {one.written(names)} else false"})
+        plan = _asked(kind, one, names) if names is not None else None
+        hints = hints_of(one, self._seen(one), self._ids())
+        is_dated = _looks_at_clock(one) or any(
+            isinstance(part, str) and _OF_TIME.search(part) for part in one.parts
+        )
+        calls = calls_with(one, self.tool, hints, is_dated=is_dated)
+        if plan is None or calls is None:
+            return
+        moments = [at.isoformat() for at in moments_around(hints)] if _looks_at_clock(one) else [_ANY_DAY]
+        looked_at: dict[str, set[Path]] = {}
+        for ref in one.refs():
+            looked_at.setdefault(kind or "" if ref.root == EACH else ref.root, set()).add(ref.path)
+        worlds = worlds_after(self.world, self.own_settings, looked_at, hints)
+        ids = [*islice(self.world.entities.get(kind or "", {}), MOST_TRIED)] if kind is not None else [""]
+        first: bool | None = None
+        for ledger, given, now, id in product(worlds, calls, moments, ids):
+            came = self._run(plan, {"id": id, "given": given}, ledger, now)
+            if came is None:
+                continue
+            first = came if first is None else first
+            yield came
+            if came != first:
+                return
+
+    def _run(self, plan: Plan, arguments: JsonObject, ledger: Ledger, now: str) -> bool | None:
         try:
-            plan = parse_plan(steps, origin="read")
-        except Refused:
-            return []
-        ids = islice(self.world.entities.get(kind, {}), MOST_TRIED)
-        try:
-            return [run(plan, {"id": id}, Ledger(self.world), _ANY_DAY).response is True for id in ids]
+            return run(plan, arguments, ledger, Moment("", 1, now)).response is True
         except SimulationFailed as failed:
+            if arguments["given"]:
+                return None  # a value that we made up may be of the wrong kind
             why = re.sub(r" \(at [^)]*\)$", "", str(failed))
+            kind = _kind_of(self._text(), self.tool, self.lexicon) or self.tool.kind
             raise _Misplaced(f"it cannot be worked out for every {kind} of the world: {why}") from None
+
+    def _text(self) -> Text:
+        return next(_texts(self.rule.body), Text(()))
+
+    def _seen(self, one: Text) -> list[Any]:
+        """Values of the fields that it looks at."""
+        refs = ((self.tool.kind or "" if ref.root == EACH else ref.root, ref.path) for ref in one.refs())
+        return [value for kind, path in refs for value in self._values(kind, path)]
+
+    def _ids(self) -> list[str]:
+        return [id for kind in self.world.entities.values() for id in islice(kind, MOST_TRIED)]
 
     def _values(self, kind: str, path: tuple[str, ...]) -> list[Any]:
         found = []
@@ -226,7 +319,7 @@ def _texts(body: r.RuleBody) -> Iterator[Text]:
 
 
 def _looks_at_clock(one: Text) -> bool:
-    return any(isinstance(part, str) and re.search(r"\bnow\b", part) for part in one.parts)
+    return any(isinstance(part, str) and re.search(r"\b(?:now|today)\b", part) for part in one.parts)
 
 
 def _kind_of(need: Text, tool: ToolWords, lexicon: Lexicon) -> str | None:
@@ -234,10 +327,32 @@ def _kind_of(need: Text, tool: ToolWords, lexicon: Lexicon) -> str | None:
     return kinds[0] if len(kinds) == 1 else tool.kind if tool.kind in kinds else None
 
 
-def _names(kind: str, one: Text, lexicon: Lexicon) -> Mapping[str, str] | None:
+def _asked(kind: str | None, one: Text, names: Mapping[str, str]) -> Plan | None:
+    steps: list[Json] = []
+    if kind is not None:
+        steps.append({"let": {"it": f"entity({r.literal(kind)}, args.id)"}})
+    steps.append({"return": f"true if {one.written(names)} else false"})
+    try:
+        return parse_plan(steps, origin="read")
+    except Refused:
+        return None
+
+
+def _settings_of(rules: Iterable[Rule]) -> Iterator[Setting]:
+    for rule in rules:
+        body = rule.body
+        if isinstance(body, r.Write) and body.value is not None and not body.value.refs():
+            yield Setting(body.target.root, body.target.path, "".join(map(str, body.value.parts)))
+
+
+def _is_of(setting: Setting, target: Ref) -> bool:
+    return (setting.entity_type, setting.path) == (target.root, target.path)
+
+
+def _names(kind: str | None, one: Text, lexicon: Lexicon) -> Mapping[str, str] | None:
     """How the trial calls what the rule speaks of: the entity, and what it is linked with."""
-    names = {kind: "it", EACH: "it"}
-    own = lexicon.kinds.get(kind)
+    names = {kind or "": "it", EACH: "it", ARGUMENTS: "args.given"}
+    own = lexicon.kinds.get(kind or "")
     for other in one.roots() - set(names):
         link = link_field(own, other) if own is not None else None
         if link is None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from pipelines.core.english.inflection import action_nouns, participle
+from pipelines.core.english.verbs import DONE_TO_OTHERS
 from pipelines.core.english.words import joined, singulars, tokens, word_set
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import Argument, is_list_of_ids, part_noun
@@ -65,9 +66,9 @@ def read_transition(reading: Reading) -> Drafted | None:
         return None  # "renew a loan by 14 days" changes how much, and no state that anybody named
     is_doubtful = len(known) >= STATES_THAT_TELL and not _says_the_verb(reading)
     if target in known or told_state(reading) is not None or not is_doubtful:
-        if target in known or not _changes_fields(bound, others):
+        if target in known or not _changes_fields(reading, bound, others):
             changes[dot(bound.noun, *status)] = text(target)
-    elif not _changes_fields(bound, others):
+    elif not _changes_fields(reading, bound, others):
         return None  # the records have states, and this is none of them: which one is meant would be a guess
     lets: list[Step] = []
     kept, more = kept_arguments(reading, bound, others)
@@ -104,9 +105,13 @@ def _says_the_verb(reading: Reading) -> bool:
     return said is None or said == reading.name.verb
 
 
-def _changes_fields(bound: Bound, others: Sequence[Argument]) -> bool:
+def _changes_fields(reading: Reading, bound: Bound, others: Sequence[Argument]) -> bool:
     """`renew_loan(loan_id, new_due_date)`: what is given says what changes, so no new state is made up."""
     paths = [field_for(one, bound.collection) for one in others if one.is_required]
+    if (
+        reading.name.verb in DONE_TO_OTHERS
+    ):  # like_post(post_id, user_id): the post is in no other state by it
+        return any(path is not None for path in paths)
     return any(path is not None and not _is_settled_link(path, bound) for path in paths)
 
 
