@@ -121,8 +121,8 @@ DESK: JsonObject = {
         "o-3": {"person_id": "p-2", "fee": 4.0, "paid_fee": 0.0, "status": "returned", "due": "2026-02-01"},
     },
     "shelves": {
-        "s-1": {"room": "A", "word_count": 10, "starts": "22:00", "parent_id": None},
-        "s-2": {"room": "B", "word_count": 30, "starts": "06:00", "parent_id": "s-1"},
+        "s-1": {"room": "A", "word_count": 10, "starts": "22:00", "parent_id": None, "check": {"by": "Ada"}},
+        "s-2": {"room": "B", "word_count": 30, "starts": "06:00", "parent_id": "s-1", "check": {"by": "Bo"}},
     },
 }
 AROUND = [
@@ -179,6 +179,10 @@ WRITTEN: list[tuple[str, str, JsonObject, tuple[str, JsonObject]]] = [
     (
         *("move_shelf", "Moves a shelf under another one."),
         *({"shelf_id": "s-1", "new_parent_id": "s-2"}, ("shelves", {"parent_id": "s-2"})),
+    ),
+    (
+        *("record_shelf_check", "Records the check of a shelf."),
+        *({"shelf_id": "s-2", "by": "Cy"}, ("shelves", {"check": {"by": "Cy"}})),
     ),
     (
         *("create_slot", "Creates a new shelf."),

@@ -61,7 +61,7 @@ def read_transition(reading: Reading) -> Drafted | None:
     known = states_of(bound.collection.fields, status)
     if reading.said.amount is not None and reading.said.becomes is None and target not in known:
         return None  # "renew a loan by 14 days" changes how much, and no state that anybody named
-    is_doubtful = len(known) >= STATES_THAT_TELL and not _says_the_verb(reading)
+    is_doubtful = (len(known) >= STATES_THAT_TELL and not _says_the_verb(reading)) or _only_names_it(reading)
     if target in known or told_state(reading) is not None or not is_doubtful:
         if target in known or not _changes_fields(bound, others):
             changes[dot(bound.noun, *status)] = text(target)
@@ -94,6 +94,11 @@ def _says_the_verb(reading: Reading) -> bool:
     """Whether the description does not call what happens by another verb: "Release a cage" of `discharge`."""
     said = claim_of(reading.tool.description, reading.name.verb).verb
     return said is None or said == reading.name.verb
+
+
+def _only_names_it(reading: Reading) -> bool:
+    """ "Settlement." of `settle_season`: the name once more, so nothing agrees with it on a state."""
+    return claim_of(reading.tool.description, reading.name.verb).kind in ("names", "vague")
 
 
 def _changes_fields(bound: Bound, others: Sequence[Argument]) -> bool:

@@ -37,7 +37,8 @@ def read_changed_fields(reading: Reading) -> Drafted | None:
 
 
 def read_spoken_field(reading: Reading) -> Drafted | None:
-    """`add_tip(check_no, tip)`, `record_diagnosis`: what would be made is a field of the record given."""
+    """`add_tip(check_no, tip)`, `record_diagnosis`: what would be made is a field of the record given, or a
+    part of it that has what is given (`record_consent(subject_id, version)`, of `consent.version`)."""
     bound = record_of(reading)
     made = {MADE_BY.get(reading.name.verb, ""), *singulars(reading.thing)} - {""}
     if bound is None or bound.collection.form != "table":
@@ -46,7 +47,8 @@ def read_spoken_field(reading: Reading) -> Drafted | None:
     named = [
         path
         for path in paths
-        if path is not None and any(_ends_alike(word, part) for word in made for part in tokens(path[-1]))
+        if path is not None
+        and any(_ends_alike(word, part) for word in made for part in tokens(".".join(path)))
     ]
     known = [path for path in named if field_at(bound.collection.fields, path) is not None]
     return read_update(reading) if known else None
