@@ -25,10 +25,6 @@ from pipelines.core.simulation.reading.tool_reading import Reading
 Path = tuple[str, ...]
 
 _ASIDE = word_set("is has was can be are on to for of the a an new")  # of a switch's name, what says little
-# "assigned to an agent", "placed with an address": by what follows, said of what the list is of.
-_OF_SCOPE = word_set("to by with from at in on")
-_BY_NOW = word_set("already still currently not yet now")
-_DETERMINERS = word_set("a an the this that given one")
 _PARTS = re.compile(r"[(),;:]|\bbut\b")
 _WORDS = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
@@ -70,7 +66,7 @@ def restrictions(
     conditions = [*_written(found, collection, each, taken)]
     if not any(one.kind == "number" and {*one.words} & {*reading_words} for one in reading.arguments):
         conditions += compared(said, collection, each)  # else what is given is what they are held against
-    if {*said[0]} & LATE and not any("overdue" in tokens(value) for value in _stated_values(found)):
+    if {*said[0]} & LATE:
         conditions += _past_due(collection, each)
     if not conditions and not found.any():
         conditions = [*_in_general(said, reading, collection, each, taken)]
@@ -117,7 +113,7 @@ def _read_word(
     denied = is_denied(words, at)
     base = without_denial(word)
     place = _long_state(words, at, collection) or _state(word, collection, is_name=is_name)
-    if place is not None and not _is_of_scope(words, at) and not _is_possible(words, at):
+    if place is not None and not _is_possible(words, at):
         path, value = place
         group = found.is_not if denied else found.is_so
         if value not in group.setdefault(path, []):
@@ -184,14 +180,6 @@ def _is_possible(words: Sequence[str], at: int) -> bool:
     return words[at - 1 : at] == ("be",) and bool(
         {*words[max(0, at - 3) : at - 1]} & {"can", "could", "may", "to"}
     )
-
-
-def _is_of_scope(words: Sequence[str], at: int) -> bool:
-    """ "visits booked for a client" says whose they are; "already paid to an account", how they are."""
-    if {*words[max(0, at - 1) : at]} & _BY_NOW:
-        return False
-    after = words[at + 1 : at + 3]
-    return len(after) == 2 and after[0] in _OF_SCOPE and after[1] in _DETERMINERS
 
 
 def _switch(word: str, words: Sequence[str], collection: Collection, *, is_name: bool) -> str | None:
@@ -268,10 +256,6 @@ def _not_over(collection: Collection, each: str, taken: set[Path] = frozenset())
     done = [n for n, one in collection.fields.items() if "boolean" in one.kinds and joined(tokens(n)) in OVER]
     if len(done) == 1:
         yield f"{dot(each, done[0])} == false"
-
-
-def _stated_values(found: _Found) -> list[str]:
-    return [value for values in (*found.is_so.values(), *found.is_not.values()) for value in values]
 
 
 def _past_due(collection: Collection, each: str) -> Iterator[str]:

@@ -13,7 +13,7 @@ from pipelines.core.simulation.reading.effects import evident_change
 from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.money import price_difference, refund_steps
 from pipelines.core.simulation.reading.records import others_of, ownership, record_of
-from pipelines.core.simulation.reading.stated import kept_by, read_evident, stated
+from pipelines.core.simulation.reading.stated import read_evident, stated
 from pipelines.core.simulation.reading.states import (
     knows_effect,
     place_of_state,
@@ -114,16 +114,6 @@ def read_known_effect(reading: Reading) -> Drafted | None:
     return read_transition(reading)
 
 
-_STARTS = word_set("start begin open launch deploy publish issue initiate submit schedule post activate")
-
-
-def read_started(reading: Reading) -> Drafted | None:
-    """`start_server(server_id)`: of a thing that is there already, a change of state; else it is made."""
-    if reading.name.verb not in _STARTS or not reading.picks_own():
-        return None
-    return read_transition(reading)
-
-
 def allowed_values(arguments: Sequence[Argument]) -> list[Step]:
     """ "should be either 'a' or 'b'": anything else is refused."""
     steps: list[Step] = []
@@ -182,8 +172,7 @@ def kept_arguments(
     changes: dict[str, Json] = {}
     lets: list[Step] = []
     for argument in others:
-        name = kept_by(reading, bound, argument, others) or _kept_as(argument, reading, fields)
-        name = name or _blank_link(argument, bound)
+        name = _kept_as(argument, reading, fields) or _blank_link(argument, bound)
         path = field_for(argument, bound.collection)
         if path is not None and len(path) > 1 and argument.is_scalar:
             changes[dot(bound.noun, *path)] = arg(argument.name)  # `shipping.tracking_code`

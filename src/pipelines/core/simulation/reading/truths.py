@@ -11,7 +11,7 @@ from pipelines.core.english.states import UNTAKEN
 from pipelines.core.english.words import tokens, word_set
 from pipelines.core.simulation.domain.shapes import Collection, Field
 from pipelines.core.simulation.reading.comparisons import SIGNS, comparison
-from pipelines.core.simulation.reading.filters import condition_of, field_for
+from pipelines.core.simulation.reading.filters import condition_of
 from pipelines.core.simulation.reading.limits import limit_meant
 from pipelines.core.simulation.reading.restrictions import stated_in
 from pipelines.core.simulation.reading.scope import (
@@ -128,7 +128,6 @@ def truth_of(atom: Sequence[str], scope: Scope) -> str | None:
         _between,
         _full,
         _compared,
-        _such_one,
         _none_such,
         _dated,
         _taken,
@@ -215,24 +214,6 @@ def _none_such(lower: list[str], atom: Sequence[str], scope: Scope) -> str | Non
     many = found.many.narrowed(*stated_in(_unspoken(lower), found.many.collection, found.many.each))
     many = at_that_time(many, scope)
     return f"len({many.listed()}) == 0"
-
-
-def _such_one(lower: list[str], atom: Sequence[str], scope: Scope) -> str | None:
-    """ "the account already has a user with this address": one with what is given, where no two have it."""
-    if not {"with", "same"} & {*lower} or not {"this", "that", "same", "given"} & {*lower}:
-        return None
-    spoken = stems(lower)
-    for term in scope.of_kind("many"):
-        of = term.many.collection if term.many is not None else None
-        if term.many is None or of is None or of.form != "table" or not stems(term.own) & spoken:
-            continue
-        given = [
-            one for one in scope.arguments if (path := field_for(one, of)) and not of.fields[path[0]].repeats
-        ]
-        tests = [condition_of(one, term.many.each, of) for one in given]
-        if len(tests) == 1 and tests[0] is not None:
-            return f"len({term.many.narrowed(tests[0]).listed()}) {'==' if _denies(lower) else '>'} 0"
-    return None
 
 
 def _unspoken(words: Sequence[str]) -> list[str]:
