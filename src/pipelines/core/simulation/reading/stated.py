@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pipelines.core.english.words import joined, tokens, word_set
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.clauses import claim_of
-from pipelines.core.simulation.domain.roles import field_at, states_of, valued_fields
+from pipelines.core.simulation.domain.roles import field_at, states_of
 from pipelines.core.simulation.domain.shapes import Field
 from pipelines.core.simulation.reading.effects import Change, agrees, evident_change
 from pipelines.core.simulation.reading.filters import field_for
@@ -74,9 +74,6 @@ def stated(reading: Reading, bound: Bound, change: Change) -> Drafted:
         {"return": change_reply(reading, bound, changed=change.path)},
     ]
     notes = change_notes(reading, bound, changes)
-    seen = [value for path, value in valued_fields(bound.collection.fields) if path == change.path]
-    if isinstance(change.value, str) and change.value not in seen:
-        notes = (f"no record is {change.value} yet: the state is that of name and description", *notes)
     return Drafted(steps=tuple(steps), notes=notes, confidence=0.8)
 
 
@@ -132,10 +129,6 @@ def read_handed(reading: Reading) -> Drafted | None:
         f"already_{word(coupling.when_set)}", f"The {one.text.replace('_', ' ')} is {coupling.when_set}"
     )
     changes: dict[str, Json] = {place: arg(other.argument.name) if other.argument else other.id}
-    for argument in scope.arguments:
-        path = field_for(argument, one.collection)
-        if path is not None:
-            changes[dot(one.text, *path)] = arg(argument.name)
     steps: tuple[Step, ...] = (
         *scope.steps,
         require(f"{place} == null", taken),

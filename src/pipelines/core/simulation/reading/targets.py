@@ -254,8 +254,6 @@ def _alike(wanted: tuple[str, ...], collection: Collection, full: tuple[str, ...
     elif core[-1] == wanted[-1]:
         shared = len(set(core) & set(wanted))
         score = 7.0 + shared * 0.5 - (len(wanted) - shared) * 0.4 - (len(core) - shared) * 0.1
-    elif joined(wanted[-2:]) == joined(core[-2:]):
-        score = 6.0
     elif stem(wanted[-1]) == stem(core[-1]) and len(wanted[-1]) > 4:  # vaccines, of vaccinations
         score = 5.5
     elif wanted[-1] in core:
