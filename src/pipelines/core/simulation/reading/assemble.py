@@ -49,7 +49,7 @@ from pipelines.core.simulation.reading.steps import (
 )
 from pipelines.core.simulation.reading.targets import best_collection
 from pipelines.core.simulation.reading.tool_reading import Reading, read_tool
-from pipelines.core.simulation.reading.transition import read_known_effect, read_transition
+from pipelines.core.simulation.reading.transition import read_known_effect, read_started, read_transition
 from pipelines.core.simulation.reading.unclear import read_unclear
 from pipelines.core.simulation.reading.update import (
     read_changed_fields,
@@ -219,7 +219,7 @@ def _undeclared(reading: Reading) -> Drafted | None:
 
 _WRITES: dict[str, tuple[Family, ...]] = {
     "create": (
-        *(read_handed, read_lines, read_membership, read_told_amount, read_made),
+        *(read_handed, read_lines, read_membership, read_started, read_told_amount, read_made),
         *(read_spoken_field, read_amount, read_known_effect, read_evident, read_linked),
         *(read_create, _undeclared),
     ),

@@ -114,6 +114,16 @@ def read_known_effect(reading: Reading) -> Drafted | None:
     return read_transition(reading)
 
 
+_STARTS = word_set("start begin open launch deploy publish issue initiate submit schedule post activate")
+
+
+def read_started(reading: Reading) -> Drafted | None:
+    """`start_server(server_id)`: of a thing that is there already, a change of state; else it is made."""
+    if reading.name.verb not in _STARTS or not reading.picks_own():
+        return None
+    return read_transition(reading)
+
+
 def allowed_values(arguments: Sequence[Argument]) -> list[Step]:
     """ "should be either 'a' or 'b'": anything else is refused."""
     steps: list[Step] = []
