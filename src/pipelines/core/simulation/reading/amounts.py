@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from pipelines.core.english.inflection import participle
 from pipelines.core.english.stems import stem
-from pipelines.core.english.synonyms import related
 from pipelines.core.english.words import singular, tokens, word_set
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.fields import find_field
@@ -153,8 +152,6 @@ def _fit(
         score += 1.0 * bool(_GROWS & {*parts}) + 1.0 * any(
             alike(word, part) for part in parts for word in _STOCK
         )
-    elif any(other in spoken for part in parts for other in related(stem(singular(part)))):
-        score += 1.0  # what is owed, of "fees_due"
     return score
 
 

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from pipelines.core.english.formulas import ARITHMETIC, parts_of
 from pipelines.core.english.polarity import NOBODY, is_denied, without_denial
-from pipelines.core.english.states import ACTIVE, CURRENT, GOING_ON, LATE, OVER, UNTAKEN
+from pipelines.core.english.states import GOING_ON, LATE, OVER, UNTAKEN
 from pipelines.core.english.stems import stem
 from pipelines.core.english.verbs import TELLING
 from pipelines.core.english.words import is_plural, joined, singular, singulars, tokens, word_set
@@ -69,7 +69,7 @@ def restrictions(
     if {*said[0]} & LATE:
         conditions += _past_due(collection, each)
     if not conditions and not found.any():
-        conditions = [*_in_general(said, reading, collection, each, taken)]
+        conditions = [*_in_general(said, collection, each, taken)]
     return conditions
 
 
@@ -220,7 +220,7 @@ def _written(found: _Found, collection: Collection, each: str, taken: set[Path])
 
 
 def _in_general(
-    said: Sequence[Sequence[str]], reading: Reading, collection: Collection, each: str, taken: set[Path]
+    said: Sequence[Sequence[str]], collection: Collection, each: str, taken: set[Path]
 ) -> Iterator[str]:
     """Words that say no field or value of the records, but what is so of such records anywhere."""
     words = {word for phrase in said for word in phrase}
@@ -229,14 +229,6 @@ def _in_general(
         yield f"{dot(each, *links[0])} == null"
     elif {*said[0]} & GOING_ON:
         yield from _not_over(collection, each, taken)
-    elif words & CURRENT and not reading.wants_many():
-        status = status_path(collection.fields)
-        known = [one for one in states_of(collection.fields, status) if one.lower() in ACTIVE]
-        if status is not None and known:
-            yield f"{dot(each, *status)} in {text([*known])}"
-        ends = [name for name, one in collection.fields.items() if _may_be_null(one) and _is_time(one)]
-        if status is None and len(ends) == 1:
-            yield f"{dot(each, ends[0])} == null"  # what has no end yet
 
 
 def _is_time(one: Field) -> bool:

@@ -40,7 +40,6 @@ _OVERLAPS = word_set(
 _UNTIL = word_set("until till expires expire expiry end ends valid through due")
 _ROOM = word_set("room space place places seat seats slot slots spot spots")
 _THERE = word_set("have has left free available")
-_GONE = word_set("taken sold gone booked used occupied filled")
 _FULL = word_set("full packed complete sold")
 
 
@@ -86,11 +85,6 @@ def _clauses(sentence: str) -> Iterator[tuple[list[str], bool]]:
             end = next((at for at, word in enumerate(lower) if word in ("may", "can") and at), len(words))
             if lower.index(relative) < end:
                 yield words[lower.index(relative) + 1 : end], False
-    may = next((at for at, word in enumerate(lower) if word in ("may", "can") and at), None)
-    if lower[:1] == ["only"] and may is not None:
-        yield words[1:may], False
-    if "must" in lower:
-        yield words[lower.index("must") + 1 :], False
     if lower and (lower[0] in _ASKS or lower[0] in _NONE):
         yield (words[1:] if lower[0] in _ASKS else words), False
 
@@ -174,8 +168,6 @@ def _full(lower: list[str], atom: Sequence[str], scope: Scope) -> str | None:
     """ "the workshop is full", where no record has such a state."""
     called = frozenset().union(*(one.called for one in scope.things))
     lower = [word for word in lower if not stems((word,)) & called or word in _FULL]
-    if _ROOM & {*lower} and _GONE & {*lower}:  # "all places are taken"
-        lower = [*lower, "full"] if not _NONE & {*lower} else ["not", "full"]
     has_room = not _FULL & {*lower} and bool(_ROOM & {*lower}) and bool(_THERE & {*lower})
     if not _FULL & {*lower} and not has_room:
         return None
