@@ -102,8 +102,9 @@ def test_nor_does_the_sixth():
     assert renamed.reads_that_write == ()
     assert found.right_side >= 0.98
     assert found.sure_right_side >= 0.99
-    # Pairing ids with types that no tool names cost two calls here (`redeem_promo`).
-    assert found.right_calls >= 0.955
+    # Pairing ids with types that no tool names cost two calls here (`redeem_promo`); rules that served one
+    # trade are gone.
+    assert found.right_calls >= 0.95
     assert renamed.right_calls >= found.right_calls - 0.02
     assert unchanged_share(plain, other) >= 0.94
 
@@ -123,11 +124,12 @@ def test_nor_does_the_seventh():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("folder", "side", "calls"), [(EIGHTH, 0.99, 0.935), (NINTH, 0.99, 0.945)])
+@pytest.mark.parametrize(("folder", "side", "calls"), [(EIGHTH, 0.99, 0.93), (NINTH, 0.99, 0.935)])
 def test_nor_do_the_eighth_and_the_ninth(folder, side, calls):
     """When they were new, 93.6 and 96.0 % were on the right side, 75.0 and 71.0 % of the calls right. Three
     trades of the eighth were looked at, which moved no call of the ninth; then the ninth whole, from 76.1 to
-    94.6 %, which moved five calls of the eighth and eight of the seventh."""
+    94.6 %, which moved five calls of the eighth and eight of the seventh. Since then rules that served one
+    trade are gone."""
     found = figures(scored(folder=folder))
     assert found.reads_that_write == ()
     assert found.unclear_that_write == ()
@@ -139,10 +141,11 @@ def test_nor_do_the_eighth_and_the_ninth(folder, side, calls):
 @pytest.mark.slow
 def test_a_set_that_nobody_had_looked_at():
     """The tenth, when it was new: 97.6 % on the right side, 84.1 % of the calls right by the rules of before,
-    85.5 by those that were written meanwhile. One tool that is not clear changes something."""
+    85.5 by those that were written meanwhile. One tool that is not clear changed something, and was looked
+    at."""
     found = figures(scored(folder=TENTH))
     assert found.reads_that_write == ()
-    assert len(found.unclear_that_write) <= 1
+    assert found.unclear_that_write == ()
     assert found.right_side >= 0.97
     assert found.sure_right_side >= 0.98
     assert found.right_calls >= 0.85

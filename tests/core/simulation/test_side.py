@@ -47,6 +47,7 @@ READS = [
     tool("frobnicate_order", "Frobnicates the order.", order_id="text"),
     tool("cancel_order", "Returns whether an order can still be cancelled.", order_id="text"),
     tool("get_order", "Cancels the order.", order_id="text"),
+    tool("settle_order", "Settlement.", order_id="text"),
     tool("order_register", "The register of orders, filtered by status where given."),
 ]
 WRITES = [

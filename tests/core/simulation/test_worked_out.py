@@ -104,18 +104,6 @@ NUMBERS = {
         *("rest", "Its metres minus the visits there.", {"berth_id": TEXT}, {"rest": NUMBER}),
         *({"berth_id": "B1"}, {"rest": 11}),
     ),
-    "less what adds up over those that refer to it": (
-        *("rest", "Metres minus the prices of all its visits.", {"boat_id": TEXT}, {"rest": NUMBER}),
-        *({"boat_id": "X1"}, {"rest": -251.0}),
-    ),
-    "the highest among those that refer to it": (
-        *("top", "The highest price among the visits of a boat.", {"boat_id": TEXT}, {"top": NUMBER}),
-        *({"boat_id": "X1"}, {"top": 200.0}),
-    ),
-    "the lowest, without a schema": (
-        *("lowest_price_of_visits", "The lowest price of all visits of a boat.", {"boat_id": TEXT}, None),
-        *({"boat_id": "X1"}, {"lowest_price": 60.0}),
-    ),
     "how many are in a state, and in all": (
         *(
             "pier_use",

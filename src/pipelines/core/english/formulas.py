@@ -3,7 +3,6 @@ least the minimum number of players". Words become tokens, the words of arithmet
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import chain
 
 from pipelines.core.english.measures import degree_in
 from pipelines.core.english.words import ARTICLES, tokens, word_set
@@ -95,7 +94,3 @@ def split_at(words: Sequence[str], signs: Sequence[str]) -> tuple[list[str], str
         if words[at] in signs and at < len(words) - 1:
             return [*words[:at]], words[at], [*words[at + 1 :]]
     return None
-
-
-def all_words(phrases: Sequence[Sequence[str]]) -> list[str]:
-    return [word.lower() for token in chain.from_iterable(phrases) for word in tokens(token)]

@@ -63,7 +63,6 @@ IRREGULAR = {
         "write": "wrote written",
     }.items()
 }
-PASTS = frozenset(form for forms in IRREGULAR.values() for form in forms)
 #: Of these, those that are no participles: "came" always tells what happened, "left" may be what is left.
 TENSES = frozenset(form for forms in IRREGULAR.values() if len(forms) > 1 for form in forms[:-1]) - {"showed"}
 

@@ -82,7 +82,5 @@ _FIRST = "open pending new waiting active created planned scheduled confirmed bo
 INITIAL = (*_FIRST.split(), "queued", "draft", "todo", "placed")
 #: What is not over yet, and what is going on, of records whose own words for it are others.
 GOING_ON = word_set("open pending outstanding unresolved unfinished upcoming waiting awaiting undecided todo")
-CURRENT = word_set("current active ongoing live running now")
-ACTIVE = word_set("active ongoing in_progress running open current started")
 UNTAKEN = word_set("orphan orphaned unattached unassigned unclaimed free vacant idle unowned")
 LATE = word_set("overdue late past")

@@ -17,11 +17,9 @@ from pipelines.core.simulation.domain.references import Reference, noun_of_id, r
 from pipelines.core.simulation.domain.regularities import (
     Counter,
     Limit,
-    Newest,
     Referring,
     counted_states,
     holds,
-    newest_in,
 )
 from pipelines.core.simulation.domain.roles import field_at, states_of, status_path
 from pipelines.core.simulation.domain.shapes import Collection, Link, Meaning, Survey
@@ -101,10 +99,7 @@ def with_names(known: Survey, world: World, tools: Sequence[ToolLike]) -> Survey
         for kind, table in tables.items()
     }
     tables = {
-        kind: replace(
-            table, counted_by=_counted_by(table, tables, world), newest=_newest(table, tables, world)
-        )
-        for kind, table in tables.items()
+        kind: replace(table, counted_by=_counted_by(table, tables, world)) for kind, table in tables.items()
     }
     tables = {
         kind: replace(table, limits=(*table.limits, *_held(table, tables, world)))
@@ -198,25 +193,6 @@ def _rests(table: Collection) -> list[tuple[str, str]]:
     return [(one.used, one.most) for one in table.limits if not one.counts and _LEFT & {*tokens(one.used)}]
 
 
-def _newest(table: Collection, tables: Mapping[str, Collection], world: World) -> tuple[Newest, ...]:
-    """Fields of other types that are what the newest of these records has, where these have one time."""
-    records = [*world.entities.get(table.entity_type, {}).values()]
-    times = [
-        name for name, one in table.fields.items() if one.kinds == {"text"} and _DAY.match(str(one.example))
-    ]
-    if len(times) != 1 or not 1 < len(records) <= SAMPLE:
-        return ()
-    return tuple(
-        Newest(entity_type=link.entity_type, field=field, path=link.path, value=value, rises=rises)
-        for link in table.links
-        if len(link.path) == 1
-        for field, value, rises in newest_in(
-            world.entities.get(link.entity_type, {}), records, link.path[0], times[0]
-        )
-    )
-
-
-_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _LEFT = word_set("available left remaining free")
 _ROOM = word_set("capacity seat place slot spot berth bed desk")
 _MOST = word_set("max maximum total")

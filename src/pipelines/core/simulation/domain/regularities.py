@@ -3,16 +3,15 @@ what is taken of it, which state goes with a blank, which state with a number, w
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, pairwise
+from itertools import combinations
 
-from pipelines.core.english.words import tokens, word_set
+from pipelines.core.english.words import tokens
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.simulation.domain.fields import Field
 from pipelines.core.simulation.domain.references import ID_WORDS
 from pipelines.core.simulation.domain.roles import status_path
 
 LOOKED_AT = 50  # records: what holds in so many is no chance
-_LAST = word_set("last latest current newest recent")
 _MOST_STATES = 5  # of which sets are tried: those that count
 
 
@@ -67,17 +66,6 @@ class Counter:
     status: str | None = None
     states: tuple[str, ...] = ()  # in which they count; none: in any
     is_rest: bool = False  # it is what is left of another number: copies_available, of copies_total
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Newest:
-    """A field of one type that is what the newest record that refers to it has: last_reading, of readings."""
-
-    entity_type: str
-    field: str
-    path: tuple[str, ...]  # of the reference
-    value: str  # the field of the record that refers
-    rises: bool  # no record that refers has less than the one before it
 
 
 def limits_in(records: Sequence[JsonObject], fields: Mapping[str, Field]) -> Iterator[Limit]:
@@ -146,26 +134,6 @@ def progress_in(
                 most=limit.most, used=limit.used, status=status[0],
                 when_all=reached["all"].pop(), when_some=some.pop() if len(some) == 1 else None,
             )  # fmt: skip
-
-
-def newest_in(
-    parents: Mapping[str, JsonObject], children: Sequence[JsonObject], link: str, time: str
-) -> Iterator[tuple[str, str, bool]]:
-    """Fields of the parents that are called last, and are in each what its newest child has; with the child's
-    field, and whether that never falls."""
-    ordered: dict[str, list[JsonObject]] = {}
-    for child in sorted(children, key=lambda one: str(one.get(time))):
-        ordered.setdefault(str(child.get(link)), []).append(child)
-    known = [(parents[id], line) for id, line in ordered.items() if id in parents]
-    names = {name for parent, _ in known for name in parent if _LAST & {*tokens(name)}}
-    for field in sorted(names) if len(known) > 1 else ():
-        held = [parent.get(field) for parent, _ in known]
-        for value in children[0]:
-            is_same = all(one == line[-1].get(value) for one, (_, line) in zip(held, known, strict=True))
-            if value != link and is_same and len({*map(str, held)}) == len(held):
-                lines = [[_amount(one.get(value)) for one in line] for _, line in known]
-                falls = any(one > other for line in lines for one, other in pairwise(line))
-                yield field, value, not falls and any(len(line) > 1 for line in lines)
 
 
 def counted_states(counts: Mapping[str, int], referring: Sequence[tuple[str, str]]) -> tuple[str, ...] | None:

@@ -23,7 +23,6 @@ from pipelines.core.simulation.domain.regularities import (
     Counter,
     Coupling,
     Limit,
-    Newest,
     Progress,
     couplings_in,
     limits_in,
@@ -69,7 +68,6 @@ class Collection:
     limits: tuple[Limit, ...] = ()
     progress: tuple[Progress, ...] = ()
     counted_by: tuple[Counter, ...] = ()  # numbers elsewhere that count such records
-    newest: tuple[Newest, ...] = ()  # fields elsewhere that are what the newest of such records has
 
     @property
     def name(self) -> str:

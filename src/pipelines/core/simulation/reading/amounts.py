@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from pipelines.core.english.inflection import participle
 from pipelines.core.english.stems import stem
-from pipelines.core.english.synonyms import related
 from pipelines.core.english.words import singular, tokens, word_set
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.fields import find_field
@@ -17,7 +16,7 @@ from pipelines.core.simulation.domain.roles import field_at
 from pipelines.core.simulation.domain.shapes import Field
 from pipelines.core.simulation.reading.limits import limit_of_counter, room_of
 from pipelines.core.simulation.reading.replies import find_path, properties_of
-from pipelines.core.simulation.reading.scope import Scope, Thing, alike, scope_of, stems
+from pipelines.core.simulation.reading.scope import Thing, alike, scope_of, stems
 from pipelines.core.simulation.reading.steps import Bound, Drafted, Step, arg, dot, refusal, require
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.writing import change_reply
@@ -153,8 +152,6 @@ def _fit(
         score += 1.0 * bool(_GROWS & {*parts}) + 1.0 * any(
             alike(word, part) for part in parts for word in _STOCK
         )
-    elif any(other in spoken for part in parts for other in related(stem(singular(part)))):
-        score += 1.0  # what is owed, of "fees_due"
     return score
 
 
@@ -178,22 +175,6 @@ def _moved(amount: Argument, place: str, sign: str, most: str | None = None) -> 
         full = refusal("not_enough", f"Only {{{most}}} in all, {{{place}}} are taken")
         steps.append(require(f"default({place}, 0) + {given} <= {most}", full))
     return [*steps, {"set": {place: f"default({place}, 0) {sign} {given}"}}]
-
-
-def drawn_from(reading: Reading, scope: Scope, holder: Thing) -> list[Step]:
-    """`use_part(work_order_id, part_id, qty)`, "from stock": what goes into a list is taken off a number that
-    the description names, and not merely the argument."""
-    given = [one for one in scope.arguments if one.kind == "number" and one.is_required]
-    spoken = stems(tokens(reading.said.summary.lower()))
-    for thing in scope.things if len(given) == 1 else ():
-        names = [
-            name
-            for name, one in thing.collection.fields.items()
-            if "number" in one.kinds and stems(tokens(name)) & spoken
-        ]
-        if thing is not holder and len(names) == 1:
-            return _moved(given[0], dot(thing.text, names[0]), "-")
-    return []
 
 
 def counted_field(reading: Reading, amount: Argument, fields: Mapping[str, Field]) -> tuple[str, ...] | None:

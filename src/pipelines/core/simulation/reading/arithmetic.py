@@ -4,20 +4,12 @@ those booked". Every operand has to mean one number of the scope, or nothing is 
 import re
 from collections.abc import Mapping, Sequence
 
-from pipelines.core.english.formulas import ARITHMETIC, LONGEST, SMALL_WORDS, parts_of, split_at
-from pipelines.core.english.words import is_plural, singulars, word_set
-from pipelines.core.simulation.domain.shapes import Collection
-from pipelines.core.simulation.reading.restrictions import stated_in
+from pipelines.core.english.formulas import ARITHMETIC, LONGEST, parts_of, split_at
 from pipelines.core.simulation.reading.scope import (
-    Many,
     Scope,
     Term,
-    each_of,
     explains,
     named,
-    nouns_of,
-    of_record,
-    stems,
 )
 
 #: "Gain: (price - cost) x quantity": a bracket that begins a formula, or stands behind a sign of it. In "all
@@ -54,109 +46,6 @@ def worked_out(description: str, scope: Scope) -> str | None:
             found = _Formula(scope, {name: value for value, name in brackets.items()}).value(part)
             if found is not None:
                 return found
-    return None
-
-
-_TO_VALUES = frozenset(("of", "among", "over", "across", "in", "from", "for"))
-_OVER_MANY = {
-    "max": word_set("highest largest maximum max biggest greatest longest"),
-    "min": word_set("lowest smallest minimum min least shortest"),
-    "mean": word_set("average mean"),
-    "sum": word_set("total sum combined"),
-    "count": word_set("count"),
-}
-
-
-def over_many(phrase: Sequence[str], scope: Scope) -> str | None:
-    """ "the guests placed there", "the prices of all its bookings that are not cancelled", "the highest
-    amount among its payments": a number over the records around, with what is said of these."""
-    words = [word.lower() for word in phrase]
-    at = next((at for at, word in enumerate(words) if word in _TO_VALUES), len(words))
-    head = [word for word in words[:at] if word not in _BEFORE_MANY]
-    how = next((how for word in head for how, said in _OVER_MANY.items() if word in said), None)
-    if head == ["number"] or head == ["how", "many"]:
-        how = "count"
-    if how is None or how == "count":
-        plain = words if how is None else words[at:]
-        counted = _many_named(plain, scope)
-        if counted is not None:
-            return f"len({counted[0].narrowed(*counted[1]).listed()})"
-    found = _many_named(words[at:], scope)
-    if found is None or how == "count":
-        return None
-    many, such = found
-    field = [word for word in head if how is None or word not in _OVER_MANY[how]]
-    value = _number_of_each(field, many.collection) if many.collection is not None else None
-    if value is None:
-        return None
-    total = f"{how or 'sum'}({many.narrowed(*such).listed(value)})"
-    return total if how in ("max", "min") else f"round({total}, 2)"
-
-
-def _number_of_each(words: Sequence[str], collection: Collection) -> str | None:
-    own = [term for term in of_record(each_of(collection)) if term.kind == "number"]
-    same = [term for term in own if stems(term.own) == stems(words)]
-    found = same[0] if len(same) == 1 else named(words, own) if words else None
-    return found.text if found is not None and explains(found, words) else None
-
-
-def says_over_many(words: Sequence[str]) -> bool:
-    return any(said & {*words} for said in _OVER_MANY.values())
-
-
-def _many_named(words: Sequence[str], scope: Scope) -> tuple[Many, list[str]] | None:
-    """The records around that the first plural names, and what is said of them; whatever else stands in front
-    of it would be left out."""
-    at = next((at for at, word in enumerate(words) if is_plural(word) and word not in SMALL_WORDS), None)
-    if at is None:
-        return None
-    known = {term.text: term.many for term in scope.of_kind("many") if term.many is not None}
-    if not scope.reading.arguments:  # of all there are
-        known = {kind: _all_of(table) for kind, table in scope.reading.known.tables.items()}
-    fit = {
-        text: many
-        for text, many in known.items()
-        if many.collection is not None
-        and stems(words[at : at + 1]) & stems(noun[-1] for noun in _names(many))
-    }
-    if len(fit) > 1:
-        fit = {text: many for text, many in fit.items() if _is_named_whole(words[: at + 1], many)}
-    if len(fit) != 1:
-        return None
-    many = fit.popitem()[1]
-    if many.collection is None:
-        return None
-    such = stated_in(words, many.collection, "each")
-    before = [word for word in words[:at] if word not in SMALL_WORDS and word not in _BEFORE_MANY]
-    is_told = not before or bool(such) or stems(before) <= nouns_of(many.collection)
-    return (many, such) if is_told else None
-
-
-_BEFORE_MANY = word_set("a an its their his her the all of among over across in from for")
-
-
-def _all_of(table: Collection) -> Many:
-    return Many(collection=table, source=f"entities({table.entity_type!r})")
-
-
-def _is_named_whole(words: Sequence[str], many: Many) -> bool:
-    """Standing orders, where there are other orders."""
-    return any(singulars(words)[-len(noun) :] == singulars(noun) for noun in _names(many))
-
-
-def _names(many: Many) -> list[tuple[str, ...]]:
-    collection = many.collection
-    return [noun for noun in (collection.words, *collection.called) if noun] if collection is not None else []
-
-
-def told_number(description: str, scope: Scope) -> str | None:
-    """What a bracket or a colon puts beside the words for it: "What would be paid back (the full price)"."""
-    numbers = [term for term in scope.of_kind("number") if not term.is_given]
-    parts = [*parts_of(description)]
-    for part in parts[1:] if not any(ARITHMETIC & {*part} for part in parts) else ():
-        found = named(part, numbers)
-        if found is not None and explains(found, part):
-            return found.text
     return None
 
 
@@ -217,8 +106,6 @@ class _Formula:
             return phrase[0]
         if len(phrase) == 1 and phrase[0] in self._brackets:
             return self._brackets[phrase[0]]
-        if not first and (several := over_many(phrase, self._scope)) is not None:
-            return several
         hints = self._hints(phrase)
         stretches = [phrase]
         if first:

@@ -41,7 +41,7 @@ def asked_collection(reading: Reading, *, of_many: bool | None = None) -> Collec
     if many and linked and (len(linked) == 1 or linked[0][0] > linked[1][0]):
         return linked[0][1]  # whatever it is called, it refers to what an argument picks
     is_scope = many and named is not None and _from_arguments(reading, named, many=True) < 0
-    return (None if is_scope else named) or _listed_in_reply(reading) or _with_such_fields(reading)
+    return (None if is_scope else named) or _with_such_fields(reading)
 
 
 def is_spoken_of(reading: Reading, table: Collection) -> bool:
@@ -114,11 +114,6 @@ def _from_arguments(reading: Reading, table: Collection, *, many: bool) -> float
 
 def _picks(reading: Reading, table: Collection, noun: tuple[str, ...]) -> bool:
     return best_collection(noun, reading.known, reading.service) == table
-
-
-def _listed_in_reply(reading: Reading) -> Collection | None:
-    found = (best_collection(noun, reading.known, reading.service) for noun, _ in listed_in(reading.output))
-    return next((one for one in found if one is not None), None)
 
 
 def _with_such_fields(reading: Reading) -> Collection | None:

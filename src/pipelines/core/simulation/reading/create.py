@@ -16,7 +16,6 @@ from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.listing import current_user, owner_field
 from pipelines.core.simulation.reading.records import noun_of, source_of
 from pipelines.core.simulation.reading.replies import properties_of, reply
-from pipelines.core.simulation.reading.scope import kind_of_field
 from pipelines.core.simulation.reading.states import initial_state, status_of
 from pipelines.core.simulation.reading.steps import (
     Drafted,
@@ -222,26 +221,14 @@ def _is_likely(reading: Reading, collection: Collection) -> bool:
 def _taking(reading: Reading) -> Collection | None:
     """`onboard(first_name, title, salary)`: the one type that has a field for all that must be given."""
     given = [one for one in reading.arguments if one.is_required]
-    if len(given) < 2:
+    # reserve_book makes a reservation, though a loan has a book and a member, too.
+    if len(given) < 2 or all(one.id_noun is not None for one in given):
         return None
     fit = [table for table in reading.known.tables.values() if takes(table, given)]
-    if all(one.id_noun is not None for one in given):
-        # reserve_book makes a reservation, though a loan has a book and a member, too.
-        fit = [table for table in fit if _only_joins(table) and reading.name.verb not in MADE_BY]
     told = [table for table in fit if _is_told(reading, table)]
     spoken = [table for table in told or fit if is_spoken_of(reading, table)]
     into = spoken or told or fit
     return into[0] if len(into) == 1 else None
-
-
-def _only_joins(table: Collection) -> bool:
-    """`lend_score(piece_id, singer_id)`: a loan has nothing but both, its times and its state."""
-    refers = {link.path[0] for link in table.links} | {
-        (status_path(table.fields) or ("",))[0],
-        table.id_field,
-    }
-    rest = (one for name, one in table.fields.items() if name not in refers)
-    return all("null" in one.kinds or kind_of_field(one) == "time" for one in rest)
 
 
 def _home_in(reading: Reading, collection: Collection) -> _Home:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pipelines.core.english.stems import stem
-from pipelines.core.english.words import ARTICLES, joined, singular, singulars, tokens, word_set
+from pipelines.core.english.words import joined, singular, singulars, tokens, word_set
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.references import noun_of_id
 from pipelines.core.simulation.domain.roles import field_at, states_of, status_path
@@ -116,26 +116,10 @@ def _searched(
         return _only_such(argument, each, collection)
     found = condition_of(argument, each, collection, said)
     path = field_for(argument, collection)
-    if found is not None and _is_left_out(argument, said):
-        return f"not ({found})"
     is_partial = bool(_PARTLY & {word for words in said for word in words})
     if path is not None and argument.kind == "text" and argument.words[-1] in _FRAGMENTS and is_partial:
         return f"contains(lower(str({dot(each, *path)})), lower({arg(argument.name)}))"
     return found or date_condition(argument, collection, each, said)
-
-
-_WITHOUT = word_set("without lacking excluding except avoiding")
-_ANY_ONE = ARTICLES | word_set("given this that certain any one specific")
-
-
-def _is_left_out(argument: Argument, said: Sequence[Sequence[str]]) -> bool:
-    """ "without an allergen", "that do not contain the given allergen": those that are not so."""
-    for words in said:
-        for at in (at for at, word in enumerate(words) if singular(word) == singular(argument.words[-1])):
-            before = [word for word in words[:at] if word not in _ANY_ONE]
-            if before[-1:] and (before[-1] in _WITHOUT or before[-3:-1] in (["do", "not"], ["does", "not"])):
-                return True
-    return False
 
 
 def _only_such(argument: Argument, each: str, collection: Collection) -> str | None:
@@ -193,8 +177,6 @@ def condition_of(
         word in _QUERIES or argument.words[-1:] in (("query",), ("keyword",))
     ):
         return f"all(word in lower(str({each})) for word in words({name}))"
-    if _is_own_id(argument, collection):
-        return f"same_id({each}.id, {name})" if argument.is_scalar else f"{each}.id in {name}"
     return None
 
 
@@ -323,12 +305,3 @@ def _bounded_field(
         word in ("after", "before", "since", "until") for word in words
     )
     return (times[0],) if asks_time and times else None
-
-
-def _is_own_id(argument: Argument, collection: Collection) -> bool:
-    noun = argument.id_noun
-    words = singulars(argument.words)
-    own = collection.words[-1:] if collection.words else ()
-    if joined(noun_of_id(argument.name)) in collection.own_names and collection.called:
-        return True
-    return (noun is not None and singulars(noun)[-1:] == own) or (noun is None and words == own)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from pipelines.core.english.words import tokens
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.simulation.domain.regularities import Counter, Newest, Progress
+from pipelines.core.json_text import Json
+from pipelines.core.simulation.domain.regularities import Counter, Progress
 from pipelines.core.simulation.domain.shapes import Collection
 from pipelines.core.simulation.reading.limits import (
     count_of_referring,
@@ -21,10 +21,6 @@ from pipelines.core.simulation.reading.scope import Thing, nouns_of, stems
 from pipelines.core.simulation.reading.steps import Drafted, Step, dot, refusal, require, text
 from pipelines.core.simulation.reading.tool_reading import Reading
 
-_NEVER_FALLS = re.compile(
-    r"\b(?:cannot|can't|not|never)\b[^.;]{0,40}\b(?:lower|less|smaller|below|falls?|decreases?)\b",
-    re.IGNORECASE,
-)
 _LITERAL = re.compile(r"'[^']*'")
 
 
@@ -71,10 +67,6 @@ def _with_counters(
             if isinstance(id, str) and (not counter.states or _is_one_of(state, counter.states)):
                 before += _room(reading, counter, id)
                 after += _moved(reading, counter, id, "+", notes)
-        for newest in table.newest if table is not None else ():
-            checks, changes = _renewed(reading, newest, attrs, notes)
-            before += checks
-            after += changes
     if isinstance(removed, str) and removed in bound:
         before += _unlisted(reading, removed, bound[removed], notes)
         for counter in bound[removed].counted_by:
@@ -87,23 +79,6 @@ def _with_counters(
         test = f"not ({is_in})" if _is_one_of(state, counter.states) else is_in
         before.append({"if": test, "then": [*moved]})
     return before, after
-
-
-def _renewed(
-    reading: Reading, newest: Newest, attrs: JsonObject, notes: list[str]
-) -> tuple[list[Step], list[Step]]:
-    """`last_reading` of a meter is what the new reading says; "it cannot be lower" where none ever was."""
-    id, value = attrs.get(newest.path[0]), attrs.get(newest.value)
-    if not isinstance(id, str) or not isinstance(value, str):
-        return [], []
-    noun = f"newest_{noun_of(reading.known.tables[newest.entity_type])}"
-    place = dot(noun, newest.field)
-    found: Step = {"find": {"as": noun, "in": newest.entity_type, "id": id, "optional": True}}
-    notes.append(f"`{newest.field}` of {newest.entity_type} is what the newest record has: it changes, too")
-    lower = refusal("too_low", f"{newest.value} cannot be lower than {{{place}}}")
-    is_told = newest.rises and _NEVER_FALLS.search(reading.tool.description or "") is not None
-    checks = [found, require(f"{noun} == null or {value} >= {place}", lower)] if is_told else []
-    return checks, [found, {"if": f"{noun} != null", "then": [{"set": {place: value}}]}]
 
 
 def _unlisted(reading: Reading, noun: str, table: Collection, notes: list[str]) -> list[Step]:

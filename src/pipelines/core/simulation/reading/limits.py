@@ -93,19 +93,12 @@ def _score(limit: Limit, thing: Thing, said: Sequence[str]) -> float:
     score = max(score, 2.0 * (_are_of_one(most, used) or is_alone) * (not limit.counts))
     score += 0.6 * any(alike(word, part) for word in said for part in most)
     score += 0.4 * any(alike(word, part) for word in said for part in used)
-    score += 1.0 * _is_unused(said, used)
     return score + 0.3 * is_link
 
 
 def _are_of_one(most: Sequence[str], used: Sequence[str]) -> bool:
     """ "max_redemptions" and "redemptions" too; but not a due_date and an amount_due."""
     return stems(most[:1]) == stems(used[:1]) or stems(used) < stems(most)
-
-
-def _is_unused(said: Sequence[str], used: Sequence[str]) -> bool:
-    """ "unreserved", of what is reserved."""
-    plain = [base for word in said if (base := without_denial(word)) is not None]
-    return any(alike(word, part) for word in plain for part in used)
 
 
 def _is_only_one(limit: Limit, thing: Thing) -> bool:

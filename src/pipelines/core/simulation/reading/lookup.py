@@ -55,7 +55,7 @@ def read_lookup(reading: Reading) -> Drafted | None:
 
 def _by_id(reading: Reading) -> Drafted | None:
     found = reading.subject
-    if found is None or _only_narrows(reading, found.id_argument):
+    if found is None:
         return None
     if is_only_spoken_of(found.collection):
         seeded = [one for one in reading.known.tables.values() if not one.is_empty]
@@ -79,13 +79,6 @@ def _by_id(reading: Reading) -> Drafted | None:
         return Drafted(steps=(*steps, {"return": named}), confidence=0.8)
     untold = (_UNTOLD,) if reading.asks_whether() and not reading.output else ()
     return Drafted(steps=(*steps, {"return": _record_reply(reading, bound)}), notes=untold, confidence=0.95)
-
-
-def _only_narrows(reading: Reading, argument: Argument) -> bool:
-    """An id that may be left out narrows what is looked for, where the schema says what must be given."""
-    return not argument.is_required and (
-        "required" in reading.tool.input_schema or len(reading.arguments) > 1
-    )
 
 
 def is_only_spoken_of(collection: Collection) -> bool:
@@ -140,7 +133,7 @@ def _of_what_is_picked(reading: Reading) -> Drafted | None:
     found = reading.subject
     if found is None or not found.id_argument.is_required:
         return None
-    wanted = _behind(reading, found) or reading.collection
+    wanted = reading.collection
     if wanted is None or wanted.is_empty:
         return None
     if reading.name.op == "check" or reading.asks_whether():
@@ -169,24 +162,6 @@ def _of_what_is_picked(reading: Reading) -> Drafted | None:
     bound = Bound(steps=(), id=f"id_of({noun})", noun=noun, collection=wanted, holder=noun)
     steps = (*picked.steps, other, {"return": _found_reply(reading, wanted, bound.noun)})
     return Drafted(steps=steps, notes=only_those(such), confidence=0.8)
-
-
-def _behind(reading: Reading, found: Subject) -> Collection | None:
-    """`who_has(tool_id)` answers borrower and due date: the one type with all these that refers to a tool."""
-    names = [name for name in properties_of(reading.output) if name != found.id_argument.name]
-    own = [name for name in names if find_path(found.collection.fields, name) is not None]
-    if not names or own:
-        return None
-    fit = [
-        table
-        for table in reading.known.tables.values()
-        if table.entity_type != found.collection.entity_type
-        and any(
-            link.entity_type == found.collection.entity_type for link in (*table.links, *table.list_links)
-        )
-        and all(_has(table, name) for name in names)
-    ]
-    return fit[0] if len(fit) == 1 else None
 
 
 def _has(collection: Collection, name: str) -> bool:

@@ -13,8 +13,6 @@ from pipelines.core.simulation.reading.steps import (
     dot,
     find_one,
     name_for,
-    not_found,
-    require,
     text,
 )
 from pipelines.core.simulation.reading.tool_reading import Reading
@@ -25,7 +23,7 @@ _MESSAGES = word_set("message mail email text note")
 
 
 def read_mailbox(reading: Reading) -> Drafted | None:
-    """Sending, deleting and viewing messages of a service with such a box; None for any other tool."""
+    """Sending and viewing messages of a service with such a box; None for any other tool."""
     service = reading.service
     spoken = {singular(word) for word in reading.name.nouns}
     if service is None or not spoken & _MESSAGES:
@@ -38,8 +36,6 @@ def read_mailbox(reading: Reading) -> Drafted | None:
     place = dot(holder, box)
     if reading.name.op == "notify":
         return _sent(reading, service, into, place)
-    if reading.name.op == "delete":
-        return _deleted(reading, into, place)
     if reading.name.reads() and not reading.arguments:
         return _viewed(reading, into, place)
     return None
@@ -79,25 +75,6 @@ def _sent(reading: Reading, service: Singleton, into: Step, place: str) -> Draft
         source = Source(value="null", noun="message", fields={}, extra=extra)
         answer = reply(source, reading.output, reading.arguments)
     return Drafted(steps=(*steps, {"return": answer}), confidence=0.6)
-
-
-def _deleted(reading: Reading, into: Step, place: str) -> Drafted | None:
-    """The latest message to somebody goes."""
-    receiver = _receiver(reading)
-    if receiver is None:
-        return None
-    to = arg(receiver.name)
-    found: Step = {"let": {"found": f"last([at for at, entry in enumerate({place}) if {to} in entry])"}}
-    kept = f"[entry for at, entry in enumerate({place}) if at != found]"
-    done = participle(reading.name.verb)
-    steps: tuple[Step, ...] = (
-        into,
-        found,
-        require("found != null", not_found("message")),
-        {"set": {place: kept}},
-        {"return": {f"{done}_status": True, receiver.name: to}},
-    )
-    return Drafted(steps=steps, confidence=0.6)
 
 
 def _viewed(reading: Reading, into: Step, place: str) -> Drafted:

@@ -8,12 +8,10 @@ from typing import NamedTuple
 
 from pipelines.core.english.inflection import participle
 from pipelines.core.english.polarity import without_denial
-from pipelines.core.english.states import FINAL
 from pipelines.core.english.stems import stem
 from pipelines.core.english.words import joined, plural, singular, tokens, word_set
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import Argument
-from pipelines.core.simulation.domain.roles import states_of, status_path
 from pipelines.core.simulation.domain.shapes import Collection, Link
 from pipelines.core.simulation.reading.limits import limit_of_list
 from pipelines.core.simulation.reading.records import noun_of
@@ -173,28 +171,13 @@ def _changed(kept: _Kept, held: str, direction: str) -> list[Step]:
     already = refusal(
         f"already_in_{kept.holder.text}", f"The {kept.member.text.replace('_', ' ')} is there already"
     )
-    steps = [require(f"not {is_in}", already), *_not_over(kept.holder)]
+    steps = [require(f"not {is_in}", already)]
     most = limit_of_list(kept.holder, kept.link.path[0])
     if most is not None:
         steps.append(
             require(f"len({held}) < {most}", refusal(f"{kept.holder.text}_full", f"The {shown} is full"))
         )
     return [*steps, {"append": {held: given}}]
-
-
-def _not_over(holder: Thing) -> list[Step]:
-    """What is cancelled or closed takes nobody any more."""
-    status = status_path(holder.collection.fields)
-    over = [one for one in states_of(holder.collection.fields, status) if joined(tokens(one)) in FINAL]
-    if status is None or not over:
-        return []
-    place = dot(holder.text, *status)
-    shown = holder.text.replace("_", " ")
-    return [
-        require(
-            f"{place} not in {text([*over])}", refusal(f"{holder.text}_over", f"The {shown} is {{{place}}}")
-        )
-    ]
 
 
 def _moved_over(reading: Reading) -> Drafted | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from pipelines.core.english.verbs import MADE_BY
-from pipelines.core.english.words import is_plural, joined, singular, singulars, tokens
+from pipelines.core.english.words import is_plural, singular, singulars, tokens
 from pipelines.core.simulation.domain.shapes import Collection, Field, Survey, empty_table
 from pipelines.core.simulation.domain.tool_facts import ToolFacts
 from pipelines.core.simulation.domain.tool_names import ToolName
@@ -59,12 +59,7 @@ def _things(tool: ToolFacts, known: Survey) -> Iterator[tuple[str, ...]]:
     thing = singulars(named_thing(name))
     made = MADE_BY.get(name.verb)
     makes_known = made is not None and best_collection((made,), known) is not None
-    if (
-        not thing
-        or makes_known
-        or best_collection(thing, known) is not None
-        or _is_part_of_service(thing, known)
-    ):
+    if not thing or makes_known or best_collection(thing, known) is not None:
         thing = ()
     owns_id = any(
         one.id_noun is not None and one.is_scalar and singulars(one.id_noun)[-1:] in ((), thing[-1:])
@@ -77,16 +72,6 @@ def _things(tool: ToolFacts, known: Survey) -> Iterator[tuple[str, ...]]:
         yield thing
     if made is not None and not thing and best_collection((made,), known) is None and owns_id:
         yield (made,)
-
-
-def _is_part_of_service(thing: Sequence[str], known: Survey) -> bool:
-    """`start_engine` where the service has an engine_state: the engine is no record of its own."""
-    for service in known.singletons:
-        for name in service.fields:
-            words = singulars(tokens(name))
-            if thing[-1] in words or joined(thing) in joined(words):
-                return True
-    return False
 
 
 def type_named(thing: tuple[str, ...], things: Sequence[tuple[str, ...]]) -> str:

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from pipelines.core.english.formulas import ARITHMETIC, parts_of
 from pipelines.core.english.polarity import NOBODY, is_denied, without_denial
-from pipelines.core.english.states import ACTIVE, CURRENT, GOING_ON, LATE, OVER, UNTAKEN
+from pipelines.core.english.states import GOING_ON, LATE, OVER, UNTAKEN
 from pipelines.core.english.stems import stem
 from pipelines.core.english.verbs import TELLING
 from pipelines.core.english.words import is_plural, joined, singular, singulars, tokens, word_set
@@ -25,10 +25,6 @@ from pipelines.core.simulation.reading.tool_reading import Reading
 Path = tuple[str, ...]
 
 _ASIDE = word_set("is has was can be are on to for of the a an new")  # of a switch's name, what says little
-# "assigned to an agent", "placed with an address": by what follows, said of what the list is of.
-_OF_SCOPE = word_set("to by with from at in on")
-_BY_NOW = word_set("already still currently not yet now")
-_DETERMINERS = word_set("a an the this that given one")
 _PARTS = re.compile(r"[(),;:]|\bbut\b")
 _WORDS = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
@@ -70,10 +66,10 @@ def restrictions(
     conditions = [*_written(found, collection, each, taken)]
     if not any(one.kind == "number" and {*one.words} & {*reading_words} for one in reading.arguments):
         conditions += compared(said, collection, each)  # else what is given is what they are held against
-    if {*said[0]} & LATE and not any("overdue" in tokens(value) for value in _stated_values(found)):
+    if {*said[0]} & LATE:
         conditions += _past_due(collection, each)
     if not conditions and not found.any():
-        conditions = [*_in_general(said, reading, collection, each, taken)]
+        conditions = [*_in_general(said, collection, each, taken)]
     return conditions
 
 
@@ -119,7 +115,7 @@ def _read_word(
     place = _long_state(words, at, collection) or _state(word, collection, is_name=is_name)
     is_value = place is not None and joined((word,)) == joined(tokens(place[1]))  # `available`, of a room
     is_possible = _is_possible(words, at) and not (is_value and word.endswith("able"))
-    if place is not None and not _is_of_scope(words, at) and not is_possible:
+    if place is not None and not is_possible:
         path, value = place
         group = found.is_not if denied else found.is_so
         if value not in group.setdefault(path, []):
@@ -192,14 +188,6 @@ def _is_possible(words: Sequence[str], at: int) -> bool:
     return bool(_MAY & {*before[-1:]}) or words[at].endswith(("able", "ible"))
 
 
-def _is_of_scope(words: Sequence[str], at: int) -> bool:
-    """ "visits booked for a client" says whose they are; "already paid to an account", how they are."""
-    if {*words[max(0, at - 1) : at]} & _BY_NOW:
-        return False
-    after = words[at + 1 : at + 3]
-    return len(after) == 2 and after[0] in _OF_SCOPE and after[1] in _DETERMINERS
-
-
 def _switch(word: str, words: Sequence[str], collection: Collection, *, is_name: bool) -> str | None:
     """`paid_out` of "not paid out", `mfa`, `open_to_new` of tariffs_open."""
     spoken = {stem(one) for one in words}
@@ -238,7 +226,7 @@ def _written(found: _Found, collection: Collection, each: str, taken: set[Path])
 
 
 def _in_general(
-    said: Sequence[Sequence[str]], reading: Reading, collection: Collection, each: str, taken: set[Path]
+    said: Sequence[Sequence[str]], collection: Collection, each: str, taken: set[Path]
 ) -> Iterator[str]:
     """Words that say no field or value of the records, but what is so of such records anywhere."""
     words = {word for phrase in said for word in phrase}
@@ -247,14 +235,6 @@ def _in_general(
         yield f"{dot(each, *links[0])} == null"
     elif {*said[0]} & GOING_ON:
         yield from _not_over(collection, each, taken)
-    elif words & CURRENT and not reading.wants_many():
-        status = status_path(collection.fields)
-        known = [one for one in states_of(collection.fields, status) if one.lower() in ACTIVE]
-        if status is not None and known:
-            yield f"{dot(each, *status)} in {text([*known])}"
-        ends = [name for name, one in collection.fields.items() if _may_be_null(one) and _is_time(one)]
-        if status is None and len(ends) == 1:
-            yield f"{dot(each, ends[0])} == null"  # what has no end yet
 
 
 def _is_time(one: Field) -> bool:
@@ -274,10 +254,6 @@ def _not_over(collection: Collection, each: str, taken: set[Path] = frozenset())
     done = [n for n, one in collection.fields.items() if "boolean" in one.kinds and joined(tokens(n)) in OVER]
     if len(done) == 1:
         yield f"{dot(each, done[0])} == false"
-
-
-def _stated_values(found: _Found) -> list[str]:
-    return [value for values in (*found.is_so.values(), *found.is_not.values()) for value in values]
 
 
 def _past_due(collection: Collection, each: str) -> Iterator[str]:

@@ -11,7 +11,6 @@ from pipelines.core.json_text import JsonObject
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.fields import find_field
 from pipelines.core.simulation.domain.shapes import Collection, Field
-from pipelines.core.simulation.reading.amounts import drawn_from
 from pipelines.core.simulation.reading.membership import direction_of
 from pipelines.core.simulation.reading.scope import Scope, Thing, rows_of, scope_of, stems
 from pipelines.core.simulation.reading.steps import (
@@ -64,11 +63,10 @@ def read_lines(reading: Reading) -> Drafted | None:
     way = _way(reading, lines.holder) if lines is not None else None
     if lines is None or way is None or (way == "set" and not lines.values):
         return None
-    drawn = drawn_from(reading, scope, lines.holder) if way == "put" else []
     changed = {"put": _put, "take": _taken, "set": _set}[way](lines)
     holder = lines.holder
     bound = Bound(steps=(), noun=holder.text, id=holder.id, collection=holder.collection, holder=holder.text)
-    steps = (*scope.steps, *drawn, *changed, {"return": change_reply(reading, bound)})
+    steps = (*scope.steps, *changed, {"return": change_reply(reading, bound)})
     done = {"put": "gets one, or more of it", "take": "loses one", "set": "is changed in one"}[way]
     given = ", ".join(f"`{one.name}`" for one in (*lines.keys.values(), *lines.values.values()))
     note = f"`{lines.place}` {done}: its lines have a place for {given}"

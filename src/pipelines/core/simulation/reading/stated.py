@@ -1,15 +1,14 @@
 """Changes that the records show: to a state or a switch that the tool's words name, to a state that is given
 as an argument, and of a record that is let go of what it refers to (`detach_volume`, `release_locker`)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from pipelines.core.english.words import joined, tokens, word_set
 from pipelines.core.json_text import Json
-from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.clauses import claim_of
-from pipelines.core.simulation.domain.roles import field_at, states_of, valued_fields
+from pipelines.core.simulation.domain.roles import field_at, states_of
 from pipelines.core.simulation.domain.shapes import Field
-from pipelines.core.simulation.reading.effects import Change, agrees, evident_change, marked_as
+from pipelines.core.simulation.reading.effects import Change, agrees, evident_change
 from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.records import others_of, ownership, record_of
 from pipelines.core.simulation.reading.scope import Thing, scope_of
@@ -45,8 +44,7 @@ def read_evident(reading: Reading) -> Drafted | None:
         return None
     change = evident_change(reading, bound.collection)
     if change is None:
-        marked = marked_as(reading, bound.collection)
-        return stated(reading, bound, marked) if marked is not None else _let_go(reading, bound)
+        return _let_go(reading, bound)
     # Where it is not clear that anything is done at all, name and description have to say the same.
     said = claim_of(reading.tool.description)
     is_told = said.kind in ("reads", "names") and said.verb != "give"  # "Gives a captain VIP standing"
@@ -76,9 +74,6 @@ def stated(reading: Reading, bound: Bound, change: Change) -> Drafted:
         {"return": change_reply(reading, bound, changed=change.path)},
     ]
     notes = change_notes(reading, bound, changes)
-    seen = [value for path, value in valued_fields(bound.collection.fields) if path == change.path]
-    if isinstance(change.value, str) and change.value not in seen:
-        notes = (f"no record is {change.value} yet: the state is that of name and description", *notes)
     return Drafted(steps=tuple(steps), notes=notes, confidence=0.8)
 
 
@@ -134,10 +129,6 @@ def read_handed(reading: Reading) -> Drafted | None:
         f"already_{word(coupling.when_set)}", f"The {one.text.replace('_', ' ')} is {coupling.when_set}"
     )
     changes: dict[str, Json] = {place: arg(other.argument.name) if other.argument else other.id}
-    for argument in scope.arguments:
-        path = field_for(argument, one.collection)
-        if path is not None:
-            changes[dot(one.text, *path)] = arg(argument.name)
     steps: tuple[Step, ...] = (
         *scope.steps,
         require(f"{place} == null", taken),
@@ -180,11 +171,3 @@ def _let_go(reading: Reading, bound: Bound) -> Drafted | None:
 def _may_be_null(fields: Mapping[str, Field], path: tuple[str, ...]) -> bool:
     found = field_at(fields, path)
     return found is not None and "null" in found.kinds
-
-
-def kept_by(reading: Reading, bound: Bound, argument: Argument, others: Sequence[Argument]) -> str | None:
-    """`ack(alarm_id, user)`: who did it, where the record keeps that and nothing else was said of anybody."""
-    fields = bound.collection.fields
-    kept = [name for name in fields if tokens(name)[-1:] == ("by",) and "null" in fields[name].kinds]
-    plain = [one for one in others if one.is_required and field_for(one, bound.collection) is None]
-    return kept[0] if len(kept) == 1 and plain == [argument] and argument.is_scalar else None

@@ -117,16 +117,6 @@ def _same_state(state: str, known: Iterable[str]) -> str | None:
     return next((one for one in known if joined(tokens(one)).replace("ll", "l") == wanted), None)
 
 
-def named_states(reading: Reading, collection: Collection) -> list[str]:
-    """`ship_packed_parcel`: a word of the name that is one of the states is a condition."""
-    if reading.name.verb in ("mark", "set", "flag", "report"):
-        return []  # mark_fired: what becomes of it
-    known = known_states(reading, collection)
-    given = {word for one in reading.arguments for word in one.words}  # update_paid_amount(id, paid_amount)
-    said = [word for word in reading.name.nouns if word not in given]
-    return [found for one in said if (found := _same_state(one, known)) is not None]
-
-
 def state_conditions(reading: Reading, collection: Collection, noun: str, target: Json) -> list[Step]:
     """In which states the verb is refused, with 409."""
     path = status_of(reading, collection)
@@ -135,12 +125,6 @@ def state_conditions(reading: Reading, collection: Collection, noun: str, target
     status = dot(noun, *path)
     shown = noun.replace("_", " ")
     done = participle(reading.name.verb).replace("_", " ")
-    needed = named_states(reading, collection)
-    if needed:
-        wanted = f"{status} == {text(needed[0])}" if len(needed) == 1 else f"{status} in {text(list(needed))}"
-        only = f"only one that is {' or '.join(needed)}"
-        message = f"{article(shown)} {shown} that is {{{status}}} cannot be {done}, {only}"
-        return [require(wanted, refusal(f"{noun}_not_{word(needed[0])}", message))]
     steps: list[Step] = []
     if isinstance(target, str):
         already = refusal(f"already_{word(target)}", f"The {shown} is already {target}")

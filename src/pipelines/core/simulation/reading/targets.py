@@ -59,10 +59,7 @@ def subject_of(
         ways = (_by_only_argument, _by_unique_field)
         return next((one for way in ways if (one := way(name, arguments, known, service))), None)
     keeper = _OF_A_KEEPER if name.op in ("update", "transition") else _OF_A_KEEPER / 2
-    return max(
-        found,
-        key=lambda one: one.score + keeper * (_keeps_others(one, found) - _is_kept_by_own(one, found)),
-    )
+    return max(found, key=lambda one: one.score + keeper * _keeps_others(one, found))
 
 
 _KEYED = ("update", "delete", "transition")
@@ -116,16 +113,6 @@ def _by_only_argument(
     if len(open_ones) != 1:
         return None
     return Subject(collection=collection, id_argument=open_ones[0], score=1.0, is_taken=True)
-
-
-def _is_kept_by_own(subject: Subject, found: Sequence[Subject]) -> bool:
-    """`change_manager(employee_id, new_manager_id)`: the manager is what the employee keeps."""
-    words = subject.id_argument.words
-    name = find_field(subject.collection.fields, "_".join(words[1:] if words[0] == "new" else words))
-    others = (one for one in found if one is not subject)
-    return name not in (None, subject.collection.id_field) and any(
-        one.collection == subject.collection for one in others
-    )
 
 
 def _keeps_others(subject: Subject, found: Sequence[Subject]) -> bool:
@@ -267,8 +254,6 @@ def _alike(wanted: tuple[str, ...], collection: Collection, full: tuple[str, ...
     elif core[-1] == wanted[-1]:
         shared = len(set(core) & set(wanted))
         score = 7.0 + shared * 0.5 - (len(wanted) - shared) * 0.4 - (len(core) - shared) * 0.1
-    elif joined(wanted[-2:]) == joined(core[-2:]):
-        score = 6.0
     elif stem(wanted[-1]) == stem(core[-1]) and len(wanted[-1]) > 4:  # vaccines, of vaccinations
         score = 5.5
     elif wanted[-1] in core:

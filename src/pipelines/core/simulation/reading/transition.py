@@ -14,7 +14,7 @@ from pipelines.core.simulation.reading.effects import evident_change
 from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.money import price_difference, refund_steps
 from pipelines.core.simulation.reading.records import others_of, ownership, record_of
-from pipelines.core.simulation.reading.stated import kept_by, read_evident, stated
+from pipelines.core.simulation.reading.stated import read_evident, stated
 from pipelines.core.simulation.reading.states import (
     knows_effect,
     place_of_state,
@@ -64,7 +64,7 @@ def read_transition(reading: Reading) -> Drafted | None:
     known = states_of(bound.collection.fields, status)
     if reading.said.amount is not None and reading.said.becomes is None and target not in known:
         return None  # "renew a loan by 14 days" changes how much, and no state that anybody named
-    is_doubtful = len(known) >= STATES_THAT_TELL and not _says_the_verb(reading)
+    is_doubtful = (len(known) >= STATES_THAT_TELL and not _says_the_verb(reading)) or _only_names_it(reading)
     if target in known or told_state(reading) is not None or not is_doubtful:
         if target in known or not _changes_fields(reading, bound, others):
             changes[dot(bound.noun, *status)] = text(target)
@@ -103,6 +103,11 @@ def _says_the_verb(reading: Reading) -> bool:
     """Whether the description does not call what happens by another verb: "Release a cage" of `discharge`."""
     said = claim_of(reading.tool.description, reading.name.verb).verb
     return said is None or said == reading.name.verb
+
+
+def _only_names_it(reading: Reading) -> bool:
+    """ "Settlement." of `settle_season`: the name once more, so nothing agrees with it on a state."""
+    return claim_of(reading.tool.description, reading.name.verb).kind in ("names", "vague")
 
 
 def _changes_fields(reading: Reading, bound: Bound, others: Sequence[Argument]) -> bool:
@@ -198,8 +203,7 @@ def kept_arguments(
     changes: dict[str, Json] = {}
     lets: list[Step] = []
     for argument in others:
-        name = kept_by(reading, bound, argument, others) or _kept_as(argument, reading, fields)
-        name = name or _blank_link(argument, bound)
+        name = _kept_as(argument, reading, fields) or _blank_link(argument, bound)
         path = field_for(argument, bound.collection)
         if path is not None and len(path) > 1 and argument.is_scalar:
             changes[dot(bound.noun, *path)] = arg(argument.name)  # `shipping.tracking_code`

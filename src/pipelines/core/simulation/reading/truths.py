@@ -11,7 +11,7 @@ from pipelines.core.english.states import UNTAKEN
 from pipelines.core.english.words import tokens, word_set
 from pipelines.core.simulation.domain.shapes import Collection, Field
 from pipelines.core.simulation.reading.comparisons import SIGNS, comparison
-from pipelines.core.simulation.reading.filters import condition_of, field_for
+from pipelines.core.simulation.reading.filters import condition_of
 from pipelines.core.simulation.reading.limits import limit_meant
 from pipelines.core.simulation.reading.restrictions import stated_in
 from pipelines.core.simulation.reading.scope import (
@@ -40,7 +40,6 @@ _OVERLAPS = word_set(
 _UNTIL = word_set("until till expires expire expiry end ends valid through due")
 _ROOM = word_set("room space place places seat seats slot slots spot spots")
 _THERE = word_set("have has left free available")
-_GONE = word_set("taken sold gone booked used occupied filled")
 _FULL = word_set("full packed complete sold")
 
 
@@ -86,11 +85,6 @@ def _clauses(sentence: str) -> Iterator[tuple[list[str], bool]]:
             end = next((at for at, word in enumerate(lower) if word in ("may", "can") and at), len(words))
             if lower.index(relative) < end:
                 yield words[lower.index(relative) + 1 : end], False
-    may = next((at for at, word in enumerate(lower) if word in ("may", "can") and at), None)
-    if lower[:1] == ["only"] and may is not None:
-        yield words[1:may], False
-    if "must" in lower:
-        yield words[lower.index("must") + 1 :], False
     if lower and (lower[0] in _ASKS or lower[0] in _NONE):
         yield (words[1:] if lower[0] in _ASKS else words), False
 
@@ -128,7 +122,6 @@ def truth_of(atom: Sequence[str], scope: Scope) -> str | None:
         _between,
         _full,
         _compared,
-        _such_one,
         _none_such,
         _dated,
         _taken,
@@ -175,8 +168,6 @@ def _full(lower: list[str], atom: Sequence[str], scope: Scope) -> str | None:
     """ "the workshop is full", where no record has such a state."""
     called = frozenset().union(*(one.called for one in scope.things))
     lower = [word for word in lower if not stems((word,)) & called or word in _FULL]
-    if _ROOM & {*lower} and _GONE & {*lower}:  # "all places are taken"
-        lower = [*lower, "full"] if not _NONE & {*lower} else ["not", "full"]
     has_room = not _FULL & {*lower} and bool(_ROOM & {*lower}) and bool(_THERE & {*lower})
     if not _FULL & {*lower} and not has_room:
         return None
@@ -215,24 +206,6 @@ def _none_such(lower: list[str], atom: Sequence[str], scope: Scope) -> str | Non
     many = found.many.narrowed(*stated_in(_unspoken(lower), found.many.collection, found.many.each))
     many = at_that_time(many, scope)
     return f"len({many.listed()}) == 0"
-
-
-def _such_one(lower: list[str], atom: Sequence[str], scope: Scope) -> str | None:
-    """ "the account already has a user with this address": one with what is given, where no two have it."""
-    if not {"with", "same"} & {*lower} or not {"this", "that", "same", "given"} & {*lower}:
-        return None
-    spoken = stems(lower)
-    for term in scope.of_kind("many"):
-        of = term.many.collection if term.many is not None else None
-        if term.many is None or of is None or of.form != "table" or not stems(term.own) & spoken:
-            continue
-        given = [
-            one for one in scope.arguments if (path := field_for(one, of)) and not of.fields[path[0]].repeats
-        ]
-        tests = [condition_of(one, term.many.each, of) for one in given]
-        if len(tests) == 1 and tests[0] is not None:
-            return f"len({term.many.narrowed(tests[0]).listed()}) {'==' if _denies(lower) else '>'} 0"
-    return None
 
 
 def _unspoken(words: Sequence[str]) -> list[str]:

@@ -12,7 +12,7 @@ from pipelines.core.simulation.reading.amounts import counted_field
 from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.money import price_difference
 from pipelines.core.simulation.reading.records import noun_of, others_of, ownership, record_of
-from pipelines.core.simulation.reading.states import named_states, state_conditions
+from pipelines.core.simulation.reading.states import state_conditions
 from pipelines.core.simulation.reading.steps import Bound, Drafted, Step, arg, dot, find_reference, name_for
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.transition import allowed_values, read_transition, verb_fields
@@ -21,7 +21,6 @@ from pipelines.core.simulation.reading.writing import (
     change_remarks,
     change_reply,
     coupled,
-    occupied,
     time_like,
 )
 
@@ -37,7 +36,8 @@ def read_changed_fields(reading: Reading) -> Drafted | None:
 
 
 def read_spoken_field(reading: Reading) -> Drafted | None:
-    """`add_tip(check_no, tip)`, `record_diagnosis`: what would be made is a field of the record given."""
+    """`add_tip(check_no, tip)`, `record_diagnosis`: what would be made is a field of the record given, or a
+    part of it that has what is given (`record_consent(subject_id, version)`, of `consent.version`)."""
     bound = record_of(reading)
     made = {MADE_BY.get(reading.name.verb, ""), *singulars(reading.thing)} - {""}
     if bound is None or bound.collection.form != "table":
@@ -46,7 +46,8 @@ def read_spoken_field(reading: Reading) -> Drafted | None:
     named = [
         path
         for path in paths
-        if path is not None and any(_ends_alike(word, part) for word in made for part in tokens(path[-1]))
+        if path is not None
+        and any(_ends_alike(word, part) for word in made for part in tokens(".".join(path)))
     ]
     known = [path for path in named if field_at(bound.collection.fields, path) is not None]
     return read_update(reading) if known else None
@@ -83,14 +84,15 @@ def read_update(reading: Reading) -> Drafted | None:
         return read_transition(reading)  # swap_parts, swap_reason: the record keeps the request
     others = others_of(reading)
     there = [*_there(reading, bound, others)]
+    is_told = bool(reading.said.forbidden_states)
+    forbidden = state_conditions(reading, bound.collection, bound.noun, None) if is_told else []
     changes = dict(_changes(reading, bound, others))
     steps = [
         *bound.steps,
         *ownership(bound, [one for one in others if not _is_changed(one, changes)], reading),
         *allowed_values(others),
-        *_conditions(reading, bound),
+        *forbidden,
         *(step for step, _ in there),
-        *occupied(reading, bound, changes),
     ]
     replaced = _replaced_parts(reading, bound)
     steps += replaced
@@ -125,14 +127,6 @@ def _there(reading: Reading, bound: Bound, others: Sequence[Argument]) -> Iterat
 
 def _is_changed(argument: Argument, changes: dict[str, Json]) -> bool:
     return arg(argument.name) in changes.values()
-
-
-def _conditions(reading: Reading, bound: Bound) -> list[Step]:
-    if named_states(reading, bound.collection):
-        return state_conditions(reading, bound.collection, bound.noun, None)
-    if reading.said.forbidden_states:
-        return state_conditions(reading, bound.collection, bound.noun, None)
-    return []
 
 
 def _changes(reading: Reading, bound: Bound, others: Sequence[Argument]) -> Iterator[tuple[str, Json]]:

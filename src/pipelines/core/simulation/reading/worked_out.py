@@ -13,14 +13,14 @@ from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.simulation.domain.references import noun_of_id
 from pipelines.core.simulation.domain.roles import field_at
 from pipelines.core.simulation.domain.shapes import Collection
-from pipelines.core.simulation.reading.arithmetic import over_many, says_over_many, told_number, worked_out
+from pipelines.core.simulation.reading.arithmetic import worked_out
 from pipelines.core.simulation.reading.degrees import measured
 from pipelines.core.simulation.reading.descriptions import read_description
 from pipelines.core.simulation.reading.filters import condition_of, field_for
 from pipelines.core.simulation.reading.limits import LEFT, limit_meant, what_is_left
 from pipelines.core.simulation.reading.records import source_of
 from pipelines.core.simulation.reading.replies import Source, as_expression, find_path, properties_of, reply
-from pipelines.core.simulation.reading.scope import Scope, Slot, Thing, kind_of_field, named, scope_of, stems
+from pipelines.core.simulation.reading.scope import Scope, Slot, Thing, named, scope_of, stems
 from pipelines.core.simulation.reading.steps import Drafted, Step, dot
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.totals import (
@@ -40,7 +40,6 @@ _MAY = word_set("can may")  # what may be done has not been done: these stay wit
 _APART = stems(("difference", "saving", "gap"))
 _TOLD, _LIKELY = 0.85, 0.8
 _TELLS_MUCH = 3  # words of a property's description
-_OPENING = 5  # words in which a description says what it tells
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -102,7 +101,7 @@ def _reply(reading: Reading, scope: Scope, values: Mapping[str, str]) -> Json:
 def _slots(reading: Reading, scope: Scope) -> list[Slot]:
     if not reading.output:
         return [*_asked_plainly(reading, scope)]
-    is_told = worked_out(reading.tool.description or "", scope) or _over_many(reading, scope)
+    is_told = worked_out(reading.tool.description or "", scope)
     if is_told is None and asked_how(reading) not in ("sum", "mean") and _is_of_another(reading, scope):
         return []
     return [
@@ -178,10 +177,8 @@ def _asked_plainly(reading: Reading, scope: Scope) -> Iterator[Slot]:
     ends = ["_".join(words[at:]) for at in range(len(words))]
     name = "_".join(reading.name.nouns) or "result"
     description = reading.tool.description or ""
-    if worked_out(description, scope) or _over_many(reading, scope):
+    if worked_out(description, scope):
         yield Slot(name="count" if asked_how(reading) == "count" else name, kind="number", schema={})
-    elif (kind := _kind_of_linked(scope, words)) is not None:
-        yield Slot(name="_".join(words[-2:]), kind=kind, schema={})
     elif any(_has_such(reading, thing, end) for thing in scope.things for end in ends):
         return  # the record has it
     elif reading.name.op == "check" and reading.name.verb not in (*_TELLS, "check"):
@@ -197,18 +194,6 @@ def _has_such(reading: Reading, thing: Thing, name: str) -> bool:
     field = field_at(thing.collection.fields, path) if path is not None else None
     is_asked = reading.name.op == "check" and reading.name.verb in ("is", "are", "was")
     return field is not None and (not is_asked or "boolean" in field.kinds)
-
-
-def _kind_of_linked(scope: Scope, words: Sequence[str]) -> str | None:
-    """get_ticket_show_name(ticket_id): of the record that the one at hand refers to."""
-    for thing in scope.linked if len(words) > 2 else ():
-        said = stems(words[-2:-1]) & stems(
-            noun[-1] for noun in (thing.collection.words, *thing.collection.called)
-        )
-        field = thing.collection.fields.get(words[-1])
-        if said and field is not None and (kind := kind_of_field(field)) in ("number", "text"):
-            return "number" if kind == "number" else "string"
-    return None
 
 
 # -- answers
@@ -266,11 +251,9 @@ def _number(asked: Asked) -> Answer | None:
         return Answer(values={slot.name: own})
     if asked.is_only and not (how == "mean" and COUNTS & {*slot.words}):
         description = reading.tool.description or ""
-        formula = worked_out(description, scope) or told_number(description, scope)
+        formula = worked_out(description, scope)
         if formula is not None:
             return Answer(values={slot.name: formula}, confidence=_TOLD)
-        if (several := _over_many(reading, scope)) is not None:
-            return Answer(values={slot.name: several}, confidence=_TOLD)
         said = (*slot.words, *tokens(reading.tool.name), *tokens(reading.said.summary.lower()))
         left = what_is_left(scope.things, said)
         if left is not None:
@@ -285,12 +268,6 @@ def _number(asked: Asked) -> Answer | None:
             return Answer(values={slot.name: related})
     counted = count_of(asked)
     return Answer(values={slot.name: counted.value}, steps=counted.steps) if counted is not None else None
-
-
-def _over_many(reading: Reading, scope: Scope) -> str | None:
-    """ "The highest amount among the payments of a client": as the description itself begins."""
-    words = tokens(reading.said.summary.lower())
-    return over_many(words, scope) if says_over_many(words[:_OPENING]) else None
 
 
 def _related(scope: Scope, slot: Slot) -> str | None:

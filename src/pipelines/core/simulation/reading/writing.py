@@ -8,7 +8,7 @@ from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.shapes import Field, Singleton
 from pipelines.core.simulation.reading.records import source_of
 from pipelines.core.simulation.reading.replies import reply
-from pipelines.core.simulation.reading.steps import Bound, Step, arg, dot, refusal, require, text, word
+from pipelines.core.simulation.reading.steps import Bound, arg, dot, text
 from pipelines.core.simulation.reading.tool_reading import Reading
 
 _FORMATS = (
@@ -30,9 +30,6 @@ def time_like(example: Json, otherwise: str = "now") -> str:
     return otherwise
 
 
-_TAKES_UP = word_set(
-    "assign attach admit put place allocate check_in rent lend book reserve occupy mount give"
-)
 _CREATED = word_set("created opened placed booked submitted posted sent issued registered added ordered")
 
 
@@ -81,19 +78,6 @@ def coupled(bound: Bound, changes: dict[str, Json]) -> dict[str, Json]:
         elif link not in changes and changes.get(status) == text(one.when_null):
             added[link] = None
     return added
-
-
-def occupied(reading: Reading, bound: Bound, changes: dict[str, Json]) -> list[Step]:
-    """What has a state of its own for being taken is taken once: `admit(patient_id, cage_id)`."""
-    steps: list[Step] = []
-    for one in bound.collection.couplings:
-        link = dot(bound.noun, one.link)
-        if changes.get(link) is not None and reading.name.verb in _TAKES_UP:
-            taken = refusal(
-                f"already_{word(one.when_set)}", f"The {bound.noun.replace('_', ' ')} is {one.when_set}"
-            )
-            steps.append(require(f"{link} == null", taken))
-    return steps
 
 
 def change_notes(reading: Reading, bound: Bound, changes: dict[str, Json]) -> tuple[str, ...]:
