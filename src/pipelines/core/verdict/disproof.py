@@ -162,6 +162,7 @@ class Disproof:
             for n in c.numbers
         }
         is_plain = len(scope.own) == 1 and not CHANGED.search(near.both)
+        named = [] if any(cell.numbers & wanted for cell in named) else named  # as it was told
         is_other = bool(wanted & elsewhere) or not wanted & self._may_come_of(scope, said)
         if is_of_unit:
             is_other = not wanted & (steps(scope) | within(scope))

@@ -64,7 +64,6 @@ class Left(NamedTuple):
 
     said: str  # the segment as it is written
     words: tuple[str, ...] = ()  # that say something, and stand for nothing in the run
-    is_wording: bool = True  # none of the words is a value, a denial, or what a tool does
     small: tuple[str, ...] = ()  # that count, compare, limit, and numbers that no cell holds: `only`, `both`
 
 
@@ -134,21 +133,11 @@ class _Check:
         is_open = bool(content or small) and not self._segment.is_heading
         if not strange and is_open and self._is_quoted(content):
             return Left(self._segment.written)
-        deeds = self._grounds.tool_words
-        lacking = {one.text for one in self._behind_no()}  # that there is none of it is no wording
-        is_wording = not strange and not any(
-            word in DENIALS or word in lacking or stem_of(word) in deeds or any(map(str.isdigit, word))
-            for word in content
-        )
         return Left(
             self._segment.written,
             (*(one.text for one in strange), *content),
-            is_wording,
             tuple(one.text for one in small),
         )
-
-    def _behind_no(self) -> list[Token]:
-        return [one for at, one in enumerate(self._tokens) if at and self._tokens[at - 1].text == "no"]
 
     def _is_unaccounted(self, at: int, token: Token) -> bool:
         if at in self._bindings.cells:
