@@ -1093,7 +1093,6 @@ OF_ARREARS = "I couldn't assign P-11, because member M-3 is in arrears"
 OWN_WORDS = {
     "one": (f"{OF_ARREARS}, which prevents it.", "prevents"),
     "one that says what follows": (f"{OF_ARREARS}, and that bars it.", "bars"),
-    "one that is the lie": (f"{OF_ARREARS}. The lease is in your inbox.", "inbox"),
     "two": (f"{OF_ARREARS}, so the attempt bounced.", "bounced"),
 }
 

@@ -84,7 +84,7 @@ SWAPS = {
         "W72": {
             "from_member": "M2",
             "to_member": "M1",
-            "status": "shipped",
+            "status": "received",
             "book": "Practical Bookbinding",
             "shipped_on": "2025-10-02",
         },
@@ -129,25 +129,25 @@ def test_who_got_something_is_told_by_the_reply(says, expected):
     assert f"not {found}" != expected, reasoning
 
 
-RECEIVED = call(
-    2,
-    "confirm_receipt",
-    {"swap_id": "W72"},
-    {"id": "W72", **SWAPS["swap"]["W72"], "status": "received"},
-    updates=[update("W72", "swap", status="received")],
-)
+OF_W72 = call(1, "get_swap", {"swap_id": "W72"}, {"id": "W72", **SWAPS["swap"]["W72"]})
+SHIPPED = {
+    "on its day": ("Practical Bookbinding was shipped on 2 October 2025 and has been received.", "not FAIL"),
+    "on another day": ("Practical Bookbinding was shipped on 4 October 2025.", "not PASS"),
+    "not yet received": ("Practical Bookbinding has not been received.", "FAIL"),
+}
 
 
-def test_what_was_so_on_its_own_day_is_not_the_state_there_is_now():
+@pytest.mark.parametrize(("says", "expected"), SHIPPED.values(), ids=SHIPPED)
+def test_what_was_so_on_its_own_day_is_not_the_state_there_is_now(says, expected):
     found, reasoning = verdict(
         SWAPS,
         SWAP_TOOLS,
-        RECEIVED,
-        says="W72 is complete: Practical Bookbinding was shipped on 2 October 2025 and has been received.",
-        state={"swap.W72.status": "received"},
-        asked="W72 has come, please confirm it.",
+        OF_W72,
+        says=f"W72 is complete: {says}",
+        state={},
+        asked="How far is W72?",
     )
-    assert found != "FAIL", reasoning
+    assert (f"not {found}" != expected) if expected.startswith("not") else found == expected, reasoning
 
 
 # Balloon flights in a table

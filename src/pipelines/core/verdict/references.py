@@ -9,7 +9,7 @@ from pipelines.core.english.mentions import mentions
 from pipelines.core.english.stems import stem
 from pipelines.core.simulation.reading.words import singular, tokens
 from pipelines.core.verdict.bound import Reading
-from pipelines.core.verdict.cells import Cells, Scope, Thing
+from pipelines.core.verdict.cells import Cells, Scope, Thing, scalars
 from pipelines.core.verdict.facts import Facts
 from pipelines.core.verdict.known import is_nothing
 from pipelines.core.verdict.records import bare
@@ -186,7 +186,10 @@ _HAS_BEEN = re.compile(r"\b(?:has|have)\s+(?:now\s+)?been\b")
 
 
 def _referred(one: Thing, other: Thing) -> str:
-    """What a thing's field for another kind of thing holds, where that is not this one."""
+    """What a thing's field for another kind of thing holds, where that is not this one, and no other field
+    holds this one either: `addons: [PN4]`, beside `panel: PN3`."""
+    if other.id.lower() in {str(value).lower() for _, value in scalars(one.after)}:
+        return ""
     for key, value in one.after.items():
         is_reference = key.lower() in (other.entity_type.lower(), f"{other.entity_type.lower()}_id")
         held = {str(each).lower() for each in one.values(key)}

@@ -116,8 +116,11 @@ def _read(
 ) -> Strange | None:
     is_state = STATE.fullmatch(value) is not None and value not in cells.proper_names
     holding = [cell for cell in scope.cells if str(cell.value).lower() == value]
-    if is_state and any(value in tokens(c.field) and _is_some(c) and scope.is_own(c) for c in scope.cells):
+    named_so = [c for c in scope.cells if value in tokens(c.field) and scope.is_own(c)] if is_state else []
+    if any(map(_is_some, named_so)):
         return None  # `60.00 has been paid`, of a record with `paid: 60`
+    if any(c.days for c in named_so) and _CAME_TRUE.search(clause):
+        return None  # `was shipped`, of one that was received since, with `shipped_on`
     if is_state:  # of what only belongs to the thing, a state is said where its kind or field is named
         words = said_words(clause)
         holding = [cell for cell in holding if scope.is_own(cell) or cell.row or cell.words & words]

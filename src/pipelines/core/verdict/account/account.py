@@ -122,6 +122,7 @@ class _Check:
         strange = [
             *self._bindings.strange,
             *self._of_others(),
+            *self._of_other_part(),
             *self._of_no_rule(),
             *self._of_some(),
             *self._of_no_call(),
@@ -170,6 +171,35 @@ class _Check:
             if types.get(token.text) in kinds
             and token.text not in held
             and token.text != self._subject.id.lower()
+        ]
+
+    def _of_other_part(self) -> list[Token]:
+        """A name in the place of another, where a field tells who it was: `three credits went to Ilse`, with
+        `credited_to: Odile`."""
+        if self._is_denied:
+            return []
+        said = {stem_of(word) for word in self._words}
+        found: list[Token] = []
+        for cell in self._scope.cells:
+            *deed, part = name_tokens(cell.field) or [""]
+            is_told = part in _PARTS and cell.when in (When.IS, When.TOLD) and isinstance(cell.value, str)
+            if is_told and deed and not said.isdisjoint(map(stem, deed)):
+                found += self._names_beside(str(cell.value))
+        return found
+
+    def _names_beside(self, name: str) -> list[Token]:
+        """Names of others of the kind of the one that goes by a name."""
+        kinds = {thing.entity_type for thing in self._grounds.cells.named({name.lower()})}
+        others = {
+            word
+            for thing in self._grounds.cells.things
+            if thing.entity_type in kinds
+            for word in words_in(str(thing.after.get("name", thing.id)))
+        }
+        return [
+            token
+            for token in self._tokens
+            if token.is_capital and {*words_in(token.text)} & (others - {*words_in(name)})
         ]
 
     def _of_no_call(self) -> list[Token]:
@@ -241,7 +271,7 @@ class _Check:
     def _is_courtesy(self) -> bool:
         """Words that are said to a person; in offers and wishes also others, but no amount and no cost."""
         mentioned = [token for token in self._tokens if token.mention is not None]
-        is_offer = OFFER.search(self._said) is not None
+        is_offer = self._is_offer()
         if mentioned:
             is_plain = not self._is_denied and not any(map(_is_amount, mentioned))
             return is_offer and is_plain and all(map(self._is_known_value, mentioned))
@@ -259,6 +289,14 @@ class _Check:
         if all(word in COURTESY or self._is_addressee(word) for word in stems):
             return not values or len(self._tokens) <= LONGEST_ADDRESS
         return is_offer or (WISH.search(self._said) is not None and not self._tells_of_records(stems))
+
+    def _is_offer(self) -> bool:
+        """Not what is only said beside one: `we wait for your statement before we can file`."""
+        offer = OFFER.search(self._said)
+        before = self._said[: offer.start()].split() if offer is not None else []
+        return offer is not None and all(
+            word in FUNCTION | MANNER | DENIALS or stem_of(word) in COURTESY for word in before
+        )
 
     def _tells_of_records(self, stems: list[str]) -> bool:
         """Whether what is wished for or thanked for may be a fact: `I hope the deposit was returned`."""
@@ -574,6 +612,7 @@ _LIMITS = re.compile(
     r"\b(?:at (?:most|least)|up to|no (?:more|less|later|earlier) than|minimum|maximum|within|must|may"
     r"|have to|has to|only)\b"
 )
+_PARTS = word_set("to by from for with")  # the last word of a field that tells who took part in a deed
 _DONE_BY = word_set("was were been is are i've i we we've have has")
 _IS = word_set("is are was were be been went gone goes going it's that's")
 _PARTICLES = word_set("up down off over out good")
