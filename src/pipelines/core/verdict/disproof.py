@@ -62,7 +62,7 @@ _SUPPOSES = re.compile(
 )
 _NEARLY = re.compile(
     r"\b(?:about|around|roughly|approximately|some|almost|nearly|up\s+to|at\s+least|at\s+most|over|under|below|above"
-    r"|more\s+than|less\s+than|just\s+\w+)\s*$"
+    r"|more\s+than|less\s+than|short\s+of|just\s+\w+)\s*$"
 )
 _OF_MONEY = frozenset(
     map(stem, ("save", "pay", "cost", "price", "premium", "total", "fee", "refund", "owe", "charge", "rent"))

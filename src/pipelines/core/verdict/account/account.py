@@ -364,7 +364,9 @@ class _Check:
             return True
         if any(map(str.isdigit, word)) or "_" in word:
             return self._is_id(word)
-        if (key in BEING and self._says_value) or self._is_label(at, key):
+        # `no opening`: of what there is none, only a field that holds none tells, and it was looked up.
+        is_none = at > 0 and self._tokens[at - 1].text == "no"
+        if (key in BEING and self._says_value) or (self._is_label(at, key) and not is_none):
             return True
         if self._is_deed(key) or self._is_flag(key) or (key in REFUSES and bool(self._grounds.refused)):
             return True
@@ -377,7 +379,7 @@ class _Check:
         if key in CARRIES_OUT and not self._is_denied:
             done = self._grounds.done_words
             return any(stem_of(other) in done for other in self._words if other != token.text)
-        if self._is_of_task(at, key) or self._is_not_so(word, key):
+        if self._is_of_task(at, key) or (self._is_not_so(word, key) and not is_none):
             return True
         parts = word.split("-")  # `the low-priority job`
         return len(parts) > 1 and all(self._is_part_known(at, part) for part in parts)
@@ -569,10 +571,13 @@ class _Check:
             for at, token in enumerate(self._tokens)
             if isinstance(token.mention, Quantity) and at not in self._bindings.cells
         ]
+        names_one = self._segment.names_one or any(
+            at and self._tokens[at].is_capital and self._tokens[at].is_word for at in self._bindings.cells
+        )
         signed = signed_words(self._said)
         content = {stem_of(word) for word in self._words if word not in FUNCTION} - REPORTS
         for rule in self._grounds.rules:
-            is_meant = rule.is_reply or not self._segment.names_one
+            is_meant = rule.is_reply or not names_one
             if not is_meant or not all(values & rule.numbers for values in numbers):
                 continue
             is_said = all(rule.says(word) or (word in BINDS and rule.binds) for word in left)
