@@ -8,7 +8,7 @@ from pipelines.core.ledger import World
 from pipelines.core.tools_schema import parse_tools_schema
 
 
-def verdict(world, tools, *trace, says, state, asked):
+def verdict(world, tools, *trace, says, state, asked, **more):
     made = judged(
         *trace,
         says=says,
@@ -16,6 +16,7 @@ def verdict(world, tools, *trace, says, state, asked):
         tools=parse_tools_schema(tools),
         world=World.from_initial_state(world),
         expected_state=state | {"allow": list(world)} if state else None,
+        **more,
     )
     return made.verdict, made.reasoning
 
@@ -218,3 +219,43 @@ def test_what_was_added_is_not_what_was_there():
         asked="Please add a vitamin D test (PN4) to sample S305.",
     )
     assert found != "FAIL", reasoning
+
+
+# Why a lesson stays as it is
+
+LESSONS = {
+    "tutor": {"TU-5": {"name": "Claire Dubois", "subject": "French"}},
+    "lesson": {"LE-18": {"tutor_id": "TU-5", "mode": "online", "status": "booked"}},
+}
+LESSON_TOOLS = [
+    tool("get_lesson", "lesson_id", description="Read a lesson."),
+    tool("change_mode", "lesson_id", "mode", description="Change the mode of a lesson."),
+]
+ONLY = "students below year 9 have online lessons only"
+OF_LESSON = call(1, "get_lesson", {"lesson_id": "LE-18"}, {"id": "LE-18", **LESSONS["lesson"]["LE-18"]})
+NOT_CHANGED = call(
+    2,
+    "change_mode",
+    {"lesson_id": "LE-18", "mode": "in_person"},
+    {"error": {"code": "online_only", "message": ONLY}},
+    status=403,
+)
+WHY = {
+    "as the backend said": ("students below year 9 have online lessons only", "PASS"),
+    "of one that is named": ("Claire Dubois only gives online lessons", "PENDING"),
+}
+
+
+@pytest.mark.parametrize(("says", "expected"), WHY.values(), ids=WHY)
+def test_what_holds_of_all_is_not_told_of_one(says, expected):
+    found, reasoning = verdict(
+        LESSONS,
+        LESSON_TOOLS,
+        OF_LESSON,
+        NOT_CHANGED,
+        says=f"I've looked into it, but LE-18 has to stay online: {says}.",
+        state={"lesson.LE-18.mode": "online"},
+        asked="Could LE-18 be in person instead of online?",
+        expected_outcome="refusal",
+    )
+    assert found == expected, reasoning

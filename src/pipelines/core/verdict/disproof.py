@@ -251,6 +251,7 @@ class Disproof:
         found = {*self._amounts.known, *between(everything), *within(everything), *steps(everything)}
         found |= self._amounts.totals(everything, frozenset()) | self._amounts.whole_sums
         found |= {a * b for a, b in product(few, [*counts, Decimal(12)])}
+        found |= {a * b / 1000 for a, b in combinations(few, 2)}  # a price per thousand
         found |= {round(a / b, 2) for a, b in product(few, [*counts, Decimal(2), Decimal(12)])}
         found |= {part for a, b in product(few, self._shares) for part in (a * b / 100, a - a * b / 100)}
         spoken = self._amounts.spoken.cells

@@ -125,6 +125,7 @@ class _Check:
             *self._of_other_part(),
             *self._of_no_rule(),
             *self._of_some(),
+            *self._of_only(),
             *self._of_no_call(),
         ]
         words = [one for at, one in enumerate(self._tokens) if self._is_unaccounted(at, one)]
@@ -563,6 +564,18 @@ class _Check:
 
     # Rules
 
+    @cached_property
+    def _names_one(self) -> bool:
+        """Whether the segment speaks of a certain record or day."""
+        return self._segment.names_one or any(
+            at and self._tokens[at].is_capital and self._tokens[at].is_word for at in self._bindings.cells
+        )
+
+    def _of_only(self) -> list[Token]:
+        """`Claire only gives online lessons`: of one that is named no rule tells that, and no cell can."""
+        is_why = bool(self._grounds.refused) and not self._grounds.done and self._names_one
+        return [token for token in self._tokens if is_why and not self._is_denied and token.text == "only"]
+
     def _is_quoted(self, left: list[str]) -> bool:
         """Whether one sentence of the rules or of the backend says all that is left. A rule tells what holds
         of any record, and not that it applies to one that is named."""
@@ -571,13 +584,10 @@ class _Check:
             for at, token in enumerate(self._tokens)
             if isinstance(token.mention, Quantity) and at not in self._bindings.cells
         ]
-        names_one = self._segment.names_one or any(
-            at and self._tokens[at].is_capital and self._tokens[at].is_word for at in self._bindings.cells
-        )
         signed = signed_words(self._said)
         content = {stem_of(word) for word in self._words if word not in FUNCTION} - REPORTS
         for rule in self._grounds.rules:
-            is_meant = rule.is_reply or not names_one
+            is_meant = rule.is_reply or not self._names_one
             if not is_meant or not all(values & rule.numbers for values in numbers):
                 continue
             is_said = all(rule.says(word) or (word in BINDS and rule.binds) for word in left)
