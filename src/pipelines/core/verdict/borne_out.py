@@ -9,7 +9,6 @@ from typing import NamedTuple
 from pipelines.core.english.dates import MONTHS, Dated, Timed
 from pipelines.core.english.mentions import MARK
 from pipelines.core.english.numbers import Quantity
-from pipelines.core.english.polarity import without_denial
 from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import MESSAGES, SIDE_DEEDS, related
 from pipelines.core.simulation.reading.words import word_set
@@ -22,12 +21,10 @@ from pipelines.core.verdict.said import (
     Said,
     is_read,
     named_in,
-    says_is,
-    says_present,
     statements,
 )
 from pipelines.core.verdict.small_words import NEUTRAL
-from pipelines.core.verdict.speech import content_stems, sentences, signed_words
+from pipelines.core.verdict.speech import content_stems, sentences
 
 # Words of one who offers, asks or supposes: they state nothing about the backend.
 _OFFERS = re.compile(
@@ -155,35 +152,15 @@ def explains(said: Said, facts: Facts) -> bool:
     if named and named.isdisjoint(facts.dealt_with):
         return False  # it was about something else
     if NEGATED.search(said.text) and not _DECLINED.search(said.text):
-        if AHEAD.search(said.text) or _turns(said.text, facts) or _UNCHANGED.search(said.text):
+        if AHEAD.search(said.text) or _UNCHANGED.search(said.text):
             return False
         # What records know in all its words may be what is so, with its sign turned: that is looked up.
         words = (telling_words(said.text) | _verbs(said.text)) - facts.verbs
         return words <= facts.asked.stems or not all(map(facts.everything.tells, words))
-    if _turns(said.text, facts):
-        return False
     told = content_stems(said.sentence) - facts.verbs
     return NEGATED.search(said.sentence.lower()) is not None or any(
         not saying.isdisjoint(related(word)) for saying in facts.refusals for word in told
     )
-
-
-_NOT_ALREADY = re.compile(
-    r"(?:\bnot|n't)\b[^:;]{0,40}\balready\b|\balready\b[^:;]{0,40}(?:\bnot|n't)\b|\bnot\s+used\s+up\b"
-)
-_IS_NOT_VALUE = re.compile(r"\b(?:is|are|was|were)(?:n't|\s+not)\s+(?:\w+\s+){0,2}§")
-
-
-def _turns(clause: str, facts: Facts) -> bool:
-    """Whether it denies what the backend gave as its reason, or affirms what that denied."""
-    words = signed_words(clause)
-    if _IS_NOT_VALUE.search(clause) or _NOT_ALREADY.search(clause):
-        return True
-    for reason in facts.reasons:
-        turned = (words.denied & reason.affirmed) | (words.affirmed & reason.denied)
-        if turned - facts.verbs:
-            return True
-    return False
 
 
 def is_excused(said: Said) -> bool:
@@ -306,19 +283,9 @@ def is_borne_out(said: Said, known: Known, facts: Facts, looked: Looked) -> bool
     done -= {verb for verb in done if stem(verb) in settled}
     if not all(_is_done(verb, said, known, facts) for verb in done):
         return False
-    if _is_outdated(said, facts):
-        return False
     if AHEAD.search(clause):
         return _is_foretold(said, words, verbs, known, facts)
     return all(map(known.tells if _TELLS_DEED.search(clause) else known.knows, words))
-
-
-def _is_outdated(said: Said, facts: Facts) -> bool:
-    """So it was, before the run changed it."""
-    named = named_in(said.sentence, facts)
-    is_of_touched = not named or bool(named & facts.touched)
-    states = facts.outdated_states if is_of_touched and says_present(said.text) else ()
-    return any(says_is(said.text, state) for state in states)
 
 
 def _open_words(clause: str, settled: frozenset[str], known: Known, facts: Facts) -> set[str]:
@@ -327,7 +294,6 @@ def _open_words(clause: str, settled: frozenset[str], known: Known, facts: Facts
     words = telling_words(clause) - settled
     words -= {word for word in words & RECORD_NOUNS if word not in facts.kind_stems}
     words -= {stem(name) for day in known.weekdays for name in (day, day[:3], day[:4], day[:5])}
-    words -= {word for word in words if _is_denied_field(word, known)}
     words -= {stem(MONTHS[month - 1]) for month in known.months}
     for said_so, later in _NEAR_DAYS.items():
         day = facts.day_of_run(later)
@@ -397,12 +363,6 @@ _OF_WHAT_IS_LEFT = frozenset(
         "stock available free left remaining seats copies packs quantity room vacancies refills spots"
     )
 )
-
-
-def _is_denied_field(word: str, known: Known) -> bool:
-    """`unpaid`, of a record with `paid: false`."""
-    base = without_denial(word)
-    return base is not None and known.is_empty(stem(base))
 
 
 def _is_empty(word: str, known: Known, facts: Facts) -> bool:

@@ -22,7 +22,6 @@ from pipelines.core.verdict.cells import Cell, Cells, Scope, When, said_words
 from pipelines.core.verdict.cues import (
     CHANGED,
     EACH,
-    HALF_OF,
     OF_CHANGE,
     OWED,
     PAST,
@@ -103,22 +102,6 @@ class Disproof:
         self._cells = cells
         self._facts = cells.facts
         self._amounts = amounts
-
-    def half(self, one: Quantity, wanted: frozenset[Decimal], said: Said, scope: Scope) -> Bound | None:
-        """`half of the 150.00 goes back to you`: what a call gave back or kept is the half of it, or it is
-        false."""
-        if HALF_OF.search(said.sentence[: one.start].lower()) is None or one.currency is None:
-            return None
-        meant = roles(said_words(said.text)) & {"back", "kept"}
-        told = [c for c in scope.cells if c.row and c.numbers and roles(c.words) & meant]
-        if len(meant) != 1 or not told:
-            return None
-        is_so = any(number * 2 in wanted for cell in told for number in cell.numbers)
-        return (
-            Bound(Reading.SO)
-            if is_so
-            else Bound(Reading.FALSE if said.is_stated else Reading.OPEN, told[0].told())
-        )
 
     def read(
         self, one: Quantity, wanted: frozenset[Decimal], near: Beside, scope: Scope, said: Said

@@ -26,9 +26,6 @@ from pipelines.core.verdict.claims import (
     denials,
     done_claims,
     other_deeds,
-    promised_messages,
-    side_things,
-    vague_deeds,
 )
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.facts import Facts, is_question
@@ -378,14 +375,6 @@ def _deeds_of_no_call(text: str, record: _Record) -> Iterator[Finding]:
             yield left_open(
                 CHECK, f'No call {verb} anything, as "{quoted(sentence)}" says, and no tool could.'
             )
-    for _, sentence in vague_deeds(text) if not record.has_written else ():
-        yield left_open(CHECK, f'No call changed anything, and "{quoted(sentence)}" may tell of a change.')
-    for word, sentence in promised_messages(text):
-        if not record.facts.tells_of(word):
-            yield left_open(CHECK, f'Nothing in the run sends any, as "{quoted(sentence)}" says.')
-    for noun, sentence in side_things(text):
-        if not record.facts.done.knows(stem(noun)):
-            yield left_open(CHECK, f'No call made a {noun}, as "{quoted(sentence)}" says.')
 
 
 def _did(row: EvidenceRow, tool: ToolWords | None) -> bool:

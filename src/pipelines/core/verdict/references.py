@@ -3,7 +3,7 @@ another, and which things it names together that nothing else does."""
 
 import re
 from collections.abc import Iterator
-from itertools import combinations, pairwise
+from itertools import combinations
 
 from pipelines.core.english.mentions import mentions
 from pipelines.core.english.stems import stem
@@ -88,35 +88,6 @@ def unknown_ids(said: Said, cells: Cells) -> Iterator[Strange]:
             )
             if not _is_known(written, cells.facts) and written not in digits and not is_there:
                 yield Strange(written, Reading.FALSE, "other ids")
-
-
-def repeated_references(sentence: str) -> Iterator[Strange]:
-    """`CT-3 was merged into CT-3`: what is named twice in one breath stands for two things."""
-    same = _TO_THE_SAME.search(sentence.lower())
-    if same is not None:
-        yield Strange(same[0], Reading.OPEN)
-    found = [bare(token) for token in references(sentence)]
-    yield from (Strange(token, Reading.OPEN) for token in dict.fromkeys(found) if found.count(token) > 1)
-
-
-_TO_THE_SAME = re.compile(r"\bfrom\s+(?:the\s+)?(?P<one>[\w-]{2,40})\s+to\s+(?:the\s+)?(?P=one)\b")
-
-
-def misnamed(said: Said, cells: Cells) -> Iterator[Strange]:
-    """`SKU-101 Barcode labels`, where these are another: two things of a kind named as if they were one."""
-    clause = said.raw
-    at = [(start, cells.named(names)) for start, names in names_at(clause, cells.facts)]
-    for (start, first), (other, second) in pairwise(at):
-        if len(first) != 1 or len(second) != 1 or first[0].entity_type != second[0].entity_type:
-            continue
-        between = clause[start:other]
-        names = (
-            first[0].id.lower(),
-            str(first[0].after.get("name", first[0].after.get("title", "-"))).lower(),
-        )
-        is_beside = any(re.fullmatch(rf"{re.escape(n)}\W{{1,3}}", between) for n in names)
-        if is_beside and "," not in between and first[0].id != second[0].id:
-            yield Strange(str(second[0].id), Reading.OPEN)
 
 
 def _in_its_place(token: str, low: str, scope: Scope) -> str:
