@@ -1,5 +1,5 @@
-"""A value is true only where it stands: who got something, what is still waited for, which field a column of a
-table is, what was so on its own day, what a call was given beside the record that it changed."""
+"""A value is true only where it stands: who got something, what is still waited for, which field a column of
+a table is, what was so on its own day, what a call was given beside the record that it changed."""
 
 import pytest
 from verdict_cases import call, judged, tool, update

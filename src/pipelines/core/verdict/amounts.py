@@ -32,13 +32,10 @@ from pipelines.core.verdict.cues import (
     OF_CHANGE,
     OF_THE,
     OF_USER,
-    OWED,
     PAST,
-    SHARED,
     STANDS,
     SUM_CUE,
     SUMMED,
-    THAT_COST,
     TOGETHER,
 )
 from pipelines.core.verdict.disproof import Disproof
@@ -55,8 +52,6 @@ from pipelines.core.verdict.reckoning import (
     is_telling,
     moved,
     now_held,
-    owed,
-    parts_of,
     results,
     steps,
     within,
@@ -99,10 +94,6 @@ class Amounts:
         if bound:
             return Bound(Reading.SO, "", tuple(bound))
         is_exact = _is_exact(one, said)
-        if OWED.search(near.both) and wanted & owed(
-            self._cells.scope(named_in(said.raw, self._facts) or scope.ids)
-        ):
-            return _SO
         if _is_step(wanted, near, scope) or self._is_part_of_whole(one, said, scope):
             return _SO
         is_named = self._names_another(near, scope, said, is_exact)
@@ -136,9 +127,6 @@ class Amounts:
         numeric = [cell for cell in scope.cells if cell.numbers and _may_be(cell, is_exact)]
         if one.currency and any(map(is_money, holding)):
             numeric = [cell for cell in numeric if is_money(cell)]
-        if THAT_COST.search(near.lead):
-            numeric = [cell for cell in numeric if cell.row in written] or numeric
-            return [cell for cell in holding if cell in numeric]
         if wanted == {Decimal()}:
             return [cell for cell in holding if near.names_wholly(cell)]
         unit = stem(near.unit or "-")
@@ -187,9 +175,6 @@ class Amounts:
         is_given = any(cell.row in written and cell.when is When.GIVEN and cell.is_amount for cell in numeric)
         if is_given and DEED.search(said.text):
             return [cell for cell in holding if cell.row in written or scope.has_changed(cell)]
-        has_amounts = any(scope.is_own(cell) and cell.is_amount for cell in numeric)
-        if not written and len(scope.own) == 1 and not has_amounts:
-            return holding  # of what belongs to one who has no amounts: `your two moves (860 plus 310)`
         return [cell for cell in holding if scope.is_own(cell) or cell.row in written]
 
     def _names_another(self, near: Beside, scope: Scope, said: Said, is_exact: bool) -> bool:
@@ -197,7 +182,7 @@ class Amounts:
         this one true but a sum that the sentence shows."""
         if APART.search(near.lead) or SUM_CUE.search(said.sentence.lower()):
             return False
-        return THAT_COST.search(near.lead) is not None or bool(best(_told(scope, is_exact), near))
+        return bool(best(_told(scope, is_exact), near))
 
     def _is_part_of_whole(self, one: Quantity, said: Said, scope: Scope) -> bool:
         """`12 of 25`, `7 of the 10 hours`: both are told of one thing, as it is now."""
@@ -314,8 +299,6 @@ class Amounts:
             return self._is_span(wanted, near, scope)
         if wanted & results(others) and len(others) > 1:
             return True
-        if one.unit == "times":
-            return any(b and (a / b).normalize() in wanted for a in others for b in others)
         if CHANGED.search(beside_it) and wanted & (
             steps(scope) | between(self._cells.scope(frozenset())) | apart(others)
         ):
@@ -323,8 +306,6 @@ class Amounts:
         if LEFT.search(beside_it) and wanted & within(scope):
             return True
         if SUMMED.search(said.text) and wanted & self.totals(scope, others):
-            return True
-        if SHARED.search(beside_it) and wanted & parts_of(scope, others):
             return True
         return "year" in said.sentence.lower() and bool(
             wanted & {(n * 12).normalize() for n in steps(scope) | now_held(scope)}
@@ -353,8 +334,6 @@ class Amounts:
         the user, where the clause denies, or says that it is the user's."""
         words = content_stems(said.text) | content_stems(one.unit)
         for saying in self._facts.sayings:
-            if one.unit == "%" and wanted & saying.percents:
-                return True
             if wanted & saying.numbers and any(not related(word).isdisjoint(saying.words) for word in words):
                 return True
         if wanted & self._facts.asked.numbers and (
@@ -405,6 +384,7 @@ class Amounts:
         found |= {a * b for a, b in product(amounts, counts)}
         found |= {sum(others, Decimal())} if len(others) > 1 else set()
         return {value.normalize() for value in found} - {Decimal()}
+
 
 def _is_step(wanted: frozenset[Decimal], near: Beside, scope: Scope) -> bool:
     """By how much the field that is named was changed: `six more pieces`."""

@@ -51,7 +51,6 @@ TOGETHER = re.compile(r"\b(?:together|altogether|combined)\b")
 EACH = re.compile(
     r"^\W*(?:each|apiece|per|an?\s+(?:night|day|week|month|year|hour|person|head|piece|pair))\b"
 )
-THAT_COST = re.compile(r"\b(?:that|this|it)(?:'s|\s+has)?\s+costs?\s*(?:you\s*)?$")
 SHARES = frozenset(map(stem, ("percent", "pct", "rate", "discount", "interest", "share", "percentage")))
 WHOSE = r"(?:your|the|his|her|their|my|those|these)"
 APART = re.compile(rf"\b(?:of\s+{WHOSE}|(?:out\s+of|from|than|by|instead\s+of)(?:\s+{WHOSE})?)\s*$")

@@ -140,8 +140,7 @@ class _Reader:
         strange = [_left(one, said.sentence) for one in unknown_ids(said, self._cells)]
         of_lists = self._lists.read(said, focus.named)
         strange += [_left(one, said.sentence) for one in of_lists.strange]
-        kept: list[bool] = []
-        strange += self._of_mentions(said, focus, used, of_lists.numbers, kept) if not strange else []
+        strange += self._of_mentions(said, focus, used, of_lists.numbers) if not strange else []
         scope = self._cells.scope(
             named_in(said.raw, self._facts) or named_in(said.sentence, self._facts) or focus.described
         )
@@ -166,7 +165,6 @@ class _Reader:
         looked = Looked(
             said.written in self._verified,
             settled,
-            bool(kept) and all(kept),
         )
         if is_too_soon(said, scope, self._facts):
             yield LeftOver(said.written.replace(MARK, "…"), said.sentence)
@@ -186,9 +184,7 @@ class _Reader:
         focus: _Focus,
         used: dict[object, list[frozenset[str]]],
         counted: frozenset[int],
-        kept: list[bool],
     ) -> Iterator[LeftOver]:
-        """`kept` gets, of each that was bound, whether the run left it as it was."""
         every: list[Mention] = sorted([*said.days, *said.times, *said.numbers], key=lambda one: one.start)
         told = right_moves(said.sentence, self._cells.scope(frozenset())) if len(every) > 1 else frozenset()
         for one in every:
@@ -201,7 +197,6 @@ class _Reader:
             else:
                 bound = self._moments.read(one, said, scope)
                 bound = _unless_used_up(one, bound, used)
-            kept.append(any(not scope.has_changed(cell) for cell in bound.cells))
             if bound.reading is not Reading.SO:
                 written = said.sentence[one.start : one.end]
                 is_false = bound.reading is Reading.FALSE

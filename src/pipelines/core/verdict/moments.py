@@ -59,9 +59,6 @@ class Moments:
         bound = self._bound(one, near, scope, said)
         if bound:
             return Bound(Reading.SO, "", tuple(bound))
-        is_asked = NEGATED.search(said.sentence.lower()) is not None or self._facts.is_refusal
-        if is_asked and holds_any(one, self._facts.asked.days, self._facts.asked.times):
-            return Bound(Reading.SO)
         if holds_any(one, *self._of_rules) or holds_any(
             one, self._facts.refused.days, self._facts.refused.times
         ):
@@ -243,7 +240,3 @@ def _of_pair(
         is_turned = any(holds(first, now) and holds(second, was) for was, now in touched)
         is_from = any(holds(first, was) for was, _ in touched)
         yield WrongMove(sentence[one.start : other.end], told, is_turned, is_from)
-
-
-def _spelled(value: str) -> str:
-    return re.escape(value.lower()).replace("_", r"[\s_-]")
