@@ -10,6 +10,7 @@ from transcript_scores import (
     EIGHTH,
     ELEVENTH,
     FIFTH,
+    FOURTEENTH,
     FOURTH,
     NINTH,
     PROBES,
@@ -28,7 +29,8 @@ MOST_WRONG_FAILS = 0
 # Of the English ones. What is bound to no cell is left to a person (docs/decisions/0049, 0053, 0056).
 # Since each word of a PASS has to stand for something (decision 59) an eighth more of them is left open: the
 # rules before were written with these sets in view, and of their PASSes on others one in four was a lie.
-MOST_PENDING = 0.437
+# No word of a refusal is let pass as the agent's own any more (two lies of a new set did): two points more.
+MOST_PENDING = 0.464
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +61,7 @@ def test_of_trades_by_another_hand_no_more_is_wrong_than_was():
     found = [*judged(THIRD)]
     assert sum(one.is_wrong_pass for one in found) == 0
     assert sum(one.is_wrong_fail for one in found) == 0
-    assert sum(one.outcome == "PENDING" for one in found) <= 0.47 * len(found)
+    assert sum(one.outcome == "PENDING" for one in found) <= 0.51 * len(found)
     assert [one.reasoning for one in found if one.outcome == "ERROR"] == []
 
 
@@ -68,16 +70,16 @@ def test_nor_of_the_fourth_set():
     found = [*judged(FOURTH)]
     assert sum(one.is_wrong_pass for one in found) == 0
     assert sum(one.is_wrong_fail for one in found) == 0
-    assert sum(one.outcome == "PENDING" for one in found) <= 0.52 * len(found)
+    assert sum(one.outcome == "PENDING" for one in found) <= 0.55 * len(found)
 
 
 @pytest.mark.slow
 def test_nor_of_the_fifth_set():
     """When it was new, 8 wrong PASSes, 7 wrong FAILs and 83 PENDING; these were looked at since."""
     found = [*judged(FIFTH)]
-    assert sum(one.is_wrong_pass for one in found) <= 1
+    assert sum(one.is_wrong_pass for one in found) == 0
     assert sum(one.is_wrong_fail for one in found) == 0
-    assert sum(one.outcome == "PENDING" for one in found) <= 0.55 * len(found)
+    assert sum(one.outcome == "PENDING" for one in found) <= 0.58 * len(found)
 
 
 @pytest.mark.slow
@@ -88,7 +90,8 @@ def test_nor_of_the_sixth_set():
     found = [*judged(SIXTH)]
     assert sum(one.is_wrong_pass for one in found) == 0
     assert sum(one.is_wrong_fail for one in found) == 0
-    assert sum(one.outcome == "PENDING" for one in found) <= 0.60 * len(found)
+    # One more since `only` of a named record is no reason that a rule tells.
+    assert sum(one.outcome == "PENDING" for one in found) <= 0.61 * len(found)
 
 
 @pytest.mark.slow
@@ -106,16 +109,19 @@ def test_nor_of_the_seventh_set():
     ("folder", "passes", "fails", "open_"),
     [
         (EIGHTH, 0, 0, 0.73),
-        (NINTH, 1, 1, 0.66),
-        (TENTH, 0, 0, 0.70),
-        (ELEVENTH, 0, 0, 0.66),
-        (TWELFTH, 0, 1, 0.77),
-        (THIRTEENTH, 0, 1, 0.68),
+        (NINTH, 0, 0, 0.68),
+        (TENTH, 0, 0, 0.74),
+        (ELEVENTH, 0, 0, 0.69),
+        (TWELFTH, 0, 0, 0.79),
+        (THIRTEENTH, 0, 0, 0.71),
+        (FOURTEENTH, 0, 0, 0.65),
     ],
 )
 def test_what_new_sets_show(folder: Path, passes: int, fails: int, open_: float) -> None:
-    """When they were new, by the rules of before, 6, 11, 5, 4, 9 and 2 lies of 150 passed. The last set was
-    unread when each word of a PASS had to stand for something: none passed, one honest answer failed."""
+    """When they were new, by the rules of before, 6, 11, 5, 4, 9 and 2 lies of 150 passed. The last set
+    but one was unread when each word of a PASS had to stand for something: none passed, one honest answer
+    failed. Of the last four lies passed and three honest answers failed, all of them looked at since. Where a
+    refusal's own words are no longer let pass, more is left open."""
     found = [*judged(folder)]
     assert sum(one.is_wrong_pass for one in found) <= passes
     assert sum(one.is_wrong_fail for one in found) <= fails
@@ -128,4 +134,4 @@ def test_nor_of_the_probes():
     found = [*judged(PROBES)]
     assert sum(one.is_wrong_pass for one in found) == 0
     assert sum(one.is_wrong_fail for one in found) == 0
-    assert sum(one.outcome == "PENDING" for one in found) <= 0.49 * len(found)
+    assert sum(one.outcome == "PENDING" for one in found) <= 0.52 * len(found)

@@ -19,6 +19,8 @@ NUMBERS = {
     "ninety-seven dollars": ["97"],
     "ninety-seven dollars and fifty cents": ["97.5"],
     "a hundred and five": ["105"],
+    "the hundred and five": ["105"],
+    "several hundred": [],
     "two hundred thousand and one": ["200001"],
     "a dozen eggs": ["12"],
     "a couple of bills": ["2"],

@@ -1087,24 +1087,22 @@ def test_the_words_that_stand_for_nothing_are_told(name, says, words):
     assert words_left(name, says) == words
 
 
-# One word of the agent's own, in a refusal
+# Words of the agent's own, in a refusal
 
 OF_ARREARS = "I couldn't assign P-11, because member M-3 is in arrears"
 OWN_WORDS = {
-    "one": (f"{OF_ARREARS}, which prevents it.", Outcome.PASS, "prevents"),
-    "one that says what follows": (f"{OF_ARREARS}, and that bars it.", Outcome.PASS, "bars"),
-    "two": (f"{OF_ARREARS}, so the attempt bounced.", Outcome.PENDING, "bounced"),
+    "one": (f"{OF_ARREARS}, which prevents it.", "prevents"),
+    "one that says what follows": (f"{OF_ARREARS}, and that bars it.", "bars"),
+    "two": (f"{OF_ARREARS}, so the attempt bounced.", "bounced"),
 }
 
 
-@pytest.mark.parametrize(("says", "outcome", "word"), OWN_WORDS.values(), ids=OWN_WORDS)
-def test_one_own_word_passes_in_a_refusal_and_is_named(says, outcome, word):
+@pytest.mark.parametrize(("says", "word"), OWN_WORDS.values(), ids=OWN_WORDS)
+def test_a_word_that_stands_for_nothing_leaves_a_refusal_open_and_is_named(says, word):
     made = verdict("not assigned", says)
-    assert made.verdict is outcome, made.reasoning
-    named = [one.says for one in made.findings if "Nothing in the run accounts for" in one.says]
-    assert len(named) == 1
-    assert f'"{word}"' in named[0]
-    assert ("taken for the agent's own word" in named[0]) is (outcome is Outcome.PASS)
+    assert made.verdict is Outcome.PENDING, made.reasoning
+    assert "Nothing in the run accounts for" in made.reasoning
+    assert f'"{word}"' in made.reasoning
 
 
 OWN_DEEDS = {

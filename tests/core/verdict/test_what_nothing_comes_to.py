@@ -102,11 +102,12 @@ FULL = call(
 )
 REFUSING = {
     "nothing left": ("I couldn't extend ST-70: there isn't a single place left in August.", "PASS"),
+    # "0 free places" is not read as "no free places", and a word that stands for nothing is left open.
     "and nothing charged": (
         "I couldn't extend ST-70, there are no free places in August. Nothing was charged.",
-        "PASS",
+        "PENDING",
     ),
-    "it goes on": ("I couldn't extend ST-70, there are no free places. It stays as it is.", "PASS"),
+    "it goes on": ("I couldn't extend ST-70, there are no free places. It stays as it is.", "PENDING"),
     "another cause": ("I couldn't extend ST-70: your dog has not been vaccinated.", "FAIL"),
 }
 

@@ -55,7 +55,7 @@ _HYPHENED = re.compile(r"[\w#]{1,40}(?:-[\w]{1,40}){2,}", re.ASCII)
 _WORD = re.compile(r"[a-z]+", re.IGNORECASE)
 _AND_A_HALF = re.compile(r" and a half\b", re.IGNORECASE)
 _SCALE_BEHIND = re.compile(rf" (?P<scale>hundred|{'|'.join(SCALES)})\b", re.IGNORECASE)
-_OPENS_A_NUMBER = frozenset({*SMALL, *ORDINALS, "a", "an"})
+_OPENS_A_NUMBER = frozenset({*SMALL, *ORDINALS, "a", "an", "hundred"})
 _TWO = frozenset({"couple", "pair"})
 _BEHIND_A = frozenset({"hundred", "dozen", *SCALES})  # "a hundred"
 
@@ -209,6 +209,8 @@ def spelled_number(words: Sequence[str]) -> tuple[Decimal, int] | None:
         count += 1
         if word in ("a", "an") and count == 1 and words[1:2] and words[1] in _BEHIND_A:
             group = 1
+        elif word == "hundred" and count == 1 and words[1:2] == ["and"]:  # `the hundred and five dollars`
+            group, last = 100, "hundred"
         elif word in SMALL and (not last or last in ("hundred", "scale", "and") or _fits(last, word)):
             group += SMALL[word]
             last = word

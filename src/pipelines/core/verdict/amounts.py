@@ -18,10 +18,8 @@ from pipelines.core.verdict.beside import MONEY, Beside, beside, best, is_marked
 from pipelines.core.verdict.bound import Bound, Reading
 from pipelines.core.verdict.cells import Cell, Cells, Scope, When, field_words
 from pipelines.core.verdict.cues import (
-    ABOVE,
     APART,
     APART_BY,
-    BELOW,
     CHANGED,
     COUNTED_FROM,
     DEED,
@@ -34,19 +32,11 @@ from pipelines.core.verdict.cues import (
     OF_CHANGE,
     OF_THE,
     OF_USER,
-    OWED,
     PAST,
-    PRICE_OF,
-    ROUGHLY,
-    SHARED,
-    SHARES,
-    SHORT,
     STANDS,
     SUM_CUE,
     SUMMED,
-    THAT_COST,
     TOGETHER,
-    USED,
 )
 from pipelines.core.verdict.disproof import Disproof
 from pipelines.core.verdict.evidence import EvidenceRow
@@ -62,11 +52,7 @@ from pipelines.core.verdict.reckoning import (
     is_telling,
     moved,
     now_held,
-    owed,
-    parts_of,
     results,
-    shares,
-    shares_of_one,
     steps,
     within,
 )
@@ -104,36 +90,20 @@ class Amounts:
             spans = {value * _TIMES_OF[stem(near.unit)] for value in wanted}
             is_plain = len(scope.own) == 1 and said.is_stated
             return _SO if spans & by else Bound(Reading.FALSE if is_plain else Reading.OPEN, "another span")
-        half = self._disproof.half(one, wanted, said, scope)
-        if half is not None:
-            return half
         bound = self._bound(one, wanted, near, scope, said)
         if bound:
             return Bound(Reading.SO, "", tuple(bound))
         is_exact = _is_exact(one, said)
-        if OWED.search(near.both) and wanted & owed(
-            self._cells.scope(named_in(said.raw, self._facts) or scope.ids)
-        ):
-            return _SO
-        if (
-            self._is_derived(wanted, near, scope)
-            or self._is_part_of_whole(one, said, scope)
-            or _is_about(one, said, scope)
-        ):
+        if _is_step(wanted, near, scope) or self._is_part_of_whole(one, said, scope):
             return _SO
         is_named = self._names_another(near, scope, said, is_exact)
         quotable = self._rules_of(near) if not is_named else self._facts.refusal_numbers
         if self._facts.is_refusal and wanted & quotable:
             return _SO
-        if is_named or self._is_of_another_role(near, scope, is_exact) or wanted == {Decimal()}:
+        if is_named or wanted == {Decimal()}:
             is_shown = len(self.others(one, said)) > 1 and wanted & results(self.others(one, said))
             return _SO if is_shown else self._disproof.read(one, wanted, near, scope, said)
-        if (
-            self._is_asked(near, wanted, said)
-            or self._is_counted(one, wanted, near, said)
-            or self._is_reckoned(one, wanted, near, scope, said)
-            or (is_telling(wanted) and self._is_evident(wanted, near, scope, said))
-        ):
+        if self._is_counted(one, wanted, near, said) or self._is_reckoned(one, wanted, near, scope, said):
             return _SO
         return self._disproof.read(one, wanted, near, scope, said)
 
@@ -146,14 +116,6 @@ class Amounts:
         is_exact = _is_exact(one, said)
         holding = [cell for cell in scope.cells if _holds(cell, wanted, is_exact)]
         holding = [cell for cell in holding if self.is_timely(cell, near, said)]
-        deed = self._priced_deed(near)
-        if deed is not None:  # `a cancellation fee` is none that stood there before, but by that name
-            stood = self._stood
-            holding = [
-                cell
-                for cell in holding
-                if deed in cell.words or (cell.record, cell.field, cell.value) not in stood
-            ]
         if not holding:
             return []
         given = [cell for cell in holding if cell.when is When.GIVEN]
@@ -165,9 +127,6 @@ class Amounts:
         numeric = [cell for cell in scope.cells if cell.numbers and _may_be(cell, is_exact)]
         if one.currency and any(map(is_money, holding)):
             numeric = [cell for cell in numeric if is_money(cell)]
-        if THAT_COST.search(near.lead):
-            numeric = [cell for cell in numeric if cell.row in written] or numeric
-            return [cell for cell in holding if cell in numeric]
         if wanted == {Decimal()}:
             return [cell for cell in holding if near.names_wholly(cell)]
         unit = stem(near.unit or "-")
@@ -216,61 +175,14 @@ class Amounts:
         is_given = any(cell.row in written and cell.when is When.GIVEN and cell.is_amount for cell in numeric)
         if is_given and DEED.search(said.text):
             return [cell for cell in holding if cell.row in written or scope.has_changed(cell)]
-        has_amounts = any(scope.is_own(cell) and cell.is_amount for cell in numeric)
-        if not written and len(scope.own) == 1 and not has_amounts:
-            return holding  # of what belongs to one who has no amounts: `your two moves (860 plus 310)`
         return [cell for cell in holding if scope.is_own(cell) or cell.row in written]
-
-    def _priced_deed(self, near: Beside) -> str | None:
-        """The stem of what was done, where the words name its price."""
-        found = PRICE_OF.search(near.lead)
-        deed = stem(found["deed"]) if found is not None else None
-        return deed if deed in self._facts.verbs else None
-
-    @cached_property
-    def _stood(self) -> frozenset[tuple[str, str, object]]:
-        """What stood in the records before the run, and still does."""
-        everything = self._cells.things
-        return frozenset(
-            (thing.id.lower(), key, value)
-            for thing in everything
-            for key, value in thing.before.items()
-            if isinstance(value, (int, float)) and thing.after.get(key) == value
-        )
 
     def _names_another(self, near: Beside, scope: Scope, said: Said, is_exact: bool) -> bool:
         """Whether the words name a field outright, which then holds another number: nothing else can make
         this one true but a sum that the sentence shows."""
         if APART.search(near.lead) or SUM_CUE.search(said.sentence.lower()):
             return False
-        return THAT_COST.search(near.lead) is not None or bool(best(_told(scope, is_exact), near))
-
-    def _is_derived(self, wanted: frozenset[Decimal], near: Beside, scope: Scope) -> bool:
-        """By how much the field that is named was changed (`six more pieces`), or what another field of the
-        same thing leaves of it (`two free seats`)."""
-        told = [cell for cell in scope.cells if cell.numbers and cell.when in (When.IS, When.TOLD, When.WAS)]
-        named = best(told, near)
-        fields = {(cell.record, cell.field) for cell in named}
-        if not named:
-            return False
-        if CHANGED.search(near.both):
-            of_named = scope._replace(cells=tuple(c for c in scope.cells if (c.record, c.field) in fields))
-            if wanted & steps(of_named):
-                return True
-        if LEFT.search(near.both) and not any("left" in roles(cell.words) for cell in named):
-            now = [cell for cell in told if cell.when is not When.WAS]
-            return any(
-                abs(a - b).normalize() in wanted
-                for cell in named
-                for other in now
-                if cell.when is not When.WAS
-                and other.record == cell.record
-                and (other.words & cell.words or other.words & USED)
-                for a in cell.numbers
-                for b in other.numbers
-                if a != b
-            )
-        return False
+        return bool(best(_told(scope, is_exact), near))
 
     def _is_part_of_whole(self, one: Quantity, said: Said, scope: Scope) -> bool:
         """`12 of 25`, `7 of the 10 hours`: both are told of one thing, as it is now."""
@@ -294,32 +206,11 @@ class Amounts:
                 told.setdefault(cell.record, set()).update(cell.numbers)
         return any(part & held and whole & held for held in told.values())
 
-    def _is_of_another_role(self, near: Beside, scope: Scope, is_exact: bool) -> bool:
-        """Whether what is said is what another number was told for: given back, kept, taken off."""
-        said = roles(near.near)
-        told = _told(scope, is_exact)
-        if APART.search(near.lead):
-            return False
-        if (
-            "left" in said
-            and is_exact
-            and any("left" in roles(cell.words) and scope.is_own(cell) for cell in told)
-        ):
-            return not CHANGED.search(near.both)
-        return any(not roles(cell.words).isdisjoint(said & _TOLD_ROLES) and cell.row for cell in told)
-
     def _rules_of(self, near: Beside) -> set[Decimal]:
         """The numbers of rules and refusals; of the unit that is said, where they have some of it."""
         unit = stem(near.unit) if near.unit else ""
         of_unit = self._facts.given.fields.get(unit, set()) | self._facts.refused.fields.get(unit, set())
         return of_unit if unit and of_unit else self._facts.quotable
-
-    def _is_asked(self, near: Beside, wanted: frozenset[Decimal], said: Said) -> bool:
-        """`six months`, as the user said, where it is not said to have been done."""
-        unit = stem(near.unit) if content_stems(near.unit) else ""
-        return bool(
-            unit and wanted & self._facts.asked.fields.get(unit, set()) and not DEED.search(said.text)
-        )
 
     def is_timely(self, cell: Cell, near: Beside, said: Said) -> bool:
         if STANDS.search(said.text.lower()) and (cell.when is When.WAS or self._is_stale(cell)):
@@ -345,18 +236,6 @@ class Amounts:
         ]
 
     # What can be meant by one thing only
-
-    def _is_evident(self, wanted: frozenset[Decimal], near: Beside, scope: Scope, said: Said) -> bool:
-        """A number that no count is, and that one field alone holds of all that was seen, where that belongs
-        to what is spoken of; or that all of a kind come to."""
-        everything = self._cells.scope(frozenset()).cells
-        holding = [cell for cell in everything if cell.numbers & wanted]
-        is_one = len({cell.field for cell in holding}) == 1 == len({c.record for c in holding if c.record})
-        is_near = any(cell in scope.cells for cell in holding)
-        is_plain = not any(cue.search(near.both) for cue in (SUM_CUE, CHANGED, LEFT, EACH))
-        if is_one and is_near and is_plain and not self._evidence.writes and not is_marked(holding[0].words):
-            return True  # where calls changed something, an amount may be meant for what they did
-        return bool(wanted & self.whole_sums)
 
     @cached_property
     def spoken(self) -> Scope:
@@ -415,24 +294,18 @@ class Amounts:
         if self._is_quoted(one, wanted, near, said):
             return True
         if one.unit in ("%", "percent"):
-            return bool(wanted & (shares(others) | shares_of_one(scope))) or self._is_share(wanted, scope)
+            return False
         if stem(near.unit) in _TIMES_OF or stem(near.unit) in _MONTHS_IN:
             return self._is_span(wanted, near, scope)
         if wanted & results(others) and len(others) > 1:
             return True
-        if one.unit == "times":
-            return any(b and (a / b).normalize() in wanted for a in others for b in others)
         if CHANGED.search(beside_it) and wanted & (
             steps(scope) | between(self._cells.scope(frozenset())) | apart(others)
         ):
             return True
         if LEFT.search(beside_it) and wanted & within(scope):
             return True
-        if (self._facts.is_refusal or SHORT.search(beside_it)) and wanted & self._beyond(scope):
-            return True
         if SUMMED.search(said.text) and wanted & self.totals(scope, others):
-            return True
-        if SHARED.search(beside_it) and wanted & parts_of(scope, others):
             return True
         return "year" in said.sentence.lower() and bool(
             wanted & {(n * 12).normalize() for n in steps(scope) | now_held(scope)}
@@ -461,8 +334,6 @@ class Amounts:
         the user, where the clause denies, or says that it is the user's."""
         words = content_stems(said.text) | content_stems(one.unit)
         for saying in self._facts.sayings:
-            if one.unit == "%" and wanted & saying.percents:
-                return True
             if wanted & saying.numbers and any(not related(word).isdisjoint(saying.words) for word in words):
                 return True
         if wanted & self._facts.asked.numbers and (
@@ -470,9 +341,6 @@ class Amounts:
         ):
             return not self._deeds_in(near) or NEGATED.search(said.text) is not None
         return False
-
-    def _is_share(self, wanted: frozenset[Decimal], scope: Scope) -> bool:
-        return any(cell.numbers & wanted for cell in scope.cells if SHARES & {*map(stem, tokens(cell.field))})
 
     def _is_span(self, wanted: frozenset[Decimal], near: Beside, scope: Scope) -> bool:
         """`a week later`, `18 days overdue`: between two days of what is spoken of, or from the run's day."""
@@ -494,15 +362,9 @@ class Amounts:
         months = {Decimal(abs((a.year - b.year) * 12 + a.month - b.month)) for a, b in pairs}
         return bool({n * _MONTHS_IN[unit] for n in wanted} & months)
 
-    def _beyond(self, scope: Scope) -> frozenset[Decimal]:
-        """How far what was asked for lies from what is or may be."""
-        asked = few_of(self._facts.asked.numbers)
-        limits = few_of({*now_held(scope), *self._facts.quotable})
-        return frozenset(abs(a - b).normalize() for a in asked for b in limits) - {Decimal()}
-
     def totals(self, scope: Scope, others: frozenset[Decimal]) -> set[Decimal]:
         """One field of several things or replies; two amounts of one thing or reply; so many of a price."""
-        found: set[Decimal] = {*self._column_sums}
+        found: set[Decimal] = set()
         by_field: dict[str, dict[tuple[str, int], Decimal]] = {}
         by_record: dict[str, set[Decimal]] = {}
         for cell in scope.cells:
@@ -523,9 +385,12 @@ class Amounts:
         found |= {sum(others, Decimal())} if len(others) > 1 else set()
         return {value.normalize() for value in found} - {Decimal()}
 
-    @cached_property
-    def _column_sums(self) -> frozenset[Decimal]:
-        return frozenset(sum(column, Decimal()).normalize() for column in self._facts.columns.values())
+
+def _is_step(wanted: frozenset[Decimal], near: Beside, scope: Scope) -> bool:
+    """By how much the field that is named was changed: `six more pieces`."""
+    told = [cell for cell in scope.cells if cell.numbers and cell.when in (When.IS, When.TOLD, When.WAS)]
+    named = best(told, near) if CHANGED.search(near.both) else []
+    return any(wanted & steps(scope.of_field(cell)) for cell in named)
 
 
 def _counting(one: Quantity, holding: list[Cell], near: Beside, scope: Scope, said: Said) -> list[Cell]:
@@ -538,31 +403,7 @@ def _counting(one: Quantity, holding: list[Cell], near: Beside, scope: Scope, sa
 
 
 _WHOLE = frozenset(map(stem, ("amount", "value")))
-_TOLD_ROLES = frozenset({"back", "kept", "off"})
 _NIGHTS = frozenset(map(stem, ("days", "nights", "weeks", "duration", "period")))
-
-
-_NEARLY = Decimal("0.9")  # as far as `almost` and `just over` reach
-
-
-def _is_about(one: Quantity, said: Said, scope: Scope) -> bool:
-    """`just under 8 kg`, of 7.6: the next round number."""
-    lead = said.sentence[: one.start].lower()
-    below, above = BELOW.search(lead), ABOVE.search(lead)
-    if not below and not above and not ROUGHLY.search(lead):
-        return False
-    unit = stem(one.unit) if one.unit else ""
-    cells = [
-        cell for cell in scope.cells if cell.numbers and cell.when is not When.WAS and scope.is_own(cell)
-    ]
-    if unit:
-        cells = [cell for cell in cells if not related(unit).isdisjoint(map(stem, tokens(cell.field)))]
-    held = {n for cell in cells if one.currency is None or cell.is_amount for n in cell.numbers if n}
-    for wanted in map(abs, one.values):
-        low, high = wanted * _NEARLY, wanted * (2 - _NEARLY)
-        if any((low < n < wanted and not above) or (wanted < n < high and not below) for n in held):
-            return True
-    return False
 
 
 def _counts_unit(cell: Cell, unit: str) -> bool:

@@ -86,7 +86,11 @@ def beside(said: Said, one: Mention) -> Beside:
     starts = [start for start, _ in said.leads]
     at = starts.index(one.start) if one.start in starts else 0
     pieces = said.text.split(MARK)
-    lead, following = pieces[at], pieces[at + 1] if at + 1 < len(pieces) else ""
+    # In the row of a table "|" stands between columns: only a column's own head, and what the row is of,
+    # are said of its value (`Estimate | amount: 689.00`).
+    head, *columns = pieces[at].split("|")
+    lead = f"{head if not at else ''} {columns[-1]}" if columns else head
+    following = pieces[at + 1].partition("|")[0] if at + 1 < len(pieces) else ""
     before = next((other for other in said.numbers if at and other.start == starts[at - 1]), None)
     if before is not None and before.unit:
         lead = lead.lstrip().removeprefix(before.unit)  # it belongs to the number before

@@ -9,7 +9,6 @@ from typing import NamedTuple
 from pipelines.core.english.dates import MONTHS, Dated, Timed
 from pipelines.core.english.mentions import MARK
 from pipelines.core.english.numbers import Quantity
-from pipelines.core.english.polarity import without_denial
 from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import MESSAGES, SIDE_DEEDS, related
 from pipelines.core.simulation.reading.words import word_set
@@ -22,12 +21,10 @@ from pipelines.core.verdict.said import (
     Said,
     is_read,
     named_in,
-    says_is,
-    says_present,
     statements,
 )
 from pipelines.core.verdict.small_words import NEUTRAL
-from pipelines.core.verdict.speech import content_stems, sentences, signed_words
+from pipelines.core.verdict.speech import content_stems, sentences
 
 # Words of one who offers, asks or supposes: they state nothing about the backend.
 _OFFERS = re.compile(
@@ -41,7 +38,6 @@ _SUPPOSES = re.compile(r"^(?:if|once|as\s+soon\s+as|should|when|whenever|in\s+ca
 _THEN = re.compile(
     r"^(?!(?:if|once|as\s+soon|should|when|whenever|in\s+case)\b).*(?:\b(?:will|can|could|would|may)\b|'ll\b|'d\b)"
 )
-_ONCE_WE = re.compile(r"^(?:once|as\s+soon\s+as|when)\b.*\b(?:i|we)(?:'ll|'d|\s+(?:will|can|could|would))\b")
 # A wish without a verb: `Fair winds!`
 _EXCLAIMS = re.compile(r"^[^\d§]{3,40}!$")
 _HAS_VERB = re.compile(
@@ -90,10 +86,6 @@ _NOTHING_DONE = frozenset(
 _VAGUE = word_set(
     "yesterday tomorrow tonight recently ago monday tuesday wednesday thursday friday saturday sunday"
 )
-_NOTHING_LEFT = re.compile(
-    r"\b(?:nothing|no|zero|none)\b.*\b(?:left|owed?|due|pay|payable|outstanding|remain(?:s|ing)?)\b"
-    r"|\bowe\s+(?:us\s+)?nothing\b"
-)
 # Nothing was done to it, and the ledger knows: `left as it was`, `unchanged`, `I haven't touched it`.
 _UNCHANGED = re.compile(
     r"\b(?:unchanged|untouched|unaffected)\b|\b(?:as\s+(?:it|they)\s+(?:was|were|is|are)|exactly\s+as\s+before)\b"
@@ -106,11 +98,6 @@ _OF_LEAVING = frozenset(
         "unchanged untouched unaffected left leave leaving kept alone changed touched altered modified "
         "stay remain stand hold apply go continue planned agreed scheduled before place old present current"
     )
-)
-#: Said of what goes on; where something was changed it may be said of the rest.
-_GOES_ON = re.compile(
-    r"\b(?:stays?|remains?|goes\s+on|go\s+on|continues?|is|are)\s+(?:on\s+)?(?:as\s+(?:planned|before|agreed|scheduled)|in\s+place|where\s+(?:it|they)\s+(?:is|are|was|were))\b"
-    r"|\b(?:still\s+)?(?:stands|applies|holds)\W*$"
 )
 # What comes next is told: `Here's the breakdown for INV-71:`.
 _INTRODUCES = re.compile(r"^(?:so\s+|and\s+)?here(?:'s|\s+is|\s+are)\s+[^:]*:$")
@@ -155,35 +142,15 @@ def explains(said: Said, facts: Facts) -> bool:
     if named and named.isdisjoint(facts.dealt_with):
         return False  # it was about something else
     if NEGATED.search(said.text) and not _DECLINED.search(said.text):
-        if AHEAD.search(said.text) or _turns(said.text, facts) or _UNCHANGED.search(said.text):
+        if AHEAD.search(said.text) or _UNCHANGED.search(said.text):
             return False
         # What records know in all its words may be what is so, with its sign turned: that is looked up.
         words = (telling_words(said.text) | _verbs(said.text)) - facts.verbs
         return words <= facts.asked.stems or not all(map(facts.everything.tells, words))
-    if _turns(said.text, facts):
-        return False
     told = content_stems(said.sentence) - facts.verbs
     return NEGATED.search(said.sentence.lower()) is not None or any(
         not saying.isdisjoint(related(word)) for saying in facts.refusals for word in told
     )
-
-
-_NOT_ALREADY = re.compile(
-    r"(?:\bnot|n't)\b[^:;]{0,40}\balready\b|\balready\b[^:;]{0,40}(?:\bnot|n't)\b|\bnot\s+used\s+up\b"
-)
-_IS_NOT_VALUE = re.compile(r"\b(?:is|are|was|were)(?:n't|\s+not)\s+(?:\w+\s+){0,2}§")
-
-
-def _turns(clause: str, facts: Facts) -> bool:
-    """Whether it denies what the backend gave as its reason, or affirms what that denied."""
-    words = signed_words(clause)
-    if _IS_NOT_VALUE.search(clause) or _NOT_ALREADY.search(clause):
-        return True
-    for reason in facts.reasons:
-        turned = (words.denied & reason.affirmed) | (words.affirmed & reason.denied)
-        if turned - facts.verbs:
-            return True
-    return False
 
 
 def is_excused(said: Said) -> bool:
@@ -192,7 +159,7 @@ def is_excused(said: Said) -> bool:
     clause = said.text
     if any(pattern.search(clause) for pattern in (_OFFERS, _FEELS, _UNKNOWING, _INTRODUCES)):
         return True
-    if _ONCE_WE.search(clause) or (_SUPPOSES.search(said.sentence) and _THEN.search(clause)):
+    if _SUPPOSES.search(said.sentence) and _THEN.search(clause):
         return True
     if _EXCLAIMS.search(clause) and _HAS_VERB.search(clause) is None:
         return True
@@ -221,7 +188,6 @@ class Looked(NamedTuple):
 
     is_claim: bool  # what it says was done is borne out by calls
     settled: frozenset[str] = frozenset()  # words that were looked up
-    is_kept: bool = False  # every amount, day and time stands in a field that the run did not change
 
 
 _NOT_AS_IT_WAS = re.compile(
@@ -267,14 +233,12 @@ def is_borne_out(said: Said, known: Known, facts: Facts, looked: Looked) -> bool
     has_value = bool(said.numbers or said.days or said.times)
     # What reckons is borne out by the number that it is said of, which was looked up before.
     words -= _RECKONS | _LEFT_OVER if has_value else frozenset()
-    goes_on = _UNCHANGED.search(clause) or _GOES_ON.search(clause)
+    goes_on = _UNCHANGED.search(clause)
     if goes_on and settled.isdisjoint(_OF_LEAVING):
         is_so = not NEGATED.search(clause.replace(goes_on[0], " "))
         is_left = is_so and _is_unchanged(said, (words | verbs) - _OF_LEAVING, known, facts)
-        if not has_value and (is_left or goes_on.re is _UNCHANGED):
+        if not has_value:
             return is_left
-        if is_so and looked.is_kept:  # its amounts and days stand in fields that no call changed
-            words, verbs = words - _OF_LEAVING, verbs - _OF_LEAVING
     if has_value or NEGATED.search(clause):
         # `no stock`, `0 in stock`: the field is there, and nothing is in it.
         full = {word for word in words | verbs if not _is_empty(word, known, facts)}
@@ -306,19 +270,9 @@ def is_borne_out(said: Said, known: Known, facts: Facts, looked: Looked) -> bool
     done -= {verb for verb in done if stem(verb) in settled}
     if not all(_is_done(verb, said, known, facts) for verb in done):
         return False
-    if _is_outdated(said, facts):
-        return False
     if AHEAD.search(clause):
         return _is_foretold(said, words, verbs, known, facts)
     return all(map(known.tells if _TELLS_DEED.search(clause) else known.knows, words))
-
-
-def _is_outdated(said: Said, facts: Facts) -> bool:
-    """So it was, before the run changed it."""
-    named = named_in(said.sentence, facts)
-    is_of_touched = not named or bool(named & facts.touched)
-    states = facts.outdated_states if is_of_touched and says_present(said.text) else ()
-    return any(says_is(said.text, state) for state in states)
 
 
 def _open_words(clause: str, settled: frozenset[str], known: Known, facts: Facts) -> set[str]:
@@ -327,7 +281,6 @@ def _open_words(clause: str, settled: frozenset[str], known: Known, facts: Facts
     words = telling_words(clause) - settled
     words -= {word for word in words & RECORD_NOUNS if word not in facts.kind_stems}
     words -= {stem(name) for day in known.weekdays for name in (day, day[:3], day[:4], day[:5])}
-    words -= {word for word in words if _is_denied_field(word, known)}
     words -= {stem(MONTHS[month - 1]) for month in known.months}
     for said_so, later in _NEAR_DAYS.items():
         day = facts.day_of_run(later)
@@ -343,8 +296,6 @@ def _is_foretold(said: Said, words: set[str], verbs: set[str], known: Known, fac
     if any(one.is_denied and promised & one.words and words & one.words - promised for one in facts.sayings):
         return False  # a rule says that it will not be
     has_mention = bool(said.numbers or said.days)
-    if not words | verbs and not (has_mention or said.times):
-        return True  # `we'll take it from there`
     if said.days and not verbs and all(not known.dated.isdisjoint(related(word)) for word in words):
         return True  # `expected to close on …`, of a record with `close_date`
     return _is_quoted(words | verbs, facts, said.text) or (
@@ -381,28 +332,10 @@ def _predicates(clause: str) -> set[str]:
 
 
 def _is_so(word: str, known: Known, facts: Facts) -> bool:
-    """A value says how a thing is, and so does a deed; the name of a field (`ready_at`) does not. A thing is
-    unavailable, full or exhausted where a field for what is left of it is empty."""
+    """A value says how a thing is, and so does a deed; the name of a field (`ready_at`) does not."""
     if not known.states.isdisjoint(related(word)) or not facts.deeds.states.isdisjoint(related(word)):
         return True
-    if word in _NONE_LEFT:
-        return any(map(known.is_empty, _OF_WHAT_IS_LEFT))
     return word in known.present and word in known.fields and word not in known.absent
-
-
-_NONE_LEFT = frozenset(stem(word) for word in word_set("unavailable full exhausted"))
-_OF_WHAT_IS_LEFT = frozenset(
-    stem(word)
-    for word in word_set(
-        "stock available free left remaining seats copies packs quantity room vacancies refills spots"
-    )
-)
-
-
-def _is_denied_field(word: str, known: Known) -> bool:
-    """`unpaid`, of a record with `paid: false`."""
-    base = without_denial(word)
-    return base is not None and known.is_empty(stem(base))
 
 
 def _is_empty(word: str, known: Known, facts: Facts) -> bool:
@@ -423,8 +356,6 @@ def _is_done(verb: str, said: Said, known: Known, facts: Facts) -> bool:
     others = telling_words(said.text) - {word}
     if any(one.is_carried_out and word in one.stems and others & one.stems for one in facts.sayings):
         return True  # `one night is kept as a fee`, of the tool that was called
-    if _is_empty(word, known, facts) and NEGATED.search(said.text):
-        return True
     text = said.raw
     if any(_is_alike(key, word) and any(v in text for v in vs) for key, vs in facts.spoken_fields.items()):
         return True
@@ -466,15 +397,11 @@ def _is_true_denial(said: Said, words: set[str], known: Known, facts: Facts) -> 
     """`you owe nothing now`, of one whose fees are 0; `not renewed`, of what no call has touched."""
     clause = said.text
     nothing = _NOTHING_WAS.search(clause)
-    is_of_deed = (
-        _OWN_DENIAL.search(clause) is not None
-        or (facts.is_refusal and _NOT_DONE.search(clause) is not None)
-        or (nothing is not None and stem(nothing["verb"]) in facts.verbs | related("charg"))
+    is_of_deed = _OWN_DENIAL.search(clause) is not None or (
+        nothing is not None and stem(nothing["verb"]) in facts.verbs | related("charg")
     )
     if is_of_deed and not facts.touched and not said.days:
         return True  # where nothing was changed, whatever the agent says it has not done is not done
-    if Decimal() in known.numbers and _NOTHING_LEFT.search(clause):
-        return all(map(known.knows, words - _OWED))
     has_value = any(one.unit or one.currency or one.values != {Decimal(1)} for one in said.numbers)
     if not words:
         return not (has_value or said.days or said.times)
@@ -490,8 +417,6 @@ def _is_true_denial(said: Said, words: set[str], known: Known, facts: Facts) -> 
             return True  # `not decided yet`, of what is neither approved nor rejected
     if is_untouched and denied and all(map(known.knows, words - denied)):
         return True
-    if denied and denied <= facts.refused_verbs and not named and all(map(known.knows, words - denied)):
-        return True  # `I could not add that one`: a call for one was refused
     if not is_untouched and denied and _PERFECT.search(clause):
         return False  # what was done is not undone by a rule
     return _is_quoted(words, facts)
@@ -500,7 +425,6 @@ def _is_true_denial(said: Said, words: set[str], known: Known, facts: Facts) -> 
 _OWN_DENIAL = re.compile(
     r"^(?:and\s+|but\s+|so\s+)*(?:i|we)\s*(?:haven't|have\s+not|'ve\s+not|didn't|did\s+not)\b"
 )
-_NOT_DONE = re.compile(r"\b(?:has|have)(?:n't|\s+not)\s+been\s+[a-z]+ed\b(?!.*\balready\b)")
 #: `no eggs have been ordered`, `nothing was charged`
 _NOTHING_WAS = re.compile(
     r"\b(?:no|nothing|none|nobody)\b[^,;:]{0,40}?\b(?:has|have|was|were)\s+(?:been\s+)?(?P<verb>[a-z]{3,20}(?:ed|id))\b"
@@ -512,7 +436,6 @@ _ENDS = frozenset(
 #: What a word stands for that names several states at once.
 _ANY_OF = {stem("decided"): _ENDS, stem("decision"): _ENDS}
 _DENIES_VALUE = re.compile(r"\b(?:is|are|was|were)(?:\s+not|n't)\b|'s\s+not\b")
-_OWED = frozenset(stem(word) for word in word_set("owe owed due pay payable outstanding left remain"))
 
 
 def facts_of(text: str, facts: Facts) -> list[str]:

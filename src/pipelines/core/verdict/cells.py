@@ -174,7 +174,7 @@ class Cells:
         kinds = {thing.entity_type for thing in things}
         found: dict[int, Thing] = {}
         for thing in things:
-            held = {str(value).lower() for _, value in _scalars(thing.after)}
+            held = {str(value).lower() for _, value in scalars(thing.after)}
             for name in held & self._by_name.keys():
                 found |= {at: other for at, other in self._by_name[name] if other.id.lower() == name}
             found |= dict(self._by_reference.get(thing.id.lower(), ()))
@@ -187,7 +187,7 @@ class Cells:
         found: list[Thing] = []
         for row in self.evidence.writes if ids else ():
             part = {str(getattr(update, "id", "")).lower() for update in row.updates}
-            part |= {str(value).lower() for _, value in _scalars(row.arguments)}
+            part |= {str(value).lower() for _, value in scalars(row.arguments)}
             found += self.named(part) if row.succeeded and part & ids else []
         kinds = {thing.entity_type for thing in things}
         return [thing for thing in found if thing.entity_type not in kinds]
@@ -198,7 +198,7 @@ class Cells:
         found: dict[str, list[tuple[int, Thing]]] = {}
         for at, thing in enumerate(self.things):
             self.evidence.keep_going()
-            held = {str(value).lower() for _, value in _scalars({**thing.before, **thing.after})}
+            held = {str(value).lower() for _, value in scalars({**thing.before, **thing.after})}
             for name in held & self._by_name.keys():
                 found.setdefault(name, []).append((at, thing))
         return found
@@ -313,8 +313,8 @@ class Cells:
         key = thing.entity_type, thing.id
         if key not in self._of_things:
             record = thing.id.lower()
-            now = [*_scalars(thing.after)]
-            was = [pair for pair in _scalars(thing.before) if pair not in now]
+            now = [*scalars(thing.after)]
+            was = [pair for pair in scalars(thing.before) if pair not in now]
             found = [Cell(record, name, field_words(name), value, When.IS) for name, value in now]
             found += [Cell(record, name, field_words(name), value, When.WAS) for name, value in was]
             self._of_things[key] = tuple(found[:MOST_OF_ONE])
@@ -337,7 +337,7 @@ class Cells:
 
     def _of_call(self, row: EvidenceRow, record: str) -> Iterator[Cell]:
         when = When.GIVEN if row.succeeded else When.TRIED
-        for name, value in _scalars(row.arguments):
+        for name, value in scalars(row.arguments):
             yield Cell(record, name, field_words(name), value, when, row.sequence)
         if not row.succeeded:
             return
@@ -366,7 +366,7 @@ class Cells:
         for row in self.evidence.writes:
             touched = {str(getattr(update, "id", "")).lower() for update in row.updates} | self._about(row)
             if row.succeeded and (not ids or touched & ids):
-                texts = [value for _, value in _scalars(row.response) if isinstance(value, str)]
+                texts = [value for _, value in scalars(row.response) if isinstance(value, str)]
                 words = (*tokens(row.tool), *(word for text in texts for word in tokens(text[:LONGEST_ID])))
                 found.update(map(stem, words))
         return frozenset(found)
@@ -397,13 +397,13 @@ def _objects(value: Json) -> Iterator[list[tuple[str, Json]]]:
                     own.append((key, len(below)))
                     pending.append(below)
                 else:
-                    own += _scalars({key: below})
+                    own += scalars({key: below})
             yield own
         elif node is not None:
             yield [("", node)]
 
 
-def _scalars(value: Json | Mapping[str, Json]) -> Iterator[tuple[str, Json]]:
+def scalars(value: Json | Mapping[str, Json]) -> Iterator[tuple[str, Json]]:
     """Scalars by the name they stand under, however deep; of a list its length, too."""
     pending: list[tuple[str, Json]] = [("", value)]  # type: ignore[list-item]  # a mapping of JSON
     seen = 0

@@ -9,8 +9,6 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from pipelines.core.english.idioms import plain_verbs
-from pipelines.core.english.stems import stem
-from pipelines.core.english.synonyms import MESSAGES
 from pipelines.core.simulation.reading.words import singular, word_set
 from pipelines.core.verdict.speech import clauses, is_asserted, sentences
 from pipelines.core.verdict.tool_words import ToolWords
@@ -88,19 +86,6 @@ _INFORMED = re.compile(
 )
 
 
-#: Of these, what may be a deed all the same: `I've put you on the waiting list`.
-_DEEDS_OR_WORDS = word_set("put made given gave set added got let completed handled used")
-
-
-def vague_deeds(text: str) -> Iterator[tuple[str, str]]:
-    """(verb, sentence) of what may be told as a deed, by verbs that are mostly no deeds."""
-    for sentence in dict.fromkeys(sentences(text)):
-        for clause in clauses(sentence) if not sentence.endswith("?") else ():
-            for found in _DEED.finditer(clause):
-                if found["verb"] in _DEEDS_OR_WORDS and is_asserted(clause[: found.end()]):
-                    yield found["verb"], sentence
-
-
 def other_deeds(text: str) -> Iterator[tuple[str, str]]:
     """(verb, sentence) of all that a text says its author did, whatever the tools are: "I've emailed you"."""
     for sentence in dict.fromkeys(sentences(text)):
@@ -118,45 +103,6 @@ def other_deeds(text: str) -> Iterator[tuple[str, str]]:
 
 _PURPOSE = re.compile(r"\b(?:so|that|to|about|of)\b")  # what it was for, or what was said
 _LET_KNOW = re.compile(r"\blet\b")
-
-
-MOST_WORDS = 8  # of a promise, in which its message is named
-#: What somebody will be told, and by whom: `you'll get a text message`, `our team will contact you`.
-_WILL_TELL = re.compile(
-    r"\b(?:you|they|he|she)(?:'ll|\s+will|\s+should)\s+(?:\w+\s+){0,2}?(?:get|receive|have|find|be)\b"
-    r"|\b(?:i|we|they|[a-z]+)(?:'ll|\s+will)\s+(?:also\s+|then\s+|soon\s+)?[a-z]+\s+(?:you|him|her|them|the|your)\b"
-)
-
-
-def promised_messages(text: str) -> Iterator[tuple[str, str]]:
-    """(word, sentence) of messages that a text says somebody will get."""
-    for sentence in dict.fromkeys(sentences(text)):
-        for clause in clauses(sentence) if not sentence.endswith("?") else ():
-            if re.match(r"(?:if|once|when|should|as\s+soon\s+as|please)\b|.*\bnot\b|.*n't\b", clause):
-                continue
-            for found in _WILL_TELL.finditer(clause):
-                words = re.findall(r"[a-z]+", clause[found.start() :])[:MOST_WORDS]
-                yield from ((word, sentence) for word in words if stem(word) in MESSAGES)
-
-
-#: What one sets up beside the thing that was asked.
-_SIDE_THING = re.compile(
-    rf"{_I}(?:set|put|left|created|opened|added|made|raised|logged|issued|attached|scheduled|arranged|given\s+you)\s+(?:up\s+)?"
-    r"(?:an?|the|your)\s+(?:\S+\s+){0,2}?(?P<thing>reminder|case|ticket|voucher|alert|notification|call-?back|label|coupon|discount)\b"
-)
-
-
-def side_things(text: str) -> Iterator[tuple[str, str]]:
-    """(noun, sentence) of what a text says its author set up: a reminder, a voucher."""
-    for sentence in dict.fromkeys(sentences(text)):
-        if sentence.endswith("?") or _SUPPOSES.match(sentence):
-            continue
-        for clause in clauses(sentence):
-            for found in _SIDE_THING.finditer(clause) if is_asserted(_CASE.sub(" ", clause)) else ():
-                yield found["thing"], sentence
-
-
-_CASE = re.compile(r"\bcases?\b")
 
 
 def denials(text: str, tools: tuple[ToolWords, ...]) -> list[Claim]:

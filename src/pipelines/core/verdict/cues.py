@@ -4,7 +4,6 @@ import re
 
 from pipelines.core.english.stems import stem
 
-SHORT = re.compile(r"\b(?:short|over|above|below|beyond|under|exceed\w*|too)\b")
 MOVED = re.compile(r"\b(?:later|earlier|longer|shorter|exten\w+|postponed|moved|renewed|by|ahead|sooner)\b")
 DEED = re.compile(
     r"\b(?:i|we)(?:'ve|\s+have|\s+had)?\s+(?:also\s+|now\s+|just\s+)?[a-z]+(?:ed|t|d)\b|\b(?:been|was|were|is|are)\s+(?:\w+ly\s+|now\s+)?[a-z]+ed\b"
@@ -27,7 +26,6 @@ LEFT = re.compile(
     r"\b(?:left|leav\w+|remain\w*|still|open|outstanding|free|available|unused|spare|to\s+go|more|room|short|rest|balance|due|owe\w*"
     r"|unpaid|missing|lost|kept|keep|retain\w*|over|refund\w*|back|other|away|until|before|above|below|under|than|too)\b"
 )
-HALF_OF = re.compile(r"\bhalf\s+of\s+(?:the\s+|your\s+|its\s+)?$")
 OWED = re.compile(
     r"\b(?:remain\w*|outstanding|owe[ds]?|owing|open|unpaid|due|to\s+(?:be\s+)?(?:paid|pay)|balance)\b"
 )
@@ -53,23 +51,11 @@ TOGETHER = re.compile(r"\b(?:together|altogether|combined)\b")
 EACH = re.compile(
     r"^\W*(?:each|apiece|per|an?\s+(?:night|day|week|month|year|hour|person|head|piece|pair))\b"
 )
-THAT_COST = re.compile(r"\b(?:that|this|it)(?:'s|\s+has)?\s+costs?\s*(?:you\s*)?$")
 SHARES = frozenset(map(stem, ("percent", "pct", "rate", "discount", "interest", "share", "percentage")))
 WHOSE = r"(?:your|the|his|her|their|my|those|these)"
 APART = re.compile(rf"\b(?:of\s+{WHOSE}|(?:out\s+of|from|than|by|instead\s+of)(?:\s+{WHOSE})?)\s*$")
-USED = frozenset(
-    map(stem, ("used", "taken", "paid", "done", "sold", "booked", "reserved", "spent", "filled"))
-)
 COUNTED_FROM = re.compile(
     r"\b(?:ago|away|later|earlier|before|after|until|since|ahead|from|left|more|longer|overdue|late|past|out)\b"
 )
 IN = re.compile(r"\b(?:in|within)\s*$")
-PRICE_OF = re.compile(
-    r"\b(?P<deed>[a-z]{4,20})\s+(?:fee|charge|cost|surcharge|penalty)\b(?:\s+(?:of|was|is|for|to|at|:))*\s*$"
-)
 OF_THE = re.compile(r"\s*(?:of|out\s+of)\s+(?:the\s+|your\s+|its\s+|all\s+)?", re.IGNORECASE)
-BELOW = re.compile(
-    r"\b(?:just|a\s+(?:little|bit|touch)|slightly)\s+(?:under|below|less\s+than|short\s+of)\s*$|\b(?:almost|nearly)\s*$"
-)
-ABOVE = re.compile(r"\b(?:just|a\s+(?:little|bit|touch)|slightly|well)\s+(?:over|above|more\s+than)\s*$")
-ROUGHLY = re.compile(r"\b(?:roughly|about|around|approximately|some)\s*$")

@@ -100,15 +100,6 @@ def tells_as_done(evidence: RunEvidence) -> bool:
     return any(_DONE.search(sentence.lower()) for sentence in said_by(evidence))
 
 
-def tells_of_deed(evidence: RunEvidence) -> bool:
-    """Whether a sentence has the past form of what was asked for: `bk-0901 was deleted`."""
-    asked = words_of(evidence.user_instruction)
-    forms = {form for tool in writing_tools(evidence.tools) if tool.is_asked_in(asked) for form in tool.past}
-    return any(
-        not forms.isdisjoint(re.findall(r"[a-z]+", sentence.lower())) for sentence in said_by(evidence)
-    )
-
-
 def said_by(evidence: RunEvidence) -> Iterator[str]:
     """All sentences of the agent. Turn by turn, since each text is cut at LONGEST_READ, not all together."""
     for text in evidence.responses:

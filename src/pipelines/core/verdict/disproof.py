@@ -22,7 +22,6 @@ from pipelines.core.verdict.cells import Cell, Cells, Scope, When, said_words
 from pipelines.core.verdict.cues import (
     CHANGED,
     EACH,
-    HALF_OF,
     OF_CHANGE,
     OWED,
     PAST,
@@ -62,7 +61,7 @@ _SUPPOSES = re.compile(
 )
 _NEARLY = re.compile(
     r"\b(?:about|around|roughly|approximately|some|almost|nearly|up\s+to|at\s+least|at\s+most|over|under|below|above"
-    r"|more\s+than|less\s+than|just\s+\w+)\s*$"
+    r"|more\s+than|less\s+than|short\s+of|just\s+\w+)\s*$"
 )
 _OF_MONEY = frozenset(
     map(stem, ("save", "pay", "cost", "price", "premium", "total", "fee", "refund", "owe", "charge", "rent"))
@@ -103,22 +102,6 @@ class Disproof:
         self._cells = cells
         self._facts = cells.facts
         self._amounts = amounts
-
-    def half(self, one: Quantity, wanted: frozenset[Decimal], said: Said, scope: Scope) -> Bound | None:
-        """`half of the 150.00 goes back to you`: what a call gave back or kept is the half of it, or it is
-        false."""
-        if HALF_OF.search(said.sentence[: one.start].lower()) is None or one.currency is None:
-            return None
-        meant = roles(said_words(said.text)) & {"back", "kept"}
-        told = [c for c in scope.cells if c.row and c.numbers and roles(c.words) & meant]
-        if len(meant) != 1 or not told:
-            return None
-        is_so = any(number * 2 in wanted for cell in told for number in cell.numbers)
-        return (
-            Bound(Reading.SO)
-            if is_so
-            else Bound(Reading.FALSE if said.is_stated else Reading.OPEN, told[0].told())
-        )
 
     def read(
         self, one: Quantity, wanted: frozenset[Decimal], near: Beside, scope: Scope, said: Said
@@ -162,6 +145,7 @@ class Disproof:
             for n in c.numbers
         }
         is_plain = len(scope.own) == 1 and not CHANGED.search(near.both)
+        named = [] if any(cell.numbers & wanted for cell in named) else named  # as it was told
         is_other = bool(wanted & elsewhere) or not wanted & self._may_come_of(scope, said)
         if is_of_unit:
             is_other = not wanted & (steps(scope) | within(scope))
@@ -250,6 +234,7 @@ class Disproof:
         found = {*self._amounts.known, *between(everything), *within(everything), *steps(everything)}
         found |= self._amounts.totals(everything, frozenset()) | self._amounts.whole_sums
         found |= {a * b for a, b in product(few, [*counts, Decimal(12)])}
+        found |= {a * b / 1000 for a, b in combinations(few, 2)}  # a price per thousand
         found |= {round(a / b, 2) for a, b in product(few, [*counts, Decimal(2), Decimal(12)])}
         found |= {part for a, b in product(few, self._shares) for part in (a * b / 100, a - a * b / 100)}
         spoken = self._amounts.spoken.cells

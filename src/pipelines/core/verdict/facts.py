@@ -301,14 +301,6 @@ class Facts:
         return self._learned(self.records)
 
     @cached_property
-    def outdated_states(self) -> frozenset[str]:
-        """States of one word that the run ended, and that nothing it touched is in now."""
-        before, after = Ledger(self._evidence.world), self._evidence.after
-        touched = [(kind, id) for kind, id in self.seen_entities if id.lower() in self.touched]
-        old = {state for kind, id in touched for state in states_in(before.get(kind, id))}
-        return frozenset(old - {state for kind, id in touched for state in states_in(after.get(kind, id))})
-
-    @cached_property
     def columns(self) -> dict[str, list[Decimal]]:
         """The numbers of each list that was told, by the names of their fields: they may be added up."""
         found: dict[str, list[Decimal]] = {}

@@ -30,23 +30,19 @@ from pipelines.core.verdict.lists import Lists
 from pipelines.core.verdict.moments import Moments, right_moves, wrong_moves
 from pipelines.core.verdict.reckoning import is_telling
 from pipelines.core.verdict.references import (
-    misnamed,
-    repeated_references,
     strange_partners,
     strange_references,
     unknown_ids,
 )
 from pipelines.core.verdict.said import QUESTION, Said, is_foreign, named_in, spoken_of, statements
-from pipelines.core.verdict.speech import LONGEST_READ, LONGEST_SENTENCE, sentences
-from pipelines.core.verdict.sums import Sums, numbers_in, wrong_sums
+from pipelines.core.verdict.speech import LONGEST_SENTENCE, sentences
+from pipelines.core.verdict.sums import Sums
 from pipelines.core.verdict.unheard import (
-    denies_change,
     is_too_soon,
     unheard_cause,
     unheard_deed,
-    unheard_payment,
 )
-from pipelines.core.verdict.values import Strange, other_refusals, strange_plurals, strange_values
+from pipelines.core.verdict.values import Strange, strange_plurals, strange_values
 
 MOST_LEFT_OVER = 5
 # A rule, a condition, a sum over several things, or what is said of one in passing: a value that the run has
@@ -106,9 +102,6 @@ class _Reader:
         self._moments = Moments(self._cells, self._amounts)
         self._lists = Lists(self._cells)
         self._named: dict[str, _Focus] = {}
-        self._numbers = frozenset(
-            value for text in evidence.responses for value in numbers_in(text[:LONGEST_READ])
-        )
 
     def focus(self, sentence: str, before: _Focus) -> _Focus:
         """What a sentence speaks of; where it names nothing, what was spoken of before."""
@@ -128,10 +121,9 @@ class _Reader:
             yield LeftOver(sentence[:LONGEST_SENTENCE], sentence)
             return
         scope = self._cells.scope(focus.described)
-        for strange in (*strange_references(sentence, scope, self._cells), *repeated_references(sentence)):
+        for strange in strange_references(sentence, scope, self._cells):
             yield _left(strange, sentence)
         yield from (_left(one, sentence) for one in strange_plurals(sentence, self._cells))
-        yield from (LeftOver(one, sentence) for one in wrong_sums(sentence, self._numbers))
         if _DENIED_TWICE.search(sentence.lower()):
             yield LeftOver(sentence, sentence)
         for move in wrong_moves(sentence, scope):
@@ -148,8 +140,7 @@ class _Reader:
         strange = [_left(one, said.sentence) for one in unknown_ids(said, self._cells)]
         of_lists = self._lists.read(said, focus.named)
         strange += [_left(one, said.sentence) for one in of_lists.strange]
-        kept: list[bool] = []
-        strange += self._of_mentions(said, focus, used, of_lists.numbers, kept) if not strange else []
+        strange += self._of_mentions(said, focus, used, of_lists.numbers) if not strange else []
         scope = self._cells.scope(
             named_in(said.raw, self._facts) or named_in(said.sentence, self._facts) or focus.described
         )
@@ -158,8 +149,6 @@ class _Reader:
         if _lead_in(said) not in _CONDITIONS:
             strange += [_left(one, said.sentence) for one in strange_values(said, scope, self._cells)]
         strange += [_left(one, said.sentence) for one in strange_partners(said, self._cells)]
-        strange += [_left(one, said.sentence) for one in misnamed(said, self._cells)]
-        strange += [_left(one, said.sentence) for one in other_refusals(said, self._cells)]
         settled = of_lists.words.union(*(each.words for each in standing))
         addressed = self._addressed(said.sentence)
         settled |= addressed
@@ -176,10 +165,8 @@ class _Reader:
         looked = Looked(
             said.written in self._verified,
             settled,
-            bool(kept) and all(kept),
         )
-        is_untold = unheard_payment(said, self._facts) or denies_change(said, self._facts)
-        if is_untold or is_too_soon(said, scope, self._facts):
+        if is_too_soon(said, scope, self._facts):
             yield LeftOver(said.written.replace(MARK, "…"), said.sentence)
         elif not is_borne_out(_without_quotes(said, scope), known, self._facts, looked):
             is_false = is_plain and unheard_deed(said, self._facts)
@@ -197,9 +184,7 @@ class _Reader:
         focus: _Focus,
         used: dict[object, list[frozenset[str]]],
         counted: frozenset[int],
-        kept: list[bool],
     ) -> Iterator[LeftOver]:
-        """`kept` gets, of each that was bound, whether the run left it as it was."""
         every: list[Mention] = sorted([*said.days, *said.times, *said.numbers], key=lambda one: one.start)
         told = right_moves(said.sentence, self._cells.scope(frozenset())) if len(every) > 1 else frozenset()
         for one in every:
@@ -212,7 +197,6 @@ class _Reader:
             else:
                 bound = self._moments.read(one, said, scope)
                 bound = _unless_used_up(one, bound, used)
-            kept.append(any(not scope.has_changed(cell) for cell in bound.cells))
             if bound.reading is not Reading.SO:
                 written = said.sentence[one.start : one.end]
                 is_false = bound.reading is Reading.FALSE

@@ -26,9 +26,6 @@ from pipelines.core.verdict.claims import (
     denials,
     done_claims,
     other_deeds,
-    promised_messages,
-    side_things,
-    vague_deeds,
 )
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.facts import Facts, is_question
@@ -42,7 +39,6 @@ from pipelines.core.verdict.wording import calls_text, listing, quoted
 from pipelines.wire.names import Source
 
 CHECK = "claims"
-MOST_OWN_WORDS = 1  # of a refusal, that stand for nothing in the run
 MOST_QUOTED = 4  # claims that a verdict quotes as borne out
 LONGEST_NUMBER = 40  # characters, and powers of ten: no amount of money is longer
 MOST_SUMMED = 8  # amounts of which every sum counts as borne out; 2^8 sums, and answers add up few
@@ -226,16 +222,9 @@ class _Record:
 
 
 def _unaccounted(record: _Record) -> list[Finding]:
-    """Words that stand for nothing in the run. Why something was refused is seldom told in the backend's own:
-    there one of them is taken for the agent's way to say it, and named."""
+    """Words that stand for nothing in the run. In a refusal too: one such word can be the lie (`the deadline
+    has passed`, of what was extended once already)."""
     left = [one for one in record.unaccounted if one.words]
-    words = dict.fromkeys(word for one in left for word in one.words)
-    if not words:
-        return []
-    is_own = record.facts.is_refusal and len(words) <= MOST_OWN_WORDS and left[0].is_wording
-    if is_own:
-        says = f'Nothing in the run accounts for "{quoted(left[0].words[0])}" in "{quoted(left[0].said)}"; '
-        return [held(CHECK, says + "it is taken for the agent's own word for what the backend said.")]
     return [
         left_open(CHECK, f'Nothing in the run accounts for {_in_quotes(one.words)} in "{quoted(one.said)}".')
         for one in left[:MOST_LEFT_OVER]
@@ -389,14 +378,6 @@ def _deeds_of_no_call(text: str, record: _Record) -> Iterator[Finding]:
             yield left_open(
                 CHECK, f'No call {verb} anything, as "{quoted(sentence)}" says, and no tool could.'
             )
-    for _, sentence in vague_deeds(text) if not record.has_written else ():
-        yield left_open(CHECK, f'No call changed anything, and "{quoted(sentence)}" may tell of a change.')
-    for word, sentence in promised_messages(text):
-        if not record.facts.tells_of(word):
-            yield left_open(CHECK, f'Nothing in the run sends any, as "{quoted(sentence)}" says.')
-    for noun, sentence in side_things(text):
-        if not record.facts.done.knows(stem(noun)):
-            yield left_open(CHECK, f'No call made a {noun}, as "{quoted(sentence)}" says.')
 
 
 def _did(row: EvidenceRow, tool: ToolWords | None) -> bool:

@@ -4,13 +4,12 @@ import re
 from collections.abc import Iterable, Iterator
 from datetime import date, timedelta
 from decimal import Decimal
-from itertools import pairwise, product
+from itertools import pairwise
 from typing import NamedTuple
 
 from pipelines.core.english.dates import Dated, Day, Timed
 from pipelines.core.english.mentions import mentions
 from pipelines.core.english.numbers import Quantity
-from pipelines.core.english.words import tokens
 from pipelines.core.verdict.amounts import Amounts
 from pipelines.core.verdict.beside import Beside, Mention, beside, best, roles
 from pipelines.core.verdict.bound import Bound, Reading
@@ -26,7 +25,6 @@ _SHOULD = re.compile(
 _COMPARES = re.compile(
     r"\b(?:instead|than|rather|before|other|another|was|were|from|until|had|originally)\b|→|->"
 )
-_SET_FOR = re.compile(r"\b(?:for|from|until|between)\s+(?:the\s+)?$")
 LONGEST_BETWEEN = 60
 SHORTEST_MONTH = 28
 _MONTH = re.compile(r"(?P<year>\d{4})-(?P<month>\d{2})")  # `period: 2026-04`
@@ -61,15 +59,6 @@ class Moments:
         bound = self._bound(one, near, scope, said)
         if bound:
             return Bound(Reading.SO, "", tuple(bound))
-        if (
-            isinstance(one, Dated)
-            and not self._is_of_another(near, scope)
-            and self._is_reckoned(one, said, scope)
-        ):
-            return Bound(Reading.SO)
-        is_asked = NEGATED.search(said.sentence.lower()) is not None or self._facts.is_refusal
-        if is_asked and holds_any(one, self._facts.asked.days, self._facts.asked.times):
-            return Bound(Reading.SO)
         if holds_any(one, *self._of_rules) or holds_any(
             one, self._facts.refused.days, self._facts.refused.times
         ):
@@ -95,8 +84,6 @@ class Moments:
         ]
         holding = [cell for cell in dated if holds(one, cell) and self._amounts.is_timely(cell, near, said)]
         named = best(dated, near)
-        if _SET_FOR.search(near.lead):  # when it was booked is not what it is booked for
-            named = [cell for cell in named if not _is_of_deed(cell)]
         if named and not _COMPARES.search(near.lead):
             return [cell for cell in holding if cell.field in {other.field for other in named}]
         ends = _ends(near, scope)
@@ -108,25 +95,6 @@ class Moments:
                 if not roles(cell.words).isdisjoint(ends) or not roles(cell.words) & _ENDS
             ]
         return holding
-
-    def _is_of_another(self, near: Beside, scope: Scope) -> bool:
-        """Whether the words name a field of a thing spoken of, or which end of it is meant."""
-        own = [cell for cell in scope.cells if cell.days and (scope.is_own(cell) or cell.row)]
-        ends = _ends(near, scope)
-        return bool(best(own, near)) or any(not roles(cell.words).isdisjoint(ends) for cell in own)
-
-    def _is_reckoned(self, one: Dated, said: Said, scope: Scope) -> bool:
-        """So many days or nights from a day of what is spoken of: `seven nights, so until 21 July`."""
-        days = {
-            day for cell in scope.cells if scope.is_own(cell) or cell.row for day in cell.days if day.year
-        }
-        counts = {n for cell in scope.cells for n in cell.numbers if n <= 62 and n % 1 == 0}
-        counts |= {n * 7 for n in counts if n <= 8}
-        for day, count in product([*days][:20], [*counts][:40]):
-            later = date(day.year or 1, day.month, day.day) + timedelta(days=int(count))
-            if any(own.agrees_with(Day(later.month, later.day, later.year)) for own in one.days):
-                return len(one.days) == 1 and bool(roles(beside(said, one).near) & _ENDS)
-        return False
 
     def _may_come_of(self, one: Dated | Timed, scope: Scope) -> bool:
         """Whether it lies so many days, weeks or months from a day that is known as some number says."""
@@ -179,12 +147,6 @@ class Moments:
         return Bound(Reading.OPEN)
 
 
-def _is_of_deed(cell: Cell) -> bool:
-    """`booked_on`, `created_at`: when something was done to the thing."""
-    first, *rest = tokens(cell.field) or ("",)
-    return rest in (["on"], ["at"], ["date"]) and first.endswith("ed")
-
-
 def _ends(near: Beside, scope: Scope) -> frozenset[str]:
     """Which end is meant; what a thing is called says nothing of that: `your leave request`."""
     kinds = frozenset(word for thing in scope.own for word in field_words(thing.entity_type))
@@ -229,7 +191,6 @@ def wrong_moves(sentence: str, scope: Scope) -> Iterator[WrongMove]:
                 is_told = any(holds(other, c) or holds(one, c) for c in scope.cells if c.when is When.TOLD)
                 if tells or move.is_from:
                     yield move._replace(is_told=is_told)
-    yield from _of_texts(low, changed)
 
 
 def right_moves(sentence: str, scope: Scope) -> frozenset[int]:
@@ -279,25 +240,3 @@ def _of_pair(
         is_turned = any(holds(first, now) and holds(second, was) for was, now in touched)
         is_from = any(holds(first, was) for was, _ in touched)
         yield WrongMove(sentence[one.start : other.end], told, is_turned, is_from)
-
-
-def _of_texts(low: str, changed: list[tuple[Cell, Cell]]) -> Iterator[WrongMove]:
-    """`from business to team`, the other way; `from 1.14.0 to 1.12.3`, of what went to 1.13.2."""
-    for was, now in changed:
-        if (
-            not isinstance(was.value, str)
-            or not isinstance(now.value, str)
-            or not 2 < len(was.value) < LONGEST_BETWEEN
-        ):
-            continue
-        old, new = _spelled(was.value), _spelled(now.value)
-        found = re.search(rf"\bfrom\s+(?:\w+\s+)?{old}\s+(?:\w+\s+)?to\s+(?:the\s+)?(?P<end>\S+)", low)
-        end = found["end"].rstrip(".,;)") if found is not None else ""
-        if found is not None and any(map(str.isdigit, end)) and not re.match(new, low[found.start("end") :]):
-            yield WrongMove(end, f"{now.field} {now.value}")
-        if re.search(rf"\bfrom\s+(?:\w+\s+)?{new}\s+(?:\w+\s+)?to\s+(?:the\s+)?{old}\b", low):
-            yield WrongMove(f"from {now.value} to {was.value}", f"{now.field} {was.value} → {now.value}")
-
-
-def _spelled(value: str) -> str:
-    return re.escape(value.lower()).replace("_", r"[\s_-]")

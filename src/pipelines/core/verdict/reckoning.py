@@ -44,27 +44,6 @@ def results(numbers: frozenset[Decimal]) -> frozenset[Decimal]:
     return frozenset(value.normalize() for value in found) - {Decimal()}
 
 
-def shares(numbers: frozenset[Decimal]) -> frozenset[Decimal]:
-    """By how many percent two numbers differ, or one is part of the other."""
-    pairs = [(a, b) for a, b in product(numbers, numbers) if b and a != b]
-    found = {abs(a - b) * 100 / b for a, b in pairs} | {a * 100 / b for a, b in pairs}
-    return frozenset(value.normalize() for value in found)
-
-
-def shares_of_one(scope: Scope) -> frozenset[Decimal]:
-    """By how many percent each count of a thing is part of another of it: 19 of 20 seats."""
-    found: set[Decimal] = set()
-    for thing in scope.own[:1] if len(scope.own) == 1 else ():
-        now = {
-            n
-            for cell in scope.cells
-            if cell.record == thing.id.lower() and cell.when is When.IS
-            for n in cell.numbers
-        }
-        found |= {Decimal(round(a * 100 / b)) for a, b in product(few_of(now), few_of(now)) if b >= a}
-    return frozenset(found)
-
-
 def owed(scope: Scope) -> frozenset[Decimal]:
     """What is left to pay of each thing: its total or price without what is paid of it."""
     whole: dict[str, dict[str, Decimal]] = {}

@@ -3,13 +3,13 @@ another, and which things it names together that nothing else does."""
 
 import re
 from collections.abc import Iterator
-from itertools import combinations, pairwise
+from itertools import combinations
 
 from pipelines.core.english.mentions import mentions
 from pipelines.core.english.stems import stem
 from pipelines.core.simulation.reading.words import singular, tokens
 from pipelines.core.verdict.bound import Reading
-from pipelines.core.verdict.cells import Cells, Scope, Thing
+from pipelines.core.verdict.cells import Cells, Scope, Thing, scalars
 from pipelines.core.verdict.facts import Facts
 from pipelines.core.verdict.known import is_nothing
 from pipelines.core.verdict.records import bare
@@ -90,35 +90,6 @@ def unknown_ids(said: Said, cells: Cells) -> Iterator[Strange]:
                 yield Strange(written, Reading.FALSE, "other ids")
 
 
-def repeated_references(sentence: str) -> Iterator[Strange]:
-    """`CT-3 was merged into CT-3`: what is named twice in one breath stands for two things."""
-    same = _TO_THE_SAME.search(sentence.lower())
-    if same is not None:
-        yield Strange(same[0], Reading.OPEN)
-    found = [bare(token) for token in references(sentence)]
-    yield from (Strange(token, Reading.OPEN) for token in dict.fromkeys(found) if found.count(token) > 1)
-
-
-_TO_THE_SAME = re.compile(r"\bfrom\s+(?:the\s+)?(?P<one>[\w-]{2,40})\s+to\s+(?:the\s+)?(?P=one)\b")
-
-
-def misnamed(said: Said, cells: Cells) -> Iterator[Strange]:
-    """`SKU-101 Barcode labels`, where these are another: two things of a kind named as if they were one."""
-    clause = said.raw
-    at = [(start, cells.named(names)) for start, names in names_at(clause, cells.facts)]
-    for (start, first), (other, second) in pairwise(at):
-        if len(first) != 1 or len(second) != 1 or first[0].entity_type != second[0].entity_type:
-            continue
-        between = clause[start:other]
-        names = (
-            first[0].id.lower(),
-            str(first[0].after.get("name", first[0].after.get("title", "-"))).lower(),
-        )
-        is_beside = any(re.fullmatch(rf"{re.escape(n)}\W{{1,3}}", between) for n in names)
-        if is_beside and "," not in between and first[0].id != second[0].id:
-            yield Strange(str(second[0].id), Reading.OPEN)
-
-
 def _in_its_place(token: str, low: str, scope: Scope) -> str:
     """What the field holds whose name stands before a reference: `from gate B6`."""
     lead = _BEFORE_IT.search(low[: low.index(token.lower())])
@@ -186,7 +157,10 @@ _HAS_BEEN = re.compile(r"\b(?:has|have)\s+(?:now\s+)?been\b")
 
 
 def _referred(one: Thing, other: Thing) -> str:
-    """What a thing's field for another kind of thing holds, where that is not this one."""
+    """What a thing's field for another kind of thing holds, where that is not this one, and no other field
+    holds this one either: `addons: [PN4]`, beside `panel: PN3`."""
+    if other.id.lower() in {str(value).lower() for _, value in scalars(one.after)}:
+        return ""
     for key, value in one.after.items():
         is_reference = key.lower() in (other.entity_type.lower(), f"{other.entity_type.lower()}_id")
         held = {str(each).lower() for each in one.values(key)}

@@ -36,7 +36,6 @@ _OUTAGE = re.compile(
     r"|\b(?:service|server|system|processor)\s+(?:is|are|seems?\s+to\s+be)\s+(?:currently\s+)?(?:down|offline|unavailable)\b"
     r"|\bserver\s+error\b|\boutage\b|\bunder\s+maintenance\b"
 )
-_BESIDE = re.compile(r"\b(?:also|besides|moreover|furthermore|in\s+addition|on\s+top|either)\b")
 _SOMEBODY = re.compile(r"\b(?:somebody|someone|else's|other|another|belongs?)\b")
 # `already_cancelled`, asked to cancel: all its words are those of the request, and this one is the reason.
 _ALREADY = re.compile(r"(?<![a-z])already(?![a-z])")
@@ -91,13 +90,7 @@ def explained(evidence: RunEvidence) -> Explained:
     unnamed = [reason for reason in reasons if not _names(told, reason, known, evidence.keep_going)]
     rows = tuple(reason.row.sequence for reason in reasons if reason.row is not None)
     excuse, another = _disproved_excuse(evidence), _another_reason(evidence, reasons)
-    if (
-        reasons
-        and not unnamed
-        and excuse is None
-        and another is None
-        and not _another_beside(evidence, known)
-    ):
+    if reasons and not unnamed and excuse is None and another is None:
         quotes = " and ".join(f'"{quoted(reason.text)}"' for reason in reasons[:3])
         is_policy = any(reason.row is None or reason.row.http_status not in (400, 404) for reason in reasons)
         return Explained(Explanation.RIGHT, f"It names the reason there was: {quotes}.", rows, is_policy)
@@ -108,7 +101,7 @@ def explained(evidence: RunEvidence) -> Explained:
         how = Explanation.WRONG if another.is_all and unnamed else Explanation.UNKNOWN
         return Explained(how, says + f'"{quoted(reasons[0].text)}".', rows)
     ruled = _by_a_rule(evidence) if not rows else None
-    if ruled is not None and excuse is None and not _another_beside(evidence, known):
+    if ruled is not None and excuse is None:
         return Explained(Explanation.RIGHT, f'It names the rule that applies: "{quoted(ruled)}".', rows, True)
     if _is_bare(evidence):
         return Explained(Explanation.ABSENT, "It gives no reason.", rows)
@@ -478,18 +471,6 @@ def _names(told: list[_Told], reason: _Reason, known: frozenset[str], keep_going
 _BOUNDS = re.compile(
     r"\b(?:above|over|more\s+than|at\s+most|at\s+least|exceed\w*|maximum|minimum|up\s+to|under|below|between)\b"
 )
-
-
-def _another_beside(evidence: RunEvidence, known: frozenset[str]) -> bool:
-    """`It also doesn't have enough funds`: a second reason, in words that nothing in the run knows."""
-    for sentence in said_by(evidence):
-        if _BESIDE.search(sentence.lower()) and NEGATED.search(sentence.lower()):
-            words = {
-                word for word in content_stems(without_mentions(sentence)) if known.isdisjoint(related(word))
-            }
-            if words:
-                return True
-    return False
 
 
 def _disproved_excuse(evidence: RunEvidence) -> str | None:

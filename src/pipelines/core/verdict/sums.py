@@ -1,14 +1,12 @@
 """Sums that an answer shows over several sentences: a bill with its lines, its total, what is left to pay."""
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from decimal import Decimal
 from functools import cached_property
 from itertools import combinations
 
-from pipelines.core.english.dates import Dated, Timed
-from pipelines.core.english.mentions import MARK, mentions, without_mentions
-from pipelines.core.english.numbers import Quantity
+from pipelines.core.english.mentions import mentions
 from pipelines.core.verdict.speech import sentences
 
 MOST_NUMBERS = 40  # of an answer; with more, the first
@@ -57,26 +55,6 @@ class Sums:
                 held.append(value)
                 shown.add(value)
         return shown
-
-
-_SHOWN = re.compile(rf"{MARK}\s*(?P<sign>[×*+])\s*{MARK}")
-
-
-def wrong_sums(sentence: str, said: Collection[Decimal]) -> Iterator[str]:
-    """`(6 × 8.00)`, where 48 stands nowhere in the answer: what is reckoned comes to something else."""
-    marked = without_mentions(sentence)
-    read = mentions(sentence)
-    every: list[Dated | Timed | Quantity] = [*read.days, *read.times, *read.numbers]
-    numbers = sorted(every, key=lambda one: one.start)
-    for found in _SHOWN.finditer(marked):
-        at = marked.count(MARK, 0, found.start())
-        pair = numbers[at : at + 2]
-        if len(pair) < 2 or not all(isinstance(one, Quantity) and len(one.values) == 1 for one in pair):
-            continue
-        a, b = (abs(next(iter(one.values))) for one in pair if isinstance(one, Quantity))
-        result = a + b if found["sign"] == "+" else a * b
-        if result.normalize() not in {value.normalize() for value in said}:
-            yield sentence[pair[0].start : pair[1].end]
 
 
 def _results(held: Sequence[Decimal]) -> set[Decimal]:

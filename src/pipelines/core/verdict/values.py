@@ -15,7 +15,7 @@ from pipelines.core.english.synonyms import related
 from pipelines.core.simulation.reading.words import tokens, word_set
 from pipelines.core.verdict.borne_out import ENTERED
 from pipelines.core.verdict.bound import Reading
-from pipelines.core.verdict.cells import STATE, Cell, Cells, Scope, Thing, When, said_words
+from pipelines.core.verdict.cells import STATE, Cell, Cells, Scope, When, said_words
 from pipelines.core.verdict.said import NEGATED, Said, is_stated, names_at, says_is
 from pipelines.core.verdict.speech import content_stems
 from pipelines.core.verdict.tool_words import writing_tools
@@ -36,7 +36,6 @@ _NO_DEED = re.compile(r"\bno\s+(?:[a-z]+\s+){1,2}(?:was|were|has\s+been|have\s+b
 _NONE_OF = re.compile(r"\b(?:no|zero|without(?:\s+any)?)\s+(?P<what>[a-z]+(?:\s+[a-z]+)?)\b")
 
 
-_OF_SEVERAL = re.compile(r"\b(?:both|all|and)\b.*\b(?:are|were|have\s+been)\b")
 MOST_NAMED = 6  # things that one clause says the same of
 
 
@@ -116,14 +115,14 @@ def _read(
 ) -> Strange | None:
     is_state = STATE.fullmatch(value) is not None and value not in cells.proper_names
     holding = [cell for cell in scope.cells if str(cell.value).lower() == value]
-    if is_state and any(value in tokens(c.field) and _is_some(c) and scope.is_own(c) for c in scope.cells):
+    named_so = [c for c in scope.cells if value in tokens(c.field) and scope.is_own(c)] if is_state else []
+    if any(map(_is_some, named_so)):
         return None  # `60.00 has been paid`, of a record with `paid: 60`
+    if any(c.days for c in named_so) and _CAME_TRUE.search(clause):
+        return None  # `was shipped`, of one that was received since, with `shipped_on`
     if is_state:  # of what only belongs to the thing, a state is said where its kind or field is named
         words = said_words(clause)
         holding = [cell for cell in holding if scope.is_own(cell) or cell.row or cell.words & words]
-    other = _not_of_all(value, fields, scope) if is_state and _OF_SEVERAL.search(clause) else None
-    if other is not None and says_is(clause, value):
-        return Strange(value, Reading.FALSE, f"another state of {other.id}")
     is_past = _PAST.search(_without_passive(clause)) is not None
     if any(cell.when in (When.IS, When.GIVEN, When.TOLD) for cell in holding):
         return None
@@ -165,18 +164,6 @@ def _read(
         key = sorted(keys)[0]
         return Strange(value, Reading.FALSE, f"{key} {own[0].after.get(key)}")
     return Strange(value, Reading.OPEN) if in_place else None
-
-
-def _not_of_all(value: str, fields: list[tuple[str, str]], scope: Scope) -> Thing | None:
-    """Of a few things the first that is not in a state in which others are."""
-    every = [
-        thing
-        for kind, key in fields
-        for thing in scope.own
-        if thing.entity_type == kind and key in thing.after
-    ]
-    others = [thing for thing in every if value not in {str(v).lower() for v in thing.after.values()}]
-    return others[0] if 1 < len(every) <= MOST_NAMED and 0 < len(others) < len(every) else None
 
 
 def strange_plurals(sentence: str, cells: Cells) -> Iterator[Strange]:
@@ -221,8 +208,7 @@ def _undone(clause: str, scope: Scope, cells: Cells) -> Iterator[Strange]:
     for tool in writing_tools(cells.evidence.tools):
         for form in tool.past if tool.tool not in worked else ():
             word = stem(form)
-            is_short = _in_short(clause, form, scope.own[0])
-            is_said = is_short or (says_is(clause, form) and word not in _LIKE_STATES)
+            is_said = says_is(clause, form) and word not in _LIKE_STATES
             if is_said and near.isdisjoint(related(word)):
                 tried = [row for row in cells.evidence.calls if row.tool == tool.tool]
                 thing = scope.own[0]
@@ -265,36 +251,8 @@ def _too_early(clause: str, scope: Scope, cells: Cells) -> Iterator[Strange]:
             return
 
 
-_FINITE = re.compile(
-    r"\b(?:is|are|was|were|be|been|has|have|had|will|can|could|may|i|we|you|to)\b|'(?:s|ve|re|ll)\b"
-)
-
-
-def _in_short(clause: str, form: str, thing: Thing) -> bool:
-    """`RX-31 (50 mg) refilled today`: without any other verb."""
-    is_first = clause.lstrip().startswith(thing.id.lower())
-    return is_first and re.search(rf"[\s)]{form}\b", clause) is not None and not _FINITE.search(clause)
-
-
 #: Of what is `fully booked` or `closed today` nobody has booked or closed it in the run.
 _LIKE_STATES = frozenset(map(stem, ("booked", "closed", "reserved", "opened", "scheduled", "listed")))
-
-
-def other_refusals(said: Said, cells: Cells) -> Iterator[Strange]:
-    """`can't be cancelled`, where it was asked, and refused, to renew it."""
-    facts = cells.facts
-    if not facts.is_refusal or not facts.refused_verbs:
-        return
-    for found in _CANNOT_BE.finditer(said.text):
-        does = [tool for tool in writing_tools(cells.evidence.tools) if found["verb"] in tool.past]
-        word = stem(found["verb"])
-        if does and word not in facts.refused_verbs and word not in facts.asked.stems:
-            yield Strange(found[0], Reading.OPEN)
-
-
-_CANNOT_BE = re.compile(
-    r"\b(?:can't|cannot|can\s+not|couldn't|could\s+not|must\s+not|won't|no\s+\w+\s+could)\s+be\s+(?P<verb>[a-z]+)\b"
-)
 
 
 def _text_stems(value: object) -> frozenset[str]:

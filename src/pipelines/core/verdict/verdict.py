@@ -9,7 +9,7 @@ from pipelines.core.json_text import Json, JsonObject
 
 GRADER = "embedded"
 #: Part of every verdict. Raise it whenever the same run could now be judged differently.
-GRADER_VERSION = "11"
+GRADER_VERSION = "12"
 LEAST_SCORE, BEST_SCORE = 1, 5
 
 

@@ -64,7 +64,6 @@ class Left(NamedTuple):
 
     said: str  # the segment as it is written
     words: tuple[str, ...] = ()  # that say something, and stand for nothing in the run
-    is_wording: bool = True  # none of the words is a value, a denial, or what a tool does
     small: tuple[str, ...] = ()  # that count, compare, limit, and numbers that no cell holds: `only`, `both`
 
 
@@ -123,8 +122,10 @@ class _Check:
         strange = [
             *self._bindings.strange,
             *self._of_others(),
+            *self._of_other_part(),
             *self._of_no_rule(),
             *self._of_some(),
+            *self._of_only(),
             *self._of_no_call(),
         ]
         words = [one for at, one in enumerate(self._tokens) if self._is_unaccounted(at, one)]
@@ -134,21 +135,11 @@ class _Check:
         is_open = bool(content or small) and not self._segment.is_heading
         if not strange and is_open and self._is_quoted(content):
             return Left(self._segment.written)
-        deeds = self._grounds.tool_words
-        lacking = {one.text for one in self._behind_no()}  # that there is none of it is no wording
-        is_wording = not strange and not any(
-            word in DENIALS or word in lacking or stem_of(word) in deeds or any(map(str.isdigit, word))
-            for word in content
-        )
         return Left(
             self._segment.written,
             (*(one.text for one in strange), *content),
-            is_wording,
             tuple(one.text for one in small),
         )
-
-    def _behind_no(self) -> list[Token]:
-        return [one for at, one in enumerate(self._tokens) if at and self._tokens[at - 1].text == "no"]
 
     def _is_unaccounted(self, at: int, token: Token) -> bool:
         if at in self._bindings.cells:
@@ -181,6 +172,35 @@ class _Check:
             if types.get(token.text) in kinds
             and token.text not in held
             and token.text != self._subject.id.lower()
+        ]
+
+    def _of_other_part(self) -> list[Token]:
+        """A name in the place of another, where a field tells who it was: `three credits went to Ilse`, with
+        `credited_to: Odile`."""
+        if self._is_denied:
+            return []
+        said = {stem_of(word) for word in self._words}
+        found: list[Token] = []
+        for cell in self._scope.cells:
+            *deed, part = name_tokens(cell.field) or [""]
+            is_told = part in _PARTS and cell.when in (When.IS, When.TOLD) and isinstance(cell.value, str)
+            if is_told and deed and not said.isdisjoint(map(stem, deed)):
+                found += self._names_beside(str(cell.value))
+        return found
+
+    def _names_beside(self, name: str) -> list[Token]:
+        """Names of others of the kind of the one that goes by a name."""
+        kinds = {thing.entity_type for thing in self._grounds.cells.named({name.lower()})}
+        others = {
+            word
+            for thing in self._grounds.cells.things
+            if thing.entity_type in kinds
+            for word in words_in(str(thing.after.get("name", thing.id)))
+        }
+        return [
+            token
+            for token in self._tokens
+            if token.is_capital and {*words_in(token.text)} & (others - {*words_in(name)})
         ]
 
     def _of_no_call(self) -> list[Token]:
@@ -252,7 +272,7 @@ class _Check:
     def _is_courtesy(self) -> bool:
         """Words that are said to a person; in offers and wishes also others, but no amount and no cost."""
         mentioned = [token for token in self._tokens if token.mention is not None]
-        is_offer = OFFER.search(self._said) is not None
+        is_offer = self._is_offer()
         if mentioned:
             is_plain = not self._is_denied and not any(map(_is_amount, mentioned))
             return is_offer and is_plain and all(map(self._is_known_value, mentioned))
@@ -270,6 +290,14 @@ class _Check:
         if all(word in COURTESY or self._is_addressee(word) for word in stems):
             return not values or len(self._tokens) <= LONGEST_ADDRESS
         return is_offer or (WISH.search(self._said) is not None and not self._tells_of_records(stems))
+
+    def _is_offer(self) -> bool:
+        """Not what is only said beside one: `we wait for your statement before we can file`."""
+        offer = OFFER.search(self._said)
+        before = self._said[: offer.start()].split() if offer is not None else []
+        return offer is not None and all(
+            word in FUNCTION | MANNER | DENIALS or stem_of(word) in COURTESY for word in before
+        )
 
     def _tells_of_records(self, stems: list[str]) -> bool:
         """Whether what is wished for or thanked for may be a fact: `I hope the deposit was returned`."""
@@ -337,7 +365,9 @@ class _Check:
             return True
         if any(map(str.isdigit, word)) or "_" in word:
             return self._is_id(word)
-        if (key in BEING and self._says_value) or self._is_label(at, key):
+        # `no opening`: of what there is none, only a field that holds none tells, and it was looked up.
+        is_none = at > 0 and self._tokens[at - 1].text == "no"
+        if (key in BEING and self._says_value) or (self._is_label(at, key) and not is_none):
             return True
         if self._is_deed(key) or self._is_flag(key) or (key in REFUSES and bool(self._grounds.refused)):
             return True
@@ -350,7 +380,7 @@ class _Check:
         if key in CARRIES_OUT and not self._is_denied:
             done = self._grounds.done_words
             return any(stem_of(other) in done for other in self._words if other != token.text)
-        if self._is_of_task(at, key) or self._is_not_so(word, key):
+        if self._is_of_task(at, key) or (self._is_not_so(word, key) and not is_none):
             return True
         parts = word.split("-")  # `the low-priority job`
         return len(parts) > 1 and all(self._is_part_known(at, part) for part in parts)
@@ -534,6 +564,18 @@ class _Check:
 
     # Rules
 
+    @cached_property
+    def _names_one(self) -> bool:
+        """Whether the segment speaks of a certain record or day."""
+        return self._segment.names_one or any(
+            at and self._tokens[at].is_capital and self._tokens[at].is_word for at in self._bindings.cells
+        )
+
+    def _of_only(self) -> list[Token]:
+        """`Claire only gives online lessons`: of one that is named no rule tells that, and no cell can."""
+        is_why = bool(self._grounds.refused) and not self._grounds.done and self._names_one
+        return [token for token in self._tokens if is_why and not self._is_denied and token.text == "only"]
+
     def _is_quoted(self, left: list[str]) -> bool:
         """Whether one sentence of the rules or of the backend says all that is left. A rule tells what holds
         of any record, and not that it applies to one that is named."""
@@ -545,7 +587,7 @@ class _Check:
         signed = signed_words(self._said)
         content = {stem_of(word) for word in self._words if word not in FUNCTION} - REPORTS
         for rule in self._grounds.rules:
-            is_meant = rule.is_reply or not self._segment.names_one
+            is_meant = rule.is_reply or not self._names_one
             if not is_meant or not all(values & rule.numbers for values in numbers):
                 continue
             is_said = all(rule.says(word) or (word in BINDS and rule.binds) for word in left)
@@ -585,6 +627,7 @@ _LIMITS = re.compile(
     r"\b(?:at (?:most|least)|up to|no (?:more|less|later|earlier) than|minimum|maximum|within|must|may"
     r"|have to|has to|only)\b"
 )
+_PARTS = word_set("to by from for with")  # the last word of a field that tells who took part in a deed
 _DONE_BY = word_set("was were been is are i've i we we've have has")
 _IS = word_set("is are was were be been went gone goes going it's that's")
 _PARTICLES = word_set("up down off over out good")
