@@ -74,6 +74,8 @@ def truth(condition: Condition, scope: Scope) -> Text:
         case Always():
             return text("true")
         case All(parts):
+            if _are_two_at_once(parts):
+                raise Unresolved("one field is never two things at once")
             return bracketed([truth(part, scope) for part in parts], " and ")
         case Any_(parts):
             return bracketed([truth(part, scope) for part in parts], " or ")
@@ -113,6 +115,17 @@ def truth(condition: Condition, scope: Scope) -> Text:
             return text("starts_with(default(", scope.place(field).value, f", ''), {literal(start)})")
         case Counted():
             return _counted(condition, scope)
+
+
+def _are_two_at_once(parts: tuple[Condition, ...]) -> bool:
+    """Whether two parts give one field values of which none is the same: a word of one was meant otherwise."""
+    told = [part.part if isinstance(part, Allowed) else part for part in parts]
+    values = [(one.field, set(one.values)) for one in told if isinstance(one, OneOf)]
+    return any(
+        field == other and mine.isdisjoint(theirs)
+        for at, (field, mine) in enumerate(values)
+        for other, theirs in values[at + 1 :]
+    )
 
 
 def amount_of(spoken: object, scope: Scope) -> Text:

@@ -184,7 +184,8 @@ def mode_of(statement: Statement, fact: Fact) -> Cue | None:
         )
         if is_lead and "," in between:
             return None
-        return Cue.UNLESS if span.has(Cue.UNLESS) else Cue.WHEN
+        before = next(statement.before_span(span), span)  # `except where`
+        return Cue.UNLESS if before.has(Cue.UNLESS) or span.has(Cue.UNLESS) else Cue.WHEN
     return None
 
 

@@ -6,6 +6,7 @@ from functools import partial
 
 from pipelines.core.english.inflection import past_forms, verb_forms
 from pipelines.core.english.words import singular, word_set
+from pipelines.core.english.words import tokens as words_of
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
@@ -317,7 +318,13 @@ class Changes:
     def _set(self, said: Said, at: int) -> Iterator[tuple[Change, tuple[str, ...], int]]:
         """`sets its status to closed`, `makes it available again`, `marks the invoice as paid`."""
         cursor = self.phrases.cursor
+        things = [*self._target_things(said, at)]
+        for kind, end in things:
+            for change, last in self._become(kind, end):
+                yield change, (kind,), last
         for field, end in self._fields(said, at):
+            if any(end == last for _, last in things) and cursor.low(end - 1) not in words_of(field.name):
+                continue  # `its order`: no ordered_at
             if cursor.low(end) == "from":  # `from pending to archived`
                 for _, before in self._values(said, field, end + 1):
                     end = before
@@ -325,9 +332,6 @@ class Changes:
             start = cursor.after(end, *_TO)
             for value, last in self._values(said, field, start) if start is not None else ():
                 yield _assign(field, value, said), (field.owner or "",), last
-        for kind, end in self._target_things(said, at):
-            for change, last in self._become(kind, end):
-                yield change, (kind,), last
 
     def _stepped(self, said: Said, at: int, sign: m.Sign) -> Iterator[tuple[Change, tuple[str, ...], int]]:
         cursor = self.phrases.cursor

@@ -250,11 +250,13 @@ class Conditions:
         cursor = self.cursor
         start = cursor.past(at, _LYING)
         start = cursor.after(start, *_NUMBERS) or start
+        is_whole = bool({"whole", "integer"} & set(cursor.lows[at:start]))
         for bounds, end in cursor.bounds(start):
             if bounds[0][1].duration is None:
                 is_text = bounds[-1][1].unit == "character"
                 measured = m.Sum("length", (name,)) if is_text else name
                 parts = tuple(m.Compare(measured, op, self.phrases.literal(one)) for op, one in bounds)
+                parts += (m.Compare(m.Sum("%", (name, m.Literal_(1))), "==", m.Literal_(0)),) * is_whole
                 last = cursor.after(end, *_INCLUSIVE) or end
                 if not is_text or name.is_argument:
                     yield (parts[0] if len(parts) == 1 else m.All(parts)), last

@@ -9,6 +9,7 @@ from pipelines.core.english.words import word_set
 from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
 from pipelines.core.simulation.behavior.reader.phrases import Phrases
+from pipelines.core.simulation.behavior.reader.vocabulary import SUPERLATIVES
 from pipelines.core.simulation.behavior.scope import WORTH
 from pipelines.core.simulation.behavior.things import Path
 
@@ -17,7 +18,7 @@ _LATE = word_set("newest latest recent last")
 _EARLY = word_set("oldest earliest soonest first")
 _HIGH = word_set("highest biggest largest greatest dearest priciest most best longest heaviest")
 _LOW = word_set("lowest smallest cheapest least shortest lightest fewest worst")
-_SUPERLATIVES = _LATE | _EARLY | _HIGH | _LOW
+_SUPERLATIVES = SUPERLATIVES | {"last", "first"}
 _DEAR = word_set("expensive costly")
 _PRICES = word_set("price rate cost fare fee rent")
 _OF_PRICE = word_set("cheapest dearest priciest")
@@ -125,9 +126,11 @@ class Orders:
     # -- by what comes first
 
     def _on_top(self, kind: str, at: int) -> Iterator[tuple[Path | None, bool, int]]:
-        """`cheapest first`, `the newest orders first`, `the best rated tutors on top`."""
+        """`cheapest first`, `the newest orders first`, `the order with the latest created_at first`."""
         cursor = self.phrases.cursor
-        for found in self._superlative(kind, at):
+        called = self.phrases.kinds_at(cursor.past(at, word_set("the")))
+        having = (end + 1 for one, end in called if one == kind and cursor.low(end) in ("with", "having"))
+        for found in self._superlative(kind, next(having, at)):
             ends = [found.end, found.end + (cursor.low(found.end) in ("one", "ones"))]
             ends += [
                 end for thing, end in self.phrases.thing(found.end) if thing.kind == kind and not thing.so

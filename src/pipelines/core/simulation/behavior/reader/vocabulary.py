@@ -174,6 +174,8 @@ class Vocabulary:
         if not known.fields and len(plain) == 1 and plain[0] in USUAL_FIELDS:
             return (plain[0],)  # no such record has been seen yet
         found = find_field(known.fields, " ".join(plain))
+        if found is not None and not (SUPERLATIVES & set(plain)) <= set(words_of(found[-1])):
+            return None  # the latest created_at: which of them, not only that there is one
         if found is None and len(plain) > 1 and plain[-1] in TAILS:
             found = find_field(known.fields, " ".join(plain[:-1]))
         return found
@@ -397,6 +399,10 @@ _NO_NOUNS = word_set("list new detail all one some other another record number r
 NO_NAMES = word_set(
     "is are was were be been must may can not no given passed to by and or if when only has have in on at "
     "the a an with without for unless than it they left named set stated"
+)
+SUPERLATIVES = word_set(
+    "newest latest recent oldest earliest soonest highest biggest largest greatest dearest priciest most best "
+    "longest heaviest lowest smallest cheapest least shortest lightest fewest worst"
 )
 TAILS = word_set("count number figure amount value level reading quantity percentage date time field limit")
 
