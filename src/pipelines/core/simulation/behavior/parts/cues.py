@@ -193,7 +193,7 @@ NEUTRAL = word_set(
     "immediately automatically directly simply here itself because onto via whichever how ever some "
     "actually really "
 )
-#: Words that say nothing by themselves where they stand for nothing in the world or the tools. Measured: a word
+#: Words that say nothing where they stand for nothing in the world or the tools. Measured: a word
 #: of content is here only where a sentence that is read right needs it to be; `together`, `whole`, `last` and
 #: `total` were once, and each turned a rule into another.
 LIGHT = word_set(

@@ -190,8 +190,6 @@ def mode_of(statement: Statement, fact: Fact) -> Cue | None:
 
 
 def _asked(statement: Statement, fact: Fact) -> m.Condition:
-    """What is asked of a person is a matter of permission; how many others there are is not."""
-    if isinstance(fact.so, m.Counted):
-        return fact.so
+    """What is asked of a person is a matter of permission."""
     is_person = fact.kind in statement.words.folk and not isinstance(fact.so, (m.Owns, m.Related))
     return m.Allowed(fact.so) if is_person else fact.so

@@ -282,13 +282,6 @@ class Vocabulary:
         fitting = [value for value in spelled if words[0] in words_of(str(value))]
         return self._is(kind, kind.status, fitting) if fitting and len(words[0]) > 2 else None
 
-    def in_the_course_of(self, kind: str, word: str) -> m.Condition | None:
-        """`in preparation` for preparing."""
-        known = self.lexicon.kinds[kind]
-        values = dict(self._values_of(known)).get(known.status or (), {}).values()
-        fitting = [value for value in values if stem(str(value)) == stem(word) and str(value).endswith("ing")]
-        return self._is(known, known.status, fitting) if fitting and known.status else None
-
     def _by_date(self, kind: Kind, words: Sequence[str]) -> m.Condition | None:
         said = " ".join(words)
         if said in _WORKED_OUT:
@@ -401,8 +394,8 @@ NO_NAMES = word_set(
     "the a an with without for unless than it they left named set stated"
 )
 SUPERLATIVES = word_set(
-    "newest latest recent oldest earliest soonest highest biggest largest greatest dearest priciest most best "
-    "longest heaviest lowest smallest cheapest least shortest lightest fewest worst"
+    "newest latest recent oldest earliest soonest highest biggest largest greatest dearest priciest most "
+    "best longest heaviest lowest smallest cheapest least shortest lightest fewest worst"
 )
 TAILS = word_set("count number figure amount value level reading quantity percentage date time field limit")
 
