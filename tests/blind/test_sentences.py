@@ -107,18 +107,19 @@ def test_nor_does_the_seventh() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("folder", "right", "wrong"), [(EIGHTH, 83, 0), (NINTH, 86, 0), (TENTH, 76, 3)])
+@pytest.mark.parametrize(("folder", "right", "wrong"), [(EIGHTH, 83, 0), (NINTH, 85, 0), (TENTH, 75, 3)])
 def test_nor_do_those_that_showed_what_strangers_write(folder: Path, right: int, wrong: int) -> None:
     """When they were new, 32, 35 and 37 of 150 were right by the reader of constituents alone; of the tenth,
     which nobody had looked at, 51 were right and 8 wrong once sentences were also read by their parts. The
-    wrong ones were looked at then; those that are left are faults of the tools' own plans."""
+    wrong ones were looked at then; those that are left are faults of the tools' own plans. One of the ninth and
+    one of the tenth went with rules that served one trade, and with `under` as a word that says nothing."""
     found = [*scored(folder)]
     assert sum(one.outcome == "right" for one in found) >= right
     assert sum(one.outcome == "wrong" for one in found) <= wrong
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("folder", "right", "wrong"), [(ELEVENTH, 77, 1), (TWELFTH, 54, 2)])
+@pytest.mark.parametrize(("folder", "right", "wrong"), [(ELEVENTH, 77, 0), (TWELFTH, 54, 1)])
 def test_sets_of_which_only_the_wrong_ones_were_looked_at(folder: Path, right: int, wrong: int) -> None:
     """When they were new, 75 and 52 of 150 were right and 1 and 1 wrong by the rules of before. What is wrong
     by now is so by the tools' own plans."""
@@ -129,7 +130,8 @@ def test_sets_of_which_only_the_wrong_ones_were_looked_at(folder: Path, right: i
 
 @pytest.mark.slow
 def test_probes_of_two_more_trades() -> None:
-    """Written before the rules they led to: 31 of 72 were read then. No case of them is read wrong."""
+    """Written before the rules they led to: 31 of 72 were read then. No case of them is read wrong. One went
+    with a rule that served one trade."""
     found = [*scored(PROBES)]
     assert [one.sentence["id"] for one in found if one.outcome == "wrong"] == []
-    assert sum(one.outcome == "right" for one in found) >= 61
+    assert sum(one.outcome == "right" for one in found) >= 60

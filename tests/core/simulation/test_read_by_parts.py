@@ -329,9 +329,6 @@ REFUSALS: dict[str, Refusal] = {
         "Potters with two or more firings may not book a firing.",
         book(potter_id="p2"), book(potter_id="p3"),
     ),
-    "no such records": Refusal(
-        "A kiln can be scrapped only if none of its firings is planned.", scrap("k1"), scrap("k2"),
-    ),
     "any such record": Refusal(
         "A kiln that has any planned firing cannot be scrapped (409 STILL_BOOKED).",
         scrap("k1"), scrap("k3"), 409, "STILL_BOOKED",

@@ -484,7 +484,7 @@ def written_value(value: Json | Decimal) -> str:
 def _sum(op: str, parts: list[Text]) -> Text:
     if op in ("*", "/") and len(set(map(repr, parts))) < len(parts):
         raise Unresolved("a value is not multiplied by itself")
-    if op in "+-*/":
+    if op in "+-*/%":
         return text("(", joined(parts, f" {op} "), ")")
     return text(f"{op}(", joined(parts, ", "), ")")
 

@@ -4,7 +4,6 @@ from dataclasses import replace
 from decimal import Decimal
 
 from pipelines.core.json_text import Json
-from pipelines.core.simulation.behavior import words
 from pipelines.core.simulation.behavior.meaning import (
     Age,
     All,
@@ -61,7 +60,6 @@ from pipelines.core.simulation.behavior.things import (
     Kind,
     find_field,
     find_field_named,
-    has_value,
     is_number,
 )
 
@@ -74,6 +72,8 @@ def truth(condition: Condition, scope: Scope) -> Text:
         case Always():
             return text("true")
         case All(parts):
+            if _are_two_at_once(parts):
+                raise Unresolved("one field is never two things at once")
             return bracketed([truth(part, scope) for part in parts], " and ")
         case Any_(parts):
             return bracketed([truth(part, scope) for part in parts], " or ")
@@ -115,6 +115,17 @@ def truth(condition: Condition, scope: Scope) -> Text:
             return _counted(condition, scope)
 
 
+def _are_two_at_once(parts: tuple[Condition, ...]) -> bool:
+    """Whether two parts give one field values that share none: a word of one was meant otherwise."""
+    told = [part.part if isinstance(part, Allowed) else part for part in parts]
+    values = [(one.field, set(one.values)) for one in told if isinstance(one, OneOf)]
+    return any(
+        field == other and mine.isdisjoint(theirs)
+        for at, (field, mine) in enumerate(values)
+        for other, theirs in values[at + 1 :]
+    )
+
+
 def amount_of(spoken: object, scope: Scope) -> Text:
     """An amount, also one that depends on a condition."""
     if isinstance(spoken, Choice):
@@ -132,10 +143,6 @@ def amount_of(spoken: object, scope: Scope) -> Text:
 
 def _one_of(field: Field, values: tuple[Json | Decimal, ...], scope: Scope) -> Text:
     place = scope.place(field)
-    if len(values) == 1 and isinstance(values[0], str) and not has_value(place.about, values[0]):
-        other = _as_field(values[0], place, scope)
-        if other is not None and _are_alike(place, other, scope):
-            return _same(place, other)
     holds_number = (
         place.about is not None and bool(place.about.kinds) and place.about.kinds <= {"number", "null"}
     )
@@ -145,23 +152,6 @@ def _one_of(field: Field, values: tuple[Json | Decimal, ...], scope: Scope) -> T
     if len(said) == 1:
         return text(place.value, f" == {said[0]}")
     return text(place.value, f" in [{', '.join(said)}]")
-
-
-def _as_field(value: str, place: Place, scope: Scope) -> Place | None:
-    """`user_id is order.user_id`: the value names another field."""
-    holds_numbers = place.about is not None and place.about.kinds <= {"number"} and place.about.kinds
-    if "." not in value and not holds_numbers and not (place.root == ARGUMENTS and value in words.COMPARED):
-        return None
-    try:
-        return scope.place(Field(value))
-    except Unresolved:
-        return None
-
-
-def _are_alike(place: Place, other: Place, scope: Scope) -> bool:
-    """No number is compared with an argument that is text."""
-    given = scope.tool.arguments.get(other.name, {}) if other.root == ARGUMENTS else {}
-    return not (place.about is not None and place.about.kinds == {"number"} and given.get("type") == "string")
 
 
 def _same(left: Place, right: Place) -> Text:

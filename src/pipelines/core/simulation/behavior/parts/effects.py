@@ -32,14 +32,37 @@ def effects(statement: Statement) -> Iterator[Reading]:
         return
     if any(len(span.words) > 1 for span in statement.with_cue(Cue.ABSENT)):
         return  # `when a reward is chosen`: not of what makes one
-    for target in _events(statement):
+    set_to = [span for span in statement.spans if span.states and _is_event(statement, span)]
+    settings = [*_settings(statement, set_to[0])] if set_to else []
+    for target, when in settings if set_to else ((one, None) for one in _events(statement)):
         if len(target.tools) != 1 or target.tools[0].reads:
             continue
         found = _changes(statement, target.tools[0], target.used)
         if found is not None:
-            clauses, used = found
+            clauses, used = tuple(replace(one, when=one.when or when) for one in found[0]), found[1]
             used |= target.used | tokens_of([*changing, *statement.with_cue(Cue.WHEN, Cue.NEW)])
             yield Reading(clauses=clauses, used=used, tools=target.tools)
+
+
+def _is_event(statement: Statement, span: Span) -> bool:
+    """`when an appointment is set to no_show, …`: what the call asks for, not what comes of it."""
+    when = next((one for one in statement.before_span(span) if one.has(Cue.WHEN)), None)
+    is_inside = when is not None and "," not in statement.cursor.lows[when.end : span.start]
+    return is_inside and statement.is_set_to(span)
+
+
+def _settings(statement: Statement, span: Span) -> Iterator[tuple[Target, m.Condition]]:
+    """The one tool that is given such a state, and that this one is given."""
+    for kind, so in span.states:
+        given = so.field.name if isinstance(so, m.OneOf) else ""
+        tools = [
+            tool
+            for tool in statement.words.lexicon.tools.values()
+            if not tool.reads and tool.kind == kind and given in tool.arguments
+        ]
+        if isinstance(so, m.OneOf) and len(tools) == 1:
+            when = m.OneOf(m.Field(given, None, True), so.values)
+            yield Target(tuple(tools), tokens_of([span])), when
 
 
 def _events(statement: Statement) -> Iterator[Target]:
@@ -60,8 +83,8 @@ def _follows_when(statement: Statement, target: Target) -> bool:
 
 def _changes(
     statement: Statement, tool: ToolWords, taken: frozenset[int]
-) -> tuple[tuple[c.Clause, ...], frozenset[int]] | None:
-    made: list[c.Clause] = []
+) -> tuple[tuple[c.Assign | c.Step, ...], frozenset[int]] | None:
+    made: list[c.Assign | c.Step] = []
     used: set[int] = set()
     who = m.Who(names=(tool.name,), reaches_links=True)
     for span in statement.spans:

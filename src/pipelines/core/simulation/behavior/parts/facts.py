@@ -23,7 +23,7 @@ def facts(statement: Statement, tool: ToolWords, taken: frozenset[int]) -> list[
     # What is surest of its words comes first: each takes those it reads from the others.
     readers = (
         relations.doers, relations.other_doers, relations.made_by_them, relations.owners, relations.belonging,
-        relations.counted, Moments(statement, tool, used).read,
+        Moments(statement, tool, used).read,
         Numbers(statement, tool, used).read, given.listed, states.read, given.given, states.had,
     )  # fmt: skip
     found: list[Fact] = []

@@ -58,10 +58,6 @@ class GivenValues(FactReader):
                 continue
             field = m.Field(names[0], None, True)
             values, end, used = self._values(span, names[0])
-            switch = self._switched(span, names[0])
-            if switch is not None:
-                yield switch
-                continue
             if values:
                 yield Fact(
                     so=m.OneOf(field, values), start=span.start, end=end, used=tokens_of([span]) | used
@@ -86,18 +82,6 @@ class GivenValues(FactReader):
                 )
                 used = tokens_of([span]) | given | modifier_of(self.statement, span)
                 yield Fact(so=m.Present(field), start=span.start, end=span.end, used=used)
-
-    def _switched(self, span: Span, name: str) -> Fact | None:
-        """`with pets set to true`."""
-        if self.tool.arguments[name].get("type") != "boolean":
-            return None
-        for place in range(span.end, min(span.end + 4, self.cursor.end)):
-            if self.cursor.low(place) in ("true", "false"):
-                so = m.Compare(m.Field(name, None, True), "==", m.Literal_(self.cursor.low(place) == "true"))
-                lead = next(self.statement.before_span(span), span)
-                start = lead.start if lead.has(Cue.GIVE) and lead.end == span.start else span.start
-                return Fact(so=so, start=start, end=place + 1, used=frozenset(range(start, place + 1)))
-        return None
 
     def _values(self, span: Span, name: str) -> tuple[tuple[m.Value, ...], int, frozenset[int]]:
         """The values that follow an argument: `graded excellent, good, fair or poor`."""

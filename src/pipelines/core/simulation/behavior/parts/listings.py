@@ -55,9 +55,6 @@ def _lists(statement: Statement) -> Iterator[tuple[tuple[ToolWords, ...], frozen
     before = statement.before or statement.named
     if before and all(tool.reads for tool in before) and not statement.kinds:
         yield before, frozenset()
-    searched = _searched(statement)
-    if searched is not None:
-        yield searched
     if not statement.with_cue(Cue.LISTED, Cue.SORTED):
         return
     for kind in statement.kinds:
@@ -71,20 +68,6 @@ def _is_list(statement: Statement, tool: ToolWords) -> bool:
     """Whether it looks for several: by its verb, as what asks for a loan is taken for a reader too."""
     is_one = tool.kind is None or statement.words.lexicon.id_argument(tool, tool.kind) is not None
     return tool.reads and not is_one and words_of(tool.name)[0] in LOOKING
-
-
-def _searched(statement: Statement) -> tuple[tuple[ToolWords, ...], frozenset[int]] | None:
-    """`The catalogue search leaves retired beers out`: by the verb of a tool that lists."""
-    for span in statement.spans:
-        tools = {deed.tool: statement.tool(deed.tool) for deed in span.deeds if deed.rank == 0}
-        found = tuple(
-            tool
-            for tool in tools.values()
-            if tool.kind in (statement.kinds or (tool.kind,)) and _is_list(statement, tool)
-        )  # fmt: skip
-        if len(found) == 1 and not span.has(Cue.LISTED):
-            return found, tokens_of([span])
-    return None
 
 
 def _order(statement: Statement, kind: str, who: m.Who) -> tuple[c.Clause, frozenset[int]] | None:

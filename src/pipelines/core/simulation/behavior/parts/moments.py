@@ -66,6 +66,10 @@ class Moments(FactReader):
                     at,
                     "within",
                     "within the first",
+                    "in the last",
+                    "during the last",
+                    "in the final",
+                    "during the final",
                     "for",
                     "until",
                     "during the first",
@@ -95,7 +99,7 @@ class Moments(FactReader):
             for kind in near
             if kind in self.words.lexicon.kinds and self.statement.reaches(self.tool, kind)
         ]
-        ruling = self.statement.with_cue(Cue.FORBID, Cue.ALLOW, Cue.MUST)
+        ruling = self.statement.with_cue(Cue.FORBID, Cue.ALLOW, Cue.MUST, Cue.NONE, Cue.ONLY, Cue.UNLESS)
         stop = min((span.start for span in ruling if span.start > at), default=self.cursor.end)
         for place in range(at, min(at + 5, stop)):
             for field, end in times.event(self.statement.phrases, place, near):

@@ -72,14 +72,7 @@ class Numbers(FactReader):
                 start = end - 2 if places is not None and places[1] == end else end - 1
                 return Fact(so=so, start=at, end=end, kind=kind, used=used | {at, *range(start, end)})
             return self._fact(so, at, end, kind, used)
-        equal = self._equal_at(at)
-        if equal is not None:
-            return equal
         for op, start in self._comparisons(at):
-            of = self._amount_of(start)
-            if of is not None:
-                name, amount, end, kind = of
-                return self._fact(m.Compare(name, op, amount), at, end, kind, frozenset())
             right = self._field_after(start)
             left = self._measured(at, start, "") if right is not None else None
             if left is not None and right is not None:
@@ -103,53 +96,6 @@ class Numbers(FactReader):
         by = Decimal(_SECONDS[unit]) / _SECONDS[other]
         turned = tuple((op, Quantity(one.number * by, other)) for op, one in parts)
         return (m.Field(name, None, True), "", frozenset()), turned
-
-    def _amount_of(self, at: int) -> tuple[m.Field, m.Amount, int, str] | None:
-        """`under the age of 23`, `above a value of 500`: the field stands between."""
-        span = next(
-            (
-                one
-                for one in self.statement.spans
-                if one.start in (at, at + 1) and (one.fields or one.arguments)
-            ),
-            None,
-        )
-        if span is None or self.cursor.low(span.end) != "of" or not self.is_free(span):
-            return None
-        number = self.cursor.quantity(span.end + 1)
-        found = self._number_named(span, number[0].unit) if number is not None else None
-        return (
-            (found[0], self._literal(number[0]), number[1], found[1])
-            if found is not None and number is not None
-            else None
-        )
-
-    def _equal_at(self, at: int) -> Fact | None:
-        """`tier 1 services`, `severity 1 and 2 incidents`: a field, and the numbers it is."""
-        span = next(
-            (one for one in self.statement.spans if one.start == at and one.fields and self.is_free(one)),
-            None,
-        )
-        found = self._number_named(span, "") if span is not None else None
-        if span is None or found is None:
-            return None
-        values: list[m.Value] = []
-        end = span.end
-        while (number := self.cursor.number(end if not values else end + 1)) is not None:
-            if values and self.cursor.low(end) not in ("and", "or", ","):
-                break
-            values.append(number_of(number[0]))
-            end = number[1]
-        last = self.cursor.quantity(end - 1) if values else None
-        if last is None or last[0].unit:
-            return None
-        return Fact(
-            so=m.OneOf(found[0], tuple(values)),
-            start=at,
-            end=end,
-            kind=found[1],
-            used=frozenset(range(at, end)),
-        )
 
     def _bounds(self, at: int) -> Iterator[tuple[tuple[tuple[m.Op, Quantity], ...], int]]:
         cursor = self.cursor

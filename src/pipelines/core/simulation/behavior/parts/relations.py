@@ -12,61 +12,6 @@ from pipelines.core.simulation.behavior.parts.statement import Statement, tokens
 class Relations(FactReader):
     """What ties records to one another, and to whoever calls."""
 
-    def counted(self) -> Iterator[Fact]:
-        """`with two or more overdue invoices`, `none of its purchases is disputed`: what refers to it."""
-        for span in self.statement.spans:
-            found = self._referring(span) if span.kinds and self.is_free(span) else None
-            if found is None:
-                continue
-            kind, of = found
-            near = [
-                one for one in self.statement.spans if abs(one.start - span.start) <= 8 and self.is_free(one)
-            ]
-            states = [
-                (one, so) for one in near for name, so in one.states if name == kind and one is not span
-            ]
-            bound = next(
-                ((bounds, at, end) for at in range(max(0, span.start - 6), span.start)
-                 for bounds, end in self.cursor.bounds(at) if end <= span.start),
-                None,
-            )  # fmt: skip
-            none = next((one for one in near if one.has(Cue.NONE) and 0 <= span.start - one.end <= 3), None)
-            op: m.Op = ">="
-            than, used = 1, tokens_of([span, *(one for one, _ in states)])
-            if bound is not None and len(bound[0]) == 1 and not bound[0][0][1].unit:
-                op, than = bound[0][0][0], int(bound[0][0][1].number)
-                used |= frozenset(range(bound[1], bound[2]))
-            elif none is not None:
-                op, than, used = "==", 0, used | tokens_of([none])
-            elif not states and not any(
-                set(one.words) & {"with", "has", "have", "having", "any"} for one in near
-            ):
-                continue
-            so = m.both(*(so for _, so in states))
-            yield Fact(
-                so=m.Counted(of, m.Thing(kind, so), op, than),
-                start=span.start,
-                end=span.end,
-                kind=of,
-                used=used,
-            )
-            return
-
-    def _referring(self, span: Span) -> tuple[str, str] | None:
-        """Of which kind the records are, and to what that the call names they refer."""
-        links = self.words.lexicon.links
-        for kind in span.kinds:
-            if (
-                kind in (self.tool.kind, self.tool.makes)
-                or self.words.lexicon.id_argument(self.tool, kind) is not None
-            ):
-                continue
-            before = next((one.kinds for one in self.statement.before_span(span) if one.kinds), ())
-            reached = [of for of in before or (self.tool.kind,) if of and (kind, of) in links]
-            if len(reached) == 1 and self.statement.reaches(self.tool, reached[0]):
-                return kind, reached[0]
-        return None
-
     def doers(self) -> Iterator[Fact]:
         """`only by the cleaner it was assigned to`, `by its own instructor and by no one else`."""
         is_bounded = any(one.has(Cue.ONLY, Cue.OWN) for one in self.statement.spans)

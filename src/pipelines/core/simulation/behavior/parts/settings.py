@@ -189,11 +189,10 @@ def _values_of_new(
             if own and path is not None:
                 made[path[0]] = (made[path[0]][0], made[path[0]][1] | tokens_of([span]))
             continue
-        number = _number_beside(statement, span)
-        if number is None and path == statement.words.lexicon.kinds[kind].status:
-            number = _text_beside(statement, span)
-        if number is not None:
-            made[path[0]] = (number[0], tokens_of([span]) | number[1])
+        is_status = path == statement.words.lexicon.kinds[kind].status
+        told = _text_beside(statement, span) if is_status else None
+        if told is not None:
+            made[path[0]] = (told[0], tokens_of([span]) | told[1])
     if not made:
         return None
     who = m.Who(names=(tool.name,), reaches_links=True)
@@ -210,15 +209,3 @@ def _text_beside(statement: Statement, span: Span) -> tuple[m.Value, frozenset[i
     """A state that no record has yet, as it is written: status ordered."""
     found = [one for one in statement.spans if one.text is not None and 0 <= one.start - span.end <= 2]
     return (found[0].text, tokens_of(found[:1])) if found else None
-
-
-def _number_beside(statement: Statement, span: Span) -> tuple[m.Value, frozenset[int]] | None:
-    beside = [
-        one for one in statement.spans if 0 <= span.start - one.end <= 1 or 0 <= one.start - span.end <= 2
-    ]
-    for one in beside:
-        if one.quantity is not None:
-            return number_of(one.quantity.number), tokens_of([one])
-        if one.has(Cue.NONE) and span.start >= one.end:
-            return 0, tokens_of([one])
-    return None

@@ -184,13 +184,12 @@ def mode_of(statement: Statement, fact: Fact) -> Cue | None:
         )
         if is_lead and "," in between:
             return None
-        return Cue.UNLESS if span.has(Cue.UNLESS) else Cue.WHEN
+        before = next(statement.before_span(span), span)  # `except where`
+        return Cue.UNLESS if before.has(Cue.UNLESS) or span.has(Cue.UNLESS) else Cue.WHEN
     return None
 
 
 def _asked(statement: Statement, fact: Fact) -> m.Condition:
-    """What is asked of a person is a matter of permission; how many others there are is not."""
-    if isinstance(fact.so, m.Counted):
-        return fact.so
+    """What is asked of a person is a matter of permission."""
     is_person = fact.kind in statement.words.folk and not isinstance(fact.so, (m.Owns, m.Related))
     return m.Allowed(fact.so) if is_person else fact.so

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from pipelines.core.english.stems import stem
-from pipelines.core.english.words import singular
+from pipelines.core.english.words import singular, word_set
 from pipelines.core.english.words import tokens as words_of
 from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
@@ -64,6 +64,11 @@ class Statement:
         """The spans before one, nearest first."""
         yield from (one for one in reversed(self.spans) if one.end <= span.start)
 
+    def is_set_to(self, span: Span) -> bool:
+        """Whether a state is one that something is brought to: `set to filed`, `moves on to lost`."""
+        lead = self.cursor.lows[max(0, span.start - 4) : span.start]
+        return lead[-1:] == ["to"] and not _SETTING.isdisjoint(lead)
+
     # -- what is related to the tools
 
     def reaches(self, tool: ToolWords, kind: str) -> bool:
@@ -110,8 +115,9 @@ class Statement:
             return True
         if span.is_neutral:
             return True
-        if span.words == ("one",):
-            return True  # as an article
+        if span.words == ("one",):  # as an article; `has to be the one that …` is another record's
+            is_another = self.cursor.lows[span.start - 2 : span.start] in (["be", "the"], ["is", "the"])
+            return not (is_another and self.cursor.low(span.end) in ("that", "which"))
         if span.quantity is not None or span.has(*_TELLING):
             return False
         if (span.states or span.choices or span.text is not None) and not span.kinds:
@@ -124,6 +130,7 @@ class Statement:
         return bool(span.deeds) and any(deed.tool in names for deed in span.deeds)
 
 
+_SETTING = word_set("set sets setting move moves moved moving change changes changed changing switched put")
 _TELLING = (
     Cue.FORBID, Cue.MUST, Cue.ONLY, Cue.UNLESS, Cue.NOT, Cue.NONE, Cue.WITHOUT, Cue.ABSENT, Cue.DEFAULT,
     Cue.MORE, Cue.LESS, Cue.SORTED, Cue.UNIQUE, Cue.ONCE, Cue.PAST, Cue.FUTURE,

@@ -24,7 +24,13 @@ class States(FactReader):
             if kind is None or (span.kinds and not self._is_used_as_state(span)):
                 continue
             so = next(so for of, so in span.states if of == kind)
-            if isinstance(so, m.OneOf) and self._is_yet_to_be(kind) and so.field.name in self.tool.arguments:
+            if self.statement.is_set_to(span) and not self._is_given(so):
+                continue  # what it is to become is no state that it has
+            if (
+                isinstance(so, m.OneOf)
+                and self._is_given(so)
+                and (self._is_yet_to_be(kind) or self.statement.is_set_to(span))
+            ):
                 so = m.OneOf(m.Field(so.field.name, None, True), so.values)
             denied, places = self.is_denied(span)
             named = self._its_field(span, so)
@@ -35,6 +41,10 @@ class States(FactReader):
                 kind=kind,
                 used=tokens_of([span]) | places | named,
             )
+
+    def _is_given(self, so: m.Condition) -> bool:
+        """Whether the call says what the field is to be."""
+        return isinstance(so, m.OneOf) and so.field.name in self.tool.arguments
 
     def _is_yet_to_be(self, kind: str) -> bool:
         """Whether the call makes such a thing, so that all that is known of it is what the call gives."""

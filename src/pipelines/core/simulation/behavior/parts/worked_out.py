@@ -223,9 +223,6 @@ def _operand(
     statement: Statement, tool: ToolWords, found: list[Span]
 ) -> tuple[m.Amount, frozenset[int]] | None:
     for span in found:
-        between = _days_between(statement, tool, span)
-        if between is not None:
-            return between
         if span.quantity is not None:
             return m.Literal_(number_of(span.quantity.number)), tokens_of([span])
         kinds = [kind for kind, _ in span.fields if statement.reaches(tool, kind)]
@@ -239,30 +236,6 @@ def _operand(
         if not span.is_neutral and not span.kinds and not span.cues:
             return None
     return None
-
-
-def _days_between(
-    statement: Statement, tool: ToolWords, span: Span
-) -> tuple[m.Amount, frozenset[int]] | None:
-    """`the number of days from arrival to departure`, `nights` of what has a first and a last day."""
-    if not set(span.words) & {"days", "nights", "night", "day"} or span.quantity is not None or span.fields:
-        return None
-    kind = tool.makes or tool.kind or ""
-    known = statement.words.lexicon.kinds.get(kind)
-    dates = [path for path in known.dates() if len(path) == 1] if known is not None else []
-    named = [
-        (one, path) for one in statement.spans if one.start >= span.end
-        for path in statement.words.dates_of(kind, one.words) if path in dates
-    ]  # fmt: skip
-    if len({path for _, path in named}) == 2:
-        first, last = named[0][1], named[1][1]
-        used = tokens_of(one for one, _ in named)
-    elif len(dates) == 2 and not named:
-        first, last, used = dates[0], dates[1], frozenset()
-    else:
-        return None
-    parts = (statement.words.named(kind, first), statement.words.named(kind, last))
-    return m.Sum("days_between", parts), used | tokens_of([span])
 
 
 def _result(

@@ -229,6 +229,8 @@ class AskedValues:
 def _is_limit(need: m.Condition) -> bool:
     """`can be at most 5` sets a limit; `can be over 5` allows something, and `is over 5` tells it."""
     match need:
+        case m.Compare(m.Sum("%")):
+            return True  # a whole number
         case m.Compare(_, op, _):
             return op in ("<=", ">=", "<", "!=")
         case m.OneOf(_, values):

@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from pipelines.core.english.inflection import past_forms, verb_forms
-from pipelines.core.english.words import singular, word_set
+from pipelines.core.english.inflection import verb_forms
+from pipelines.core.english.words import tokens as words_of
+from pipelines.core.english.words import word_set
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
@@ -153,11 +154,9 @@ class Changes:
             yield from self._counted(said, start + 1, "+")
         if low in _TAKING:
             yield from self._counted(said, start + 1, "-")
-        yield from self._counted_passively(said, start)
         yield from self._moved_passively(said, start)
         if low in _USING | _TAKING:
             yield from self._used(said, start + 1 + (cursor.low(start + 1) == "up"))
-        yield from self._brought_about(said, start)
         if low in _KEEPING:
             yield from self._kept(said, start + 1)
         if low in ("leaves", "leave", "keeps", "keep"):
@@ -214,16 +213,6 @@ class Changes:
                 last = self._past_owner(field, end)
                 yield _step(field, _fixed(number_of(number[0])), sign, said), (field.owner or "",), last
 
-    def _counted_passively(self, said: Said, at: int) -> Iterator[tuple[Change, tuple[str, ...], int]]:
-        """`10 loyalty points are added to the user`."""
-        cursor = self.phrases.cursor
-        number = cursor.number(at)
-        for field, end in self._fields(said, number[1]) if number is not None else ():
-            start = cursor.after(end, "are added", "are credited", "are awarded", "is added", "are granted")
-            if start is not None and number is not None:
-                last = self._past_owner(field, start)
-                yield _step(field, _fixed(number_of(number[0])), "+", said), (field.owner or "",), last
-
     def _moved_passively(self, said: Said, at: int) -> Iterator[tuple[Change, tuple[str, ...], int]]:
         """`the quantity is deducted from its stock`, `the amount is added to the balance`."""
         cursor = self.phrases.cursor
@@ -246,27 +235,6 @@ class Changes:
             if kind == field.owner:
                 return cursor.after(end, "'s account", "'s record", "'s balance") or end
         return at
-
-    def _brought_about(self, said: Said, at: int) -> Iterator[tuple[Change, tuple[str, ...], int]]:
-        """`closes the rental`, `completes the registration`; `switches roaming off`."""
-        cursor = self.phrases.cursor
-        spoken = cursor.words(at, at + 1)
-        forms = (
-            sorted(past_forms(singular(spoken[0])) | past_forms(spoken[0].removesuffix("es")))
-            if spoken
-            else []
-        )
-        for kind, end in self._target_things(said, at + 1) if spoken and spoken[0].endswith("s") else ():
-            for form in forms:
-                so = self.phrases.words.state(kind, [form])
-                change = _from_state(so) if so is not None else None
-                if change is not None:
-                    yield change, (kind,), end
-                    break
-        if cursor.low(at) in ("switches", "turns", "switch", "turn"):
-            for field, end in self._fields(said, at + 1):
-                if cursor.low(end) in ("on", "off"):
-                    yield _assign(field, _fixed(cursor.low(end) == "on"), said), (field.owner or "",), end + 1
 
     def _subject_changes(self, said: Said, at: int) -> Iterator[tuple[Change, tuple[str, ...], int]]:
         """`the car becomes rented`, `its status changes to closed`, `lessons_left goes up by 1`."""
@@ -317,7 +285,13 @@ class Changes:
     def _set(self, said: Said, at: int) -> Iterator[tuple[Change, tuple[str, ...], int]]:
         """`sets its status to closed`, `makes it available again`, `marks the invoice as paid`."""
         cursor = self.phrases.cursor
+        things = [*self._target_things(said, at)]
+        for kind, end in things:
+            for change, last in self._become(kind, end):
+                yield change, (kind,), last
         for field, end in self._fields(said, at):
+            if any(end == last for _, last in things) and cursor.low(end - 1) not in words_of(field.name):
+                continue  # `its order`: no ordered_at
             if cursor.low(end) == "from":  # `from pending to archived`
                 for _, before in self._values(said, field, end + 1):
                     end = before
@@ -325,9 +299,6 @@ class Changes:
             start = cursor.after(end, *_TO)
             for value, last in self._values(said, field, start) if start is not None else ():
                 yield _assign(field, value, said), (field.owner or "",), last
-        for kind, end in self._target_things(said, at):
-            for change, last in self._become(kind, end):
-                yield change, (kind,), last
 
     def _stepped(self, said: Said, at: int, sign: m.Sign) -> Iterator[tuple[Change, tuple[str, ...], int]]:
         cursor = self.phrases.cursor

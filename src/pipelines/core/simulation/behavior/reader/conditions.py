@@ -27,7 +27,6 @@ MISSING = tuple(
     for word in ("missing", "omitted", "absent", "empty", "blank", "left out", "left blank", "left empty")
 ) + tuple(f"{be} not {word}" for be in ("is", "was", "are") for word in _PARTICIPLES.split())
 _CALLER = word_set("caller requester requestor customer user buyer client member them")
-_CHOSEN = word_set("chosen selected picked named given booked hired requested specified wanted")
 _SAME = ("matches", "match", "equals", "equal", "must match", "is the same as", "is equal to")
 
 
@@ -75,8 +74,6 @@ class Conditions:
         yield from ((so, None, end) for so, end in self.of_argument(at))
         yield from ((so, None, end) for so, end in self._of_field(at, kinds))
         yield from ((so, None, end) for so, end in self._given(at))
-        yield from self._chosen(at)
-        yield from self._lapsed(at)
         yield from ((so, None, end) for so, end in self._it_is_who(at))
         yield from ((so, None, end) for so, end in self._set_phrases(at, kinds))
 
@@ -117,13 +114,6 @@ class Conditions:
                     yield m.Not(there), after
                 if (after := self.cursor.after(end, *GIVEN, "is on file", "are on file")) is not None:
                     yield there, after
-
-    def _lapsed(self, at: int) -> Iterator[tuple[m.Condition, Thing | None, int]]:
-        """`a member's card has expired`."""
-        for thing, end in self.phrases.thing(at):
-            if thing.kind and not thing.so and self.cursor.low(end) == "'s":
-                for so, last in self.phrases.lapsed(thing.kind, end + 1):
-                    yield so, without_state(thing), last
 
     def _set_phrases(self, at: int, kinds: Sequence[str]) -> Iterator[tuple[m.Condition, int]]:
         """`there is not enough stock`, `more than 90 days have passed since shipped_at`."""
@@ -203,23 +193,6 @@ class Conditions:
             if not is_none and (after := self.cursor.after(end, *MISSING)) is not None:
                 yield m.negated(given), after
 
-    def _chosen(self, at: int) -> Iterator[tuple[m.Condition, Thing | None, int]]:
-        """`a reward is chosen`, `no skipper is booked`: whether the call says which one."""
-        lexicon = self.phrases.words.lexicon
-        for thing, end in self.phrases.thing(at):
-            verb = self.cursor.past(end, word_set("is are was"))
-            if verb == end or self.cursor.low(verb) not in _CHOSEN or thing.so or not thing.kind:
-                continue
-            tools = self.tools or [tool for tool in lexicon.tools.values() if not tool.reads]
-            named = {
-                name
-                for tool in tools
-                if (name := lexicon.id_argument(tool, thing.kind)) is not None and name not in tool.required
-            }
-            if len(named) == 1:
-                so = m.Present(m.Field(next(iter(named)), None, True))
-                yield (m.negated(so) if thing.is_none else so), without_state(thing), verb + 1
-
     def _it_is_who(self, at: int) -> Iterator[tuple[m.Condition, int]]:
         """`it is the tutor who cancels`, where the call says which of them does."""
         start = self.cursor.after(at, "it is the", "it is a", "it is an")
@@ -250,11 +223,13 @@ class Conditions:
         cursor = self.cursor
         start = cursor.past(at, _LYING)
         start = cursor.after(start, *_NUMBERS) or start
+        is_whole = bool({"whole", "integer"} & set(cursor.lows[at:start]))
         for bounds, end in cursor.bounds(start):
             if bounds[0][1].duration is None:
                 is_text = bounds[-1][1].unit == "character"
                 measured = m.Sum("length", (name,)) if is_text else name
                 parts = tuple(m.Compare(measured, op, self.phrases.literal(one)) for op, one in bounds)
+                parts += (m.Compare(m.Sum("%", (name, m.Literal_(1))), "==", m.Literal_(0)),) * is_whole
                 last = cursor.after(end, *_INCLUSIVE) or end
                 if not is_text or name.is_argument:
                     yield (parts[0] if len(parts) == 1 else m.All(parts)), last

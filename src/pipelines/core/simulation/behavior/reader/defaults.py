@@ -71,7 +71,6 @@ class Defaults:
         )
         yield from self._absence_first(at, stop)
         yield from self._value_first(at, stop)
-        yield from self._without(at, stop)
 
     def _absence_first(self, at: int, stop: int) -> Iterator[tuple[Clauses, int]]:
         start = self.cursor.after(at, *_ABSENT_IF)
@@ -111,21 +110,6 @@ class Defaults:
                     Spoken(tools=tools, name=spoken.name, end=spoken.end), spoken.end, to
                 ):
                     yield clauses, stop
-
-    def _without(self, at: int, stop: int) -> Iterator[tuple[Clauses, int]]:
-        """`Campaigns created without a category are put in the category "other"`."""
-        cursor = self.cursor
-        for kind, end in self.phrases.kinds_at(cursor.past(at, word_set("a an the any new"))):
-            said = cursor.words(end, end + 1)
-            start = end + (bool(said) and said[0].endswith("ed"))
-            if cursor.low(start) != "without":
-                continue
-            for spoken in SpokenArguments(phrases=self.phrases).read(start + 1):
-                tools = tuple(tool for tool in spoken.tools if self.phrases.words.is_about(tool, kind))
-                if tools and cursor.low(spoken.end) in ("is", "are", "get", "gets", "have", "has"):
-                    yield from self._valued(
-                        Spoken(tools=tools, name=spoken.name, end=spoken.end), spoken.end, stop
-                    )
 
     # -- not given
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pipelines.core.english.stems import stem
 from pipelines.core.english.words import singular, word_set
 from pipelines.core.english.words import tokens as words_of
 from pipelines.core.simulation.behavior import meaning as m
@@ -90,25 +89,6 @@ class FieldPhrases:
         for values, end in self._listed_values(kind, path, start):
             so = m.OneOf(name, values)
             yield (m.negated(so) if is_not else so), end
-
-    def _inside(self, kind: str, above: Path, at: int) -> Iterator[tuple[m.Condition, int]]:
-        """What a record inside another is: `whose referral has not expired`, by referral.expires_on."""
-        start, is_not = at, False
-        while self.cursor.low(start) in BE | HAVE | word_set("not never"):
-            is_not = is_not or self.cursor.low(start) in ("not", "never")
-            start += 1
-        said = self.cursor.words(start, start + 1)
-        known = self.words.lexicon.kinds[kind]
-        for path in known.fields if said and start > at else ():
-            if path[: len(above)] != above or len(path) == len(above):
-                continue
-            so: m.Condition | None = None
-            if path in known.dates() and stem(said[0]) in set(map(stem, words_of(path[-1]))):
-                so = m.Compare(self.words.named(kind, path), "<", m.Now())
-            elif (value := self.words.value_in(kind, path, said)) is not None:
-                so = m.OneOf(self.words.named(kind, path), (value,))
-            if so is not None:
-                yield (m.negated(so) if is_not else so), start + 1
 
     def _listed_values(self, kind: str, path: Path, at: int) -> Iterator[tuple[tuple[m.Value, ...], int]]:
         """`one of pending, processing or on_hold`, `'pending'`, `shipped or delivered`."""

@@ -7,9 +7,8 @@ Every phrase adds a condition; whether that forbids a call or is needed for it f
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from pipelines.core.english.words import word_set
 from pipelines.core.simulation.behavior import meaning as m
-from pipelines.core.simulation.behavior.reader.answers import answered, tail
+from pipelines.core.simulation.behavior.reader.answers import tail
 from pipelines.core.simulation.behavior.reader.asked_values import AskedValues
 from pipelines.core.simulation.behavior.reader.leads import leads
 from pipelines.core.simulation.behavior.reader.modality import modal
@@ -105,8 +104,6 @@ class Guards(Predicates):
             yield named(self.before), spoken
         if low in ("you", "we", "nothing", "whoever", "it", "nobody"):
             yield Said(is_none=low in ("nothing", "nobody")), at + 1
-        yield from self._attempts(at)
-        yield from self._repeated(at)
         for thing, end in self.phrases.thing(at):
             agents = (thing.kind,) if is_role(thing) else ()
             deeds = thing.deeds or tuple(
@@ -116,28 +113,6 @@ class Guards(Predicates):
             yield from self._with_objects(base.with_thing(thing), end)
         for so, end in self.argument_thing(at, []):
             yield Said(so=(so,)), end
-
-    def _attempts(self, at: int) -> Iterator[tuple[Said, int]]:
-        """`Attempts to cancel a shipped order`, `trying to book a full class`."""
-        start = self.cursor.past(at, word_set("an any all"))
-        begin = self.cursor.after(
-            start, "attempts to", "attempt to", "trying to", "requests to", "request to"
-        )
-        for verbs, end in self.verbs(begin) if begin is not None else ():
-            yield from self.extended(Said(verbs=verbs, is_forbidden=True), end, is_subject=True)
-
-    def _repeated(self, at: int) -> Iterator[tuple[Said, int]]:
-        """`A second refund`, `a repeated cancellation of the same order`."""
-        start = self.cursor.past(at, word_set("a an any the"))
-        if self.cursor.low(start) in ("second", "repeated", "duplicate", "further"):
-            for thing, end in self.phrases.thing(start + 1):
-                if thing.deeds:
-                    last = end
-                    for of, after in self.phrases.linked(end):
-                        last = after if not of.so else last
-                        break
-                    if next(iter([answered(self.phrases, last)]), None) is not None:
-                        yield Said(verbs=(thing.deeds,), is_forbidden=True, times=1), last
 
     def _with_objects(self, said: Said, at: int) -> Iterator[tuple[Said, int]]:
         """What a subject carries: `Reservations by blacklisted customers`, `Cancelling a shipped order`."""

@@ -71,7 +71,6 @@ class Lists:
         for tools, kind, start in self._listings(at):
             yield from self.of_tools(tools, kind, start)
         yield from self._things_listed(at)
-        yield from self._unless_filtered(at)
 
     def of_tools(self, tools: list[ToolWords], kind: str, at: int) -> Iterator[tuple[Clauses, int]]:
         yield from self._newest(kind, _who(tools), at)
@@ -114,23 +113,6 @@ class Lists:
                     keep = so if is_seen else m.negated(so)
                     whole = keep if unless is None else m.Any_((unless, keep))
                     yield (c.Keep(whole, None, _who(tools)),), last
-
-    def _unless_filtered(self, at: int) -> Iterator[tuple[Clauses, int]]:
-        """`Unless the caller filters by status, delivered parcels stay out of list_parcels`."""
-        cursor = self.phrases.cursor
-        start = cursor.after(
-            at, "unless the caller filters by", "unless the caller asks for", "unless filtered by"
-        )
-        if start is None or cursor.low(start + 1) != ",":
-            return
-        said = cursor.words(start, start + 1)
-        for clauses, end in self._things_listed(start + 2):
-            for clause in clauses:
-                tools = self._tools_of(clause.who)
-                name = self.phrases.words.argument_of(tools[0], said) if tools else None
-                if isinstance(clause, c.Keep) and name is not None:
-                    keep = m.Any_((m.Present(m.Field(name, None, True)), clause.condition))
-                    yield (c.Keep(keep, None, clause.who),), end
 
     def _where(self, kind: str, at: int) -> Iterator[tuple[list[ToolWords], int]]:
         """`by list_plans`, `in search`, `in the list of boats`, `when boats are listed`, or nothing said."""

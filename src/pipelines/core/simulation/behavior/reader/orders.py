@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pipelines.core.english.stems import stem
 from pipelines.core.english.words import tokens as words_of
 from pipelines.core.english.words import word_set
 from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
 from pipelines.core.simulation.behavior.reader.phrases import Phrases
+from pipelines.core.simulation.behavior.reader.vocabulary import SUPERLATIVES
 from pipelines.core.simulation.behavior.scope import WORTH
 from pipelines.core.simulation.behavior.things import Path
 
@@ -16,8 +16,7 @@ ORDERING = word_set("sorted sorts sort ordered orders order ranked ranks rank ar
 _LATE = word_set("newest latest recent last")
 _EARLY = word_set("oldest earliest soonest first")
 _HIGH = word_set("highest biggest largest greatest dearest priciest most best longest heaviest")
-_LOW = word_set("lowest smallest cheapest least shortest lightest fewest worst")
-_SUPERLATIVES = _LATE | _EARLY | _HIGH | _LOW
+_SUPERLATIVES = SUPERLATIVES | {"last", "first"}
 _DEAR = word_set("expensive costly")
 _PRICES = word_set("price rate cost fare fee rent")
 _OF_PRICE = word_set("cheapest dearest priciest")
@@ -125,9 +124,11 @@ class Orders:
     # -- by what comes first
 
     def _on_top(self, kind: str, at: int) -> Iterator[tuple[Path | None, bool, int]]:
-        """`cheapest first`, `the newest orders first`, `the best rated tutors on top`."""
+        """`cheapest first`, `the newest orders first`, `the order with the latest created_at first`."""
         cursor = self.phrases.cursor
-        for found in self._superlative(kind, at):
+        called = self.phrases.kinds_at(cursor.past(at, word_set("the")))
+        having = (end + 1 for one, end in called if one == kind and cursor.low(end) in ("with", "having"))
+        for found in self._superlative(kind, next(having, at)):
             ends = [found.end, found.end + (cursor.low(found.end) in ("one", "ones"))]
             ends += [
                 end for thing, end in self.phrases.thing(found.end) if thing.kind == kind and not thing.so
@@ -172,10 +173,6 @@ class Orders:
             if path is not None or following not in _DEAR:
                 yield Superlative(path=path, descending=word == "most", end=start + 2)
             return
-        recently = start + 1 + (following in ("recently", "lately"))
-        if recently > start + 1 or down or word in _LOW | _EARLY:
-            for path, end in self._by_deed(kind, recently):
-                yield Superlative(path=path, descending=down, end=end)
         for path, end in self.field(kind, start + 1):
             yield Superlative(path=path, descending=down, end=end)
             return
@@ -185,21 +182,6 @@ class Orders:
         by_age = path is None and word in ("newest", "latest", "recent", "oldest")
         if path is not None or by_age:
             yield Superlative(path=path, descending=down, end=start + 1)
-
-    def _by_deed(self, kind: str, at: int) -> Iterator[tuple[Path, int]]:
-        """`received` for received_at, `rated` for a rating."""
-        said = self.phrases.cursor.words(at, at + 1)
-        if not said or not said[0].endswith(("ed", "en")):
-            return
-        dates = self.phrases.words.dates_of(kind, said)
-        fields = self.phrases.words.lexicon.kinds[kind].fields
-        numbers = [
-            path for path, one in fields.items()
-            if "number" in one.kinds and stem(said[0]) in {stem(part) for part in words_of(path[-1])}
-        ]  # fmt: skip
-        found = dates or numbers
-        if len(found) == 1:
-            yield found[0], at + 1
 
     def _only_date(self, kind: str) -> Path | None:
         dates = self.phrases.words.lexicon.kinds[kind].dates()

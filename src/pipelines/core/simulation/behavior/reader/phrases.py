@@ -206,23 +206,6 @@ class Phrases(StatePhrases):
                     whole = replace(base, kind=kind, so=(*owned, *so, *extra), is_person=is_person)
                     yield from self.described(whole, end)
         yield from self._doing(base, at)
-        yield from self._of_tools(base, at)
-
-    def _of_tools(self, base: Thing, at: int) -> Iterator[tuple[Thing, int]]:
-        """`data packs`, `a damage claim`: nothing that the world keeps, but what tools are named after."""
-        for length in (3, 2, 1):
-            said = self.cursor.words(at, at + length)
-            if len(said) != length or (length == 1 and self.words.kinds_named(said)):
-                continue
-            nouns = {singular(word) for word in said}
-            tools = tuple(
-                tool.name
-                for tool in self.words.lexicon.tools.values()
-                if nouns <= tool.words and words_of(tool.name)[0] not in nouns
-            )
-            if tools:
-                yield replace(base, tools=tools), at + length
-                return
 
     def _noun(self, at: int) -> Iterator[tuple[str, tuple[m.Condition, ...], int]]:
         low = self.cursor.low(at)
@@ -280,7 +263,6 @@ class Phrases(StatePhrases):
             sorts = [one for one in hits if _is_sort(one[1].field.name)]
             for kind_name, so in (sorts or hits) if len(sorts or hits) == 1 else ():
                 yield kind_name, (so,), at + length
-            yield from ((("", (so,), at + length) for so in self._role_given(spelled)) if not hits else ())
 
     def _switched(self, said: list[str]) -> list[tuple[str, m.Condition]]:
         """`the chair`, by a switch that some persons have on."""
@@ -301,16 +283,6 @@ class Phrases(StatePhrases):
             if isinstance(so, m.OneOf) and _is_sort(so.field.name) and isinstance(so.values[0], str):
                 yield so.values[0], at + 1
                 return
-
-    def _role_given(self, said: list[str]) -> Iterator[m.Condition]:
-        """`managers`, where the tools are told the role of whoever calls."""
-        for tool in self.words.lexicon.tools.values():
-            for name, schema in tool.arguments.items():
-                enum = schema.get("enum")
-                for value in enum if isinstance(enum, list) and _is_sort(name) and not tool.reads else ():
-                    if isinstance(value, str) and key_of([value]) == key_of(said):
-                        yield m.OneOf(m.Field(name, None, True), (value,))
-                        return
 
     def _states_between(self, kind: str, at: int, to: int) -> Iterator[tuple[m.Condition, ...]]:
         if at == to:
@@ -419,8 +391,6 @@ class Phrases(StatePhrases):
         if self.is_name(at):  # parcels out_for_delivery
             for so, end in self.states(kind, at):
                 yield (so,), (), end
-        for so, end in self._gerund(kind, at):
-            yield (so,), (), end
         for so, end in self.event_ago(kind, at):
             yield (so,), (), end
         for so, end in self.measured(kind, at) if low not in ("aged", "worth", "of") else ():
@@ -447,22 +417,3 @@ class Phrases(StatePhrases):
                     yield replace(first, so=(m.Any_((one, two)),)), last
             if first.is_person:
                 yield first, end + (self.cursor.low(end) in ("only", "alone"))
-
-    def _gerund(self, kind: str, at: int) -> Iterator[tuple[m.Condition, int]]:
-        """`scoring under 50`, `owing more than 20`."""
-        said = self.cursor.words(at, at + 1)
-        if said and said[0].endswith("ing"):
-            path = self.words.field_of(kind, [stem(said[0])]) or self.words.field_of(
-                kind, [said[0][:-3] + "e"]
-            )
-            if said[0] == "owing":
-                yield from self._owed(kind, at + 1)
-            elif path is not None:
-                yield from self.compared(kind, path, at + 1)
-            yield from self.happening(kind, at)
-            for bounds, end in self.cursor.bounds(
-                at + 1
-            ):  # structures covering more than twelve square metres
-                counted = self.lasting(bounds)
-                if counted is not None:
-                    yield counted, end

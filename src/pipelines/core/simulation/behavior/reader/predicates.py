@@ -13,7 +13,6 @@ from pipelines.core.simulation.behavior.reader.modality import BE, Modal, modal
 from pipelines.core.simulation.behavior.reader.said import Said, is_role, named
 from pipelines.core.simulation.behavior.reader.tool_names import named_tools
 from pipelines.core.simulation.behavior.reader.vocabulary import Deed
-from pipelines.core.simulation.behavior.things import ToolWords
 
 _REFUSED = word_set(
     "rejected refused declined denied blocked forbidden prohibited disallowed impossible barred excluded "
@@ -56,10 +55,6 @@ _TRYING = tuple(
 
 @dataclass(kw_only=True)
 class Predicates(Complements):
-    def predicates(self, tools: tuple[ToolWords, ...], at: int) -> Iterator[tuple[Said, int]]:
-        """What is said of tools that were named before."""
-        yield from self._predicates(named(tools), at)
-
     def _predicates(self, said: Said, at: int) -> Iterator[tuple[Said, int]]:
         if said.is_complete:
             yield replace(said, is_forbidden=True), at

@@ -69,16 +69,6 @@ class _SentenceReader:
         if allows_the_rest(self.phrases):
             yield (c.Aside(),)
         yield from self._from(0, None)
-        yield from self._permissions()
-
-    def _permissions(self) -> Iterator[Clauses]:
-        """`Meetings may be logged`: nothing is asked for, so that it only goes with the rule before."""
-        for said, end in self.guards.read(0):
-            # With a condition it would be an exception to the rule before, which is not read.
-            is_plain = said.verbs and not (said.so or said.needed or said.is_forbidden or said.times)
-            if end == self.phrases.cursor.end and is_plain and not any(thing.bounds for thing in said.things):
-                yield (c.Aside(),)
-                return
 
     def _from(self, at: int, before: Said | None) -> Iterator[Clauses]:
         """Statements one after another to the end of the sentence."""
@@ -93,10 +83,6 @@ class _SentenceReader:
                 if last == cursor.end:
                     yield made
                     continue
-                for exempt, then in self._exempted(said, last):
-                    again = self._tied(exempt, partial(_guard, exempt))
-                    if again and then == cursor.end:
-                        yield _out_of_order(_answering(again, answer))
                 start = cursor.after(last, "; and", ", and", ", but", ";", ",", "and", ":")
                 for rest in self._from(start, said or before) if start is not None else ():
                     yield (*made, *rest)
@@ -110,20 +96,6 @@ class _SentenceReader:
             yield (c.Aside(),), before, stays
         if at and (denies_the_rest(self.phrases, at, stop) or allows_the_rest(self.phrases, at, stop)):
             yield (c.Aside(),), before, stop
-
-    def _exempted(self, said: Said | None, at: int) -> Iterator[tuple[Said, int]]:
-        """`…; online lessons are exempt from this`: an exception to the rule before it."""
-        cursor = self.phrases.cursor
-        start = cursor.after(at, "; and", ", and", ", but", ";", ",", "and")
-        for thing, end in self.phrases.thing(start) if start is not None and said is not None else ():
-            so = m.both(*thing.so)
-            last = cursor.after(end, *_EXEMPT)
-            if so is not None and last is not None and said is not None:
-                then = (
-                    cursor.after(last, "from this", "from it", "from that", "from this rule", "by this")
-                    or last
-                )
-                yield replace(said, exceptions=(*said.exceptions, so)), then
 
     def _speaks_of_others(self, clauses: Clauses, start: int, end: int) -> bool:
         """Whether an answer names a tool that the rule before it is not about."""
@@ -163,10 +135,6 @@ class _SentenceReader:
         tools = tuple(self.guards.tools_of(before))
         if not before.is_named or not tools:
             return
-        for said, end in self.guards.predicates(tools, at):
-            made = self._tied(said, partial(_guard, said))
-            if made:
-                yield made, said, end
         for said, changes, end in self._changes.of_tools(tools, at):
             made = self._tied(said, partial(self._changed, said, changes))
             if made:
@@ -379,11 +347,6 @@ class _SentenceReader:
         return True
 
 
-_EXEMPT = tuple(
-    f"{be} {word}"
-    for be in ("is", "are")
-    for word in ("exempt", "excepted", "unaffected", "not affected", "exempted")
-)
 _STAYS = tuple(
     f"{it} {stay} {same}"
     for it, stay in (("it", "stays"), ("they", "stay"), ("it", "remains"), ("they", "remain"))

@@ -135,10 +135,6 @@ class StatePhrases(FieldPhrases):
         yield from self.state(kind, at)
         start = self.cursor.past(at + 1, ARTICLES)
         yield from self.state(kind, start)
-        said = self.cursor.words(start, start + 1)
-        underway = self.words.in_the_course_of(kind, said[0]) if said and kind else None
-        if underway is not None:
-            yield underway, start + 1
 
     def _past_its(self, kind: str, at: int) -> Iterator[tuple[m.Condition, int]]:
         for field_name, path, end in self._own_field(kind, self.cursor.past(at, ARTICLES)):
@@ -184,41 +180,10 @@ class StatePhrases(FieldPhrases):
         if low in ("exceed", "exceeds"):
             yield from self.measured(kind, at)
         yield from self.happening(kind, at)
-        yield from self._switched_by(kind, at)
         said = self.cursor.words(at, at + 1)
         passed = self.words.state(kind, said) if said and said[0].endswith(("ed", "en")) else None
         if isinstance(passed, m.OneOf):  # builds that passed
             yield passed, at + 1
-
-    def _switched_by(self, kind: str, at: int) -> Iterator[tuple[m.Condition, int]]:
-        """`require a licence`, by a switch that is called so: requires_licence."""
-        verb = self.cursor.words(at, at + 1)
-        start = self.cursor.past(at + 1, ARTICLES)
-        for length in (2, 1) if verb else ():
-            said = self.cursor.words(start, start + length)
-            so = self.words.state(kind, [verb[0], *said]) if len(said) == length else None
-            if isinstance(so, m.Compare) and so.op == "==":
-                yield so, start + length
-
-    def lapsed(self, kind: str, at: int) -> Iterator[tuple[m.Condition, int]]:
-        """`licence has lapsed`, `card has not expired`: by the one date that is called after it."""
-        for length in (2, 1):
-            said = self.cursor.words(at, at + length)
-            dates = self.words.dates_of(kind, said) if len(said) == length else []
-            start, is_not = at + length, False
-            while self.cursor.low(start) in BE | HAVE | word_set("not never no longer"):
-                is_not = is_not or self.cursor.low(start) in ("not", "never", "no")
-                start += 1
-            is_valid = self.cursor.low(start) in ("valid", "current")
-            end = (
-                start + 1
-                if is_valid
-                else self.cursor.after(start, "expired", "lapsed", "run out", "passed", "ended")
-            )
-            if len(dates) == 1 and end is not None and start > at + length:
-                over = m.Compare(self.words.named(kind, dates[0]), "<", m.Now())
-                yield (m.negated(over) if is_not != is_valid else over), end
-                return
 
     def happening(self, kind: str, at: int) -> Iterator[tuple[m.Condition, int]]:
         """`starts in less than 14 days`, `starting in the past`, `ends within a week`."""
@@ -247,7 +212,6 @@ class StatePhrases(FieldPhrases):
                 yield m.negated(so), end
             return
         yield from self.event_ago(kind, at)
-        yield from self._done_times(kind, at)
         for so, end in self.states(kind, at):
             yield so, self._same_thing(kind, end) if self.cursor.low(at) in ARTICLES else end
         yield from self.state_phrase(kind, at)
@@ -258,25 +222,7 @@ class StatePhrases(FieldPhrases):
             yield from self.having(kind, at)
             yield from self.linked_records(kind, at)
         elif verb in BE:
-            yield from self._in_time(kind, at)
             yield from self.value_nouns(kind, at)  # are still drafts
-
-    def _done_times(self, kind: str, at: int) -> Iterator[tuple[m.Condition, int]]:
-        """`rescheduled twice`, `renewed three times`: by the number on it that counts that."""
-        said = self.cursor.words(at, at + 1)
-        found = self.cursor.quantity(at + 1) if said and said[0].endswith(("ed", "en")) else None
-        if found is None:
-            return
-        end = found[1] + (self.cursor.low(found[1]) == "times")
-        if found[0].unit == "time" or end > found[1]:
-            yield m.Times(said[0], ">=", int(found[0].number), kind), end
-
-    def _in_time(self, kind: str, at: int) -> Iterator[tuple[m.Condition, int]]:
-        end = self.cursor.after(at, "in the past", "in the future")
-        moments = self.words.lexicon.kinds[kind].dates()
-        if end is not None and len(moments) == 1:
-            op: m.Op = "<" if self.cursor.low(end - 1) == "past" else ">"
-            yield m.Compare(self.words.named(kind, moments[0]), op, m.Now()), end
 
     def having(self, kind: str, at: int) -> Iterator[tuple[m.Condition, int]]:
         """After `with` or `has`: `no seats left`, `an active membership`, `more than two fines`."""
@@ -375,8 +321,6 @@ class StatePhrases(FieldPhrases):
         """After `whose`: a field with its value, or a thing that is linked with it."""
         for _, path, end in self._own_field(kind, at):
             yield from self.valued(kind, path, end)
-            yield from self._inside(kind, path, end)
-        yield from self.lapsed(kind, at)
         for other, end in self.thing(at):
             if other.kind and other.kind != kind:
                 for so, last in self.predicate(other.kind, end):

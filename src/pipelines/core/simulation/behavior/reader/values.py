@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pipelines.core.english.words import word_set
 from pipelines.core.simulation.behavior import clauses as c
 from pipelines.core.simulation.behavior import meaning as m
-from pipelines.core.simulation.behavior.reader.arguments import SpokenArguments
 from pipelines.core.simulation.behavior.reader.defaults import Defaults
 from pipelines.core.simulation.behavior.reader.guards import Guards
 from pipelines.core.simulation.behavior.reader.phrases import Phrases
@@ -14,7 +13,6 @@ from pipelines.core.simulation.behavior.reader.vocabulary import number_of
 from pipelines.core.simulation.behavior.states import may_be_a_status
 from pipelines.core.simulation.behavior.things import ToolWords
 
-_DET = word_set("a an the its their any every each")
 _UNLESS = tuple(
     f"unless {said}"
     for said in (
@@ -41,25 +39,6 @@ class Values:
     def read(self, at: int) -> Iterator[tuple[tuple[c.Clause, ...], int]]:
         yield from Defaults(guards=self.guards).read(at)
         yield from self._new_things(at)
-        yield from self._given_to(at)
-
-    def _given_to(self, at: int) -> Iterator[tuple[tuple[c.Clause, ...], int]]:
-        """`Nobody gets a discount above 15 percent`."""
-        cursor = self.phrases.cursor
-        start = cursor.after(
-            at, "nobody gets", "nobody may get", "no one gets", "nobody receives", "no one may get"
-        )
-        for tools, name, begin in self._arguments(start) if start is not None else ():
-            for bounds, end in cursor.bounds(begin):
-                (op, amount), *rest = bounds
-                if not rest and op in (">", ">="):
-                    so = m.Compare(m.Field(name, None, True), op, self.phrases.literal(amount))
-                    yield (c.Guard(m.negated(so), None, _who(tools)),), end
-
-    def _arguments(self, at: int) -> Iterator[tuple[list[ToolWords], str, int]]:
-        """An argument, by the words for it, and the tools that take it."""
-        for spoken in SpokenArguments(phrases=self.phrases).read(at):
-            yield [*spoken.tools], spoken.name, spoken.end
 
     # -- what new things are like
 

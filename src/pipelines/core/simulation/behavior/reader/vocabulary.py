@@ -174,6 +174,8 @@ class Vocabulary:
         if not known.fields and len(plain) == 1 and plain[0] in USUAL_FIELDS:
             return (plain[0],)  # no such record has been seen yet
         found = find_field(known.fields, " ".join(plain))
+        if found is not None and not (SUPERLATIVES & set(plain)) <= set(words_of(found[-1])):
+            return None  # the latest created_at: which of them, not only that there is one
         if found is None and len(plain) > 1 and plain[-1] in TAILS:
             found = find_field(known.fields, " ".join(plain[:-1]))
         return found
@@ -279,13 +281,6 @@ class Vocabulary:
         spelled = values.get(kind.status, {}).values()
         fitting = [value for value in spelled if words[0] in words_of(str(value))]
         return self._is(kind, kind.status, fitting) if fitting and len(words[0]) > 2 else None
-
-    def in_the_course_of(self, kind: str, word: str) -> m.Condition | None:
-        """`in preparation` for preparing."""
-        known = self.lexicon.kinds[kind]
-        values = dict(self._values_of(known)).get(known.status or (), {}).values()
-        fitting = [value for value in values if stem(str(value)) == stem(word) and str(value).endswith("ing")]
-        return self._is(known, known.status, fitting) if fitting and known.status else None
 
     def _by_date(self, kind: Kind, words: Sequence[str]) -> m.Condition | None:
         said = " ".join(words)
@@ -397,6 +392,10 @@ _NO_NOUNS = word_set("list new detail all one some other another record number r
 NO_NAMES = word_set(
     "is are was were be been must may can not no given passed to by and or if when only has have in on at "
     "the a an with without for unless than it they left named set stated"
+)
+SUPERLATIVES = word_set(
+    "newest latest recent oldest earliest soonest highest biggest largest greatest dearest priciest most "
+    "best longest heaviest lowest smallest cheapest least shortest lightest fewest worst"
 )
 TAILS = word_set("count number figure amount value level reading quantity percentage date time field limit")
 
