@@ -1,4 +1,4 @@
-"""The sets of blind cases: the first, and later ones by other hands, known by a flag (`--fourteenth`)."""
+"""The sets of blind cases: the first, and later ones by other hands, known by a flag (`--fifteenth`)."""
 
 from pathlib import Path
 
@@ -17,6 +17,7 @@ LATER = (
     "twelfth",
     "thirteenth",
     "fourteenth",
+    "fifteenth",
 )
 
 

@@ -36,6 +36,7 @@ from pipelines.core.tools_schema import Tool, parse_tools_schema
     TWELFTH,
     THIRTEENTH,
     FOURTEENTH,
+    FIFTEENTH,
 ) = folders("sentences")
 PROBES = FOLDER.with_name("sentences_probes")  # by those who write the rules: they measure no stranger
 AS_WITHOUT = "without the sentence too: "  # a fault of the tool's own plan

@@ -36,6 +36,7 @@ from pipelines.core.tools_schema import parse_tools_schema
     TWELFTH,
     THIRTEENTH,
     FOURTEENTH,
+    FIFTEENTH,
 ) = folders("tools")
 NOW = "2026-01-15T10:30:00Z"
 SURE = 0.8  # at this confidence a plan claims to be right

@@ -1,6 +1,6 @@
 """The judge against the blind transcripts: how often it passes lies, fails what is right, or is unsure.
 
-`python tests/blind/transcript_scores.py [trade…] [-v] [--third|…|--fourteenth]` prints the figures, with -v
+`python tests/blind/transcript_scores.py [trade…] [-v] [--third|…|--fifteenth]` prints the figures, with -v
 each case it got wrong (of trades that may be looked at: LOOKED_AT).
 """
 
@@ -34,6 +34,7 @@ from pipelines.core.verdict.verdict import JudgeError
     TWELFTH,
     THIRTEENTH,
     FOURTEENTH,
+    FIFTEENTH,
 ) = folders("transcripts")  # there is no second
 PROBES = FOLDER.with_name("transcripts_probes")  # by the one who wrote the rules
 

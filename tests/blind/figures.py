@@ -1,0 +1,123 @@
+"""All blind sets in three tables, as docs/reference/measured.md has them: when new, and now.
+
+`python tests/blind/figures.py` prints them (four minutes). A set's first figures were taken before anybody
+had looked at it; they are kept here, because they cannot be measured again.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import sentence_scores
+import tool_scores
+import transcript_scores
+from blind_sets import LATER, folders
+
+# Right side, reads that write, calls right, calls right under other labels; "–" was not measured.
+TOOLS_WHEN_NEW = {
+    "first": ("59.4", "164", "36.8", "10.7"),
+    "second": ("95.5", "0", "80.3", "–"),
+    "third": ("89.1", "0", "55.9", "54.6"),
+    "fourth": ("96.8", "–", "88.5", "82.5"),
+    "fifth": ("94.4", "–", "62.9", "62.5"),
+    "sixth": ("98.4", "–", "65.5", "65.9"),
+    "seventh": ("95.2", "0", "86.0", "84.8"),
+    "eighth": ("93.6", "1", "75.0", "–"),
+    "ninth": ("96.0", "0", "71.0", "–"),
+    "tenth": ("97.6", "0", "84.1", "83.5"),
+    "eleventh": ("96.0", "0", "94.0", "94.0"),
+}
+# Right, wrong, reported.
+SENTENCES_WHEN_NEW = {
+    "first": ("19.6", "1.6", "78.8"),
+    "second": ("53.0", "2.6", "44.3"),
+    "third": ("21.7", "2.8", "75.5"),
+    "fourth": ("33.3", "2.0", "64.7"),
+    "fifth": ("32.0", "3.3", "64.7"),
+    "sixth": ("28.0", "2.0", "70.0"),
+    "seventh": ("36.0", "2.7", "61.3"),
+    "eighth": ("21.3", "0.0", "78.7"),
+    "ninth": ("23.3", "0.7", "76.0"),
+    "tenth": ("24.7", "2.0", "73.3"),
+    "eleventh": ("50.0", "0.7", "49.3"),
+    "twelfth": ("34.7", "0.7", "64.7"),
+    "thirteenth": ("30.7", "4.0", "65.3"),
+    "fourteenth": ("30.0", "2.7", "67.3"),
+}
+# Wrong PASS, wrong FAIL, PENDING of the English ones.
+TRANSCRIPTS_WHEN_NEW = {
+    "first": ("40.1", "0.0", "21.0"),
+    "third": ("1.6", "3.9", "51.6"),
+    "fourth": ("4.0", "8.7", "41.5"),
+    "fifth": ("5.3", "4.7", "55.8"),
+    "sixth": ("1.3", "4.0", "62.9"),
+    "seventh": ("2.0", "2.7", "58.8"),
+    "eighth": ("4.0", "0.0", "60.6"),
+    "ninth": ("7.3", "0.7", "48.5"),
+    "tenth": ("3.3", "4.7", "51.9"),
+    "eleventh": ("2.7", "1.3", "50.7"),
+    "twelfth": ("6.0", "2.0", "60.6"),
+    "thirteenth": ("1.3", "0.7", "54.5"),
+    "fourteenth": ("2.7", "2.0", "52.7"),
+}
+
+
+def share(count: int, every: int) -> str:
+    return f"{count / every:.1%}".removesuffix("%")
+
+
+def sets(kind: str) -> Iterator[tuple[str, Path]]:
+    for name, folder in zip(("first", *LATER), folders(kind), strict=True):
+        if folder.exists():
+            yield name, folder
+
+
+def tools_row(folder: Path) -> tuple[int, tuple[str, ...]]:
+    found = tool_scores.scored(folder=folder)
+    other = tool_scores.scored(folder=folder, renamed=1)
+    sides = sum(one.has_right_side for one in found)
+    writing = sum(one.is_read and one.does_write for one in found)
+    return len(found), (share(sides, len(found)), str(writing), _calls(found), _calls(other))
+
+
+def _calls(found: list[tool_scores.ToolScore]) -> str:
+    calls = [call for one in found for call in one.calls]
+    return share(sum(not call.complaints for call in calls), len(calls))
+
+
+def sentences_row(folder: Path) -> tuple[int, tuple[str, ...]]:
+    count = Counter(one.outcome for one in sentence_scores.scored(folder))
+    return count.total(), tuple(share(count[name], count.total()) for name in ("right", "wrong", "reported"))
+
+
+def transcripts_row(folder: Path) -> tuple[int, tuple[str, ...]]:
+    found = [*transcript_scores.judged(folder)]
+    english = [one for one in found if one.case["language"] == "en"]
+    open_ = sum(one.outcome == "PENDING" for one in english)
+    wrong = (sum(one.is_wrong_pass for one in found), sum(one.is_wrong_fail for one in found))
+    return len(found), (*(share(count, len(found)) for count in wrong), share(open_, len(english)))
+
+
+TABLES = (
+    ("tools", tools_row, TOOLS_WHEN_NEW, "right side / reads that write / calls right / under other labels"),
+    ("sentences", sentences_row, SENTENCES_WHEN_NEW, "right / wrong / reported"),
+    (
+        "transcripts",
+        transcripts_row,
+        TRANSCRIPTS_WHEN_NEW,
+        "wrong PASS / wrong FAIL / PENDING (English)",
+    ),
+)
+
+
+def main() -> None:
+    for kind, row, when_new, what in TABLES:
+        print(f"| {kind} | cases | when new: {what} | now |\n|---|---|---|---|")
+        for name, folder in sets(kind):
+            every, now = row(folder)
+            print(f"| {name} | {every} | {' / '.join(when_new[name])} | {' / '.join(now)} |", flush=True)
+        print()
+
+
+if __name__ == "__main__":
+    main()
