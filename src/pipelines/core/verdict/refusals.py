@@ -87,7 +87,11 @@ def explained(evidence: RunEvidence) -> Explained:
     reasons = _backend_reasons(evidence) or _stated_reasons(evidence)
     known = _known_stems(evidence)
     told = [_told(sentence) for sentence in said_by(evidence)] if reasons else []
-    unnamed = [reason for reason in reasons if not _names(told, reason, known, evidence.keep_going)]
+    unnamed = [
+        reason
+        for reason in reasons
+        if not _names(told, reason, known, _asked(evidence, reason), evidence.keep_going)
+    ]
     rows = tuple(reason.row.sequence for reason in reasons if reason.row is not None)
     excuse, another = _disproved_excuse(evidence), _another_reason(evidence, reasons)
     if reasons and not unnamed and excuse is None and another is None:
@@ -435,8 +439,15 @@ _NONE_LEFT = stem("exhausted")
 _NUMBER_WORDS = {"single": Decimal(1), "twice": Decimal(2), "double": Decimal(2), "thrice": Decimal(3)}
 
 
-def _names(told: list[_Told], reason: _Reason, known: frozenset[str], keep_going: Callable[[], None]) -> bool:
-    """Whether telling words, numbers or days are shared, in sentences that bring in little else."""
+def _names(
+    told: list[_Told],
+    reason: _Reason,
+    known: frozenset[str],
+    asked: _Told,
+    keep_going: Callable[[], None],
+) -> bool:
+    """Whether telling words, numbers or days are shared, in sentences that bring in little else. What was
+    asked for names no reason: `I couldn't add three pairs`."""
     shared: set[str] = set()
     strange: set[str] = set()
     keep_going()
@@ -461,11 +472,22 @@ def _names(told: list[_Told], reason: _Reason, known: frozenset[str], keep_going
     strange -= _DAYS
     if _BOUNDS.search(reason.text.lower()):
         strange -= {stem("limit")}
-    if not shared or strange & _OTHER_REASONS:
+    repeated = {word for word in shared if not asked.stems.isdisjoint(related(word))}
+    repeated |= {str(one) for one in asked.numbers}
+    repeated |= {str(day) for day in own.days if any(day.agrees_with(other) for other in asked.days)}
+    if not shared - repeated or strange & _OTHER_REASONS:
         return False
     if reason.is_weak and len(shared) < min(2, len(reason.stems)):
         return False
     return len(strange) <= _MOST_STRANGE.get(len(shared), len(strange))
+
+
+def _asked(evidence: RunEvidence, reason: _Reason) -> _Told:
+    """What the user asked for, and what the call was given that was refused."""
+    given = reason.row.arguments if reason.row is not None else {}
+    values = given.values() if isinstance(given, dict) else ()
+    texts = (str(value) for value in values if isinstance(value, (str, int, float)))
+    return _told(" ; ".join((evidence.user_instruction, *texts))[:LONGEST_REPLY])
 
 
 _BOUNDS = re.compile(
