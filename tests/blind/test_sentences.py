@@ -111,8 +111,8 @@ def test_nor_does_the_seventh() -> None:
 def test_nor_do_those_that_showed_what_strangers_write(folder: Path, right: int, wrong: int) -> None:
     """When they were new, 32, 35 and 37 of 150 were right by the reader of constituents alone; of the tenth,
     which nobody had looked at, 51 were right and 8 wrong once sentences were also read by their parts. The
-    wrong ones were looked at then; those that are left are faults of the tools' own plans. One of the ninth and
-    one of the tenth went with rules that served one trade, and with `under` as a word that says nothing."""
+    wrong ones were looked at then; those that are left are faults of the tools' own plans. One of the ninth
+    went with a rule that served one trade, one of the tenth with `under` as a word that says nothing."""
     found = [*scored(folder)]
     assert sum(one.outcome == "right" for one in found) >= right
     assert sum(one.outcome == "wrong" for one in found) <= wrong
