@@ -204,6 +204,29 @@ def test_the_state_of_the_thing_is_a_reason_also_where_another_tool_leads_to_it(
     assert why.how == how, why.says
 
 
+TOO_MANY = "The booking has 3 skaters and already 2 pairs."
+REPEATED = {
+    "a number of the request": ("I wasn't able to add three pairs to the booking.", "unknown"),
+    "a word of the request": ("I wasn't able to hire more pairs for it.", "unknown"),
+    "a number that tells why": (
+        "I couldn't: with 2 pairs already there it would be more than skaters.",
+        "right",
+    ),
+}
+
+
+@pytest.mark.parametrize(("says", "how"), REPEATED.values(), ids=REPEATED)
+def test_what_was_asked_for_is_no_reason(says, how):
+    row = replace(
+        refused(1, "hire_skates", "too_many", TOO_MANY),
+        arguments={"booking_id": "B-7", "pairs": 3, "size": 39},
+    )
+    asked = "Hire three more pairs of 39 for B-7."
+    world = World({"booking": {"B-7": {"skaters": 3, "pairs": 2}}})
+    why = explained(run(row, says=says, user_instruction=asked, world=world))
+    assert why.how == how, why.says
+
+
 def test_a_missing_record_is_no_policy():
     missing = refused(1, "get_order", "order_not_found", "No order has this id.", status=404)
     why = explained(run(missing, says="I can't: not found, no order has this id.", user_instruction=ASK))

@@ -483,11 +483,17 @@ def _names(
 
 
 def _asked(evidence: RunEvidence, reason: _Reason) -> _Told:
-    """What the user asked for, and what the call was given that was refused."""
+    """What the user asked for, and what the call was given that was refused; not what the answer calls the
+    cause: `because you are not the buyer`, as the user had said."""
     given = reason.row.arguments if reason.row is not None else {}
     values = given.values() if isinstance(given, dict) else ()
     texts = (str(value) for value in values if isinstance(value, (str, int, float)))
-    return _told(" ; ".join((evidence.user_instruction, *texts))[:LONGEST_REPLY])
+    asked = _told(" ; ".join((evidence.user_instruction, *texts))[:LONGEST_REPLY])
+    causes = [_told(cause) for cause in _causes(evidence)]
+    return asked._replace(
+        stems=asked.stems.difference(*(cause.stems for cause in causes)),
+        numbers=asked.numbers.difference(*(cause.numbers for cause in causes)),
+    )
 
 
 _BOUNDS = re.compile(
