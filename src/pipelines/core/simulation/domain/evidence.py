@@ -212,6 +212,7 @@ def _from_words(
 ) -> Iterator[Evidence]:
     """`users_without_mfa`, `overdue_bills`, `refund_policy`: what is said of a thing is a field, a value or
     an id of few types."""
+    yield from _from_told(tool, words)
     if not tool.thing or tool.thing in tool.id_nouns or tool.makes:
         return
     if _is_said_of(tool.thing, words.values()):
@@ -238,6 +239,20 @@ def _from_words(
         if len(known) == 1:
             reason = f"`{word}` is an id of it"
             yield Evidence(noun=tool.thing, entity_type=known[0], weight=EXAMPLE, reason=reason)
+
+
+def _from_told(tool: ToolFacts, words: Mapping[str, Words]) -> Iterator[Evidence]:
+    """ "budget - spent" of budget_left(campaign_id): said of the one record that is picked, in words that are
+    fields of one type alone."""
+    if len(tool.id_nouns) != 1 or tool.makes or tool.lists:
+        return
+    noun = next(iter(tool.id_nouns))
+    said = {joined((word,)) for word in tokens((tool.tool.description or "")[:_SAID]) if len(word) > 2}
+    for word in sorted(said - {*noun}):
+        known = [kind for kind, (fields, _) in words.items() if word in fields]
+        if len(known) == 1:
+            reason = f"`{word}`, of which is told, is a field of it alone"
+            yield Evidence(noun=noun, entity_type=known[0], weight=SHARED / 2, reason=reason)
 
 
 def _shared(

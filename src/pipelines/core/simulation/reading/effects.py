@@ -17,7 +17,8 @@ from pipelines.core.english.synonyms import related
 from pipelines.core.english.words import joined, singular, tokens, word_set
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.roles import states_of, status_path, valued_fields
-from pipelines.core.simulation.domain.shapes import Collection
+from pipelines.core.simulation.domain.shapes import Collection, find_field
+from pipelines.core.simulation.reading.states import in_style
 from pipelines.core.simulation.reading.tool_reading import Reading
 
 Path = tuple[str, ...]
@@ -58,6 +59,18 @@ def evident_change(reading: Reading, collection: Collection) -> Change | None:
         if told is not None:
             return Change(*told, False)
     return None
+
+
+def marked_as(reading: Reading, collection: Collection) -> Change | None:
+    """`mark_parcel_delivered`, "Marks a parcel as delivered.": both say the state, no record has it."""
+    status = status_path(collection.fields)
+    last = tokens(reading.tool.name)[-1]
+    told = {tokens(phrase)[0] for phrase in _phrases(reading)}
+    if reading.name.verb not in ("mark", "set", "flag") or status is None or last not in told:
+        return None
+    known = states_of(collection.fields, status)
+    is_done = last.endswith(("ed", "en", "wn")) and find_field(collection.fields, last) is None
+    return Change(status, in_style(last, known), True) if is_done and known else None
 
 
 def agrees(reading: Reading, change: Change) -> bool:

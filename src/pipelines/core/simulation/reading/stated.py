@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pipelines.core.english.words import joined, tokens, word_set
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.clauses import claim_of
-from pipelines.core.simulation.domain.roles import field_at, states_of
+from pipelines.core.simulation.domain.roles import field_at, states_of, valued_fields
 from pipelines.core.simulation.domain.shapes import Field
-from pipelines.core.simulation.reading.effects import Change, agrees, evident_change
+from pipelines.core.simulation.reading.effects import Change, agrees, evident_change, marked_as
 from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.records import others_of, ownership, record_of
 from pipelines.core.simulation.reading.scope import Thing, scope_of
@@ -44,7 +44,8 @@ def read_evident(reading: Reading) -> Drafted | None:
         return None
     change = evident_change(reading, bound.collection)
     if change is None:
-        return _let_go(reading, bound)
+        marked = marked_as(reading, bound.collection)
+        return stated(reading, bound, marked) if marked is not None else _let_go(reading, bound)
     # Where it is not clear that anything is done at all, name and description have to say the same.
     said = claim_of(reading.tool.description)
     is_told = said.kind in ("reads", "names") and said.verb != "give"  # "Gives a captain VIP standing"
@@ -74,6 +75,9 @@ def stated(reading: Reading, bound: Bound, change: Change) -> Drafted:
         {"return": change_reply(reading, bound, changed=change.path)},
     ]
     notes = change_notes(reading, bound, changes)
+    seen = [value for path, value in valued_fields(bound.collection.fields) if path == change.path]
+    if isinstance(change.value, str) and change.value not in seen:
+        notes = (f"no record is {change.value} yet: the state is that of name and description", *notes)
     return Drafted(steps=tuple(steps), notes=notes, confidence=0.8)
 
 
