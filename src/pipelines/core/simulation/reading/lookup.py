@@ -78,7 +78,8 @@ def _by_id(reading: Reading) -> Drafted | None:
         named: Json = {part[-1]: value} if reading.answers_in_objects else value
         return Drafted(steps=(*steps, {"return": named}), confidence=0.8)
     untold = (_UNTOLD,) if reading.asks_whether() and not reading.output else ()
-    return Drafted(steps=(*steps, {"return": _record_reply(reading, bound)}), notes=untold, confidence=0.95)
+    sure = 0.4 if untold else 0.95  # what was asked is left out: a guess, and named as one
+    return Drafted(steps=(*steps, {"return": _record_reply(reading, bound)}), notes=untold, confidence=sure)
 
 
 def is_only_spoken_of(collection: Collection) -> bool:
