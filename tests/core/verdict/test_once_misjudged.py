@@ -57,6 +57,12 @@ CASES = {
         ["FAIL", "PENDING"],
     ),
     "another ticket": ([TICKET], "I opened ticket T-999 for you.", OPENED, ["FAIL"]),
+    "no help, and the rule": (
+        [NOT_THE_BUYER],
+        "I cannot help with order 9001: only the original buyer can cancel this order.",
+        REFUSAL,
+        ["PASS"],
+    ),
     "a refusal that quotes the rule": (
         [NOT_THE_BUYER],
         "I'm sorry, I can't cancel this order: only the original buyer can cancel it.",

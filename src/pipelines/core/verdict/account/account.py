@@ -28,6 +28,7 @@ from pipelines.core.verdict.account.lexicon import (
     COURTESY,
     DENIALS,
     FUNCTION,
+    HELPS,
     LENGTHENS,
     LOGIC,
     LOWERS,
@@ -447,7 +448,7 @@ class _Check:
         """What is denied may be any state or deed of the world's own words; where nothing was done, any."""
         if not self._is_denied:
             return False
-        if key in self._grounds.states or key in self._grounds.tool_words or key in MOVES:
+        if key in self._grounds.states or key in self._grounds.tool_words or key in MOVES | HELPS:
             return True
         if any(text.words == ("not", word) for text in self._grounds.texts(self._scope)):
             return True

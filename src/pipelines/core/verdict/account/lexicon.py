@@ -132,6 +132,7 @@ REFUSES = _stems(
     "turn turned down reject rejected decline declined refuse refused deny denied block blocked stop "
     "stopped fail failed accept accepted system"
 )
+HELPS = _stems("help assist")  # `I cannot help with that` declines, and says nothing of any record
 APPROXIMATE = word_set(
     "about around roughly nearly almost little bit over under approximately circa some just"
 )
