@@ -26,6 +26,7 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twins]:
 def lines_of(
     served: Served, requests: list[bytes], caplog: pytest.LogCaptureFixture
 ) -> list[logging.LogRecord]:
+    served.do(lambda: None)  # the line of an earlier request is written after its answer was sent
     caplog.clear()
     with caplog.at_level(logging.INFO, access_log.LOGGER):
         converse(served, requests)
