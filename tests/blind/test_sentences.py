@@ -127,8 +127,8 @@ def test_nor_do_those_that_showed_what_strangers_write(folder: Path, right: int,
     [(ELEVENTH, 77, 0), (TWELFTH, 54, 1), (THIRTEENTH, 46, 0), (FOURTEENTH, 45, 1), (FIFTEENTH, 71, 3)],
 )
 def test_sets_of_which_only_the_wrong_ones_were_looked_at(folder: Path, right: int, wrong: int) -> None:
-    """When they were new, 75, 52, 46, 45 and 71 of 150 were right and 1, 1, 6, 4 and 3 wrong. Of the first four
-    what is wrong by now is so by the tools' own plans; of the last nothing was looked at."""
+    """When they were new, 75, 52, 46, 45 and 71 of 150 were right and 1, 1, 6, 4 and 3 wrong. Of the first
+    four what is wrong by now is so by the tools' own plans; of the last nothing was looked at."""
     found = [*scored(folder)]
     assert sum(one.outcome == "right" for one in found) >= right
     assert sum(one.outcome == "wrong" for one in found) <= wrong
