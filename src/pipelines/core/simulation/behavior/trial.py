@@ -167,11 +167,13 @@ class _Trial(NamedTuple):
             case r.Require(need, at_end=False):
                 return self._decided_guard(need)
             case r.Filter(keep):
-                says = ("it leaves no {} of the world out", "it leaves every {} of the world out")
-                return self._decided(self.tool.kind, keep, says)
+                every = self._decided(self.tool.kind, keep)
+                out = None if every is None else "no" if every else "every"
+                return f"it leaves {out} {self.tool.kind} of the world out" if out else None
             case r.SortFirst(keep):
-                says = ("every {} of the world comes first", "no {} of the world comes first")
-                return self._decided(self.tool.kind, keep, says)
+                every = self._decided(self.tool.kind, keep)
+                first = None if every is None else "every" if every else "no"
+                return f"{first} {self.tool.kind} of the world comes first" if first else None
             case r.Take(most, page=False, unless=None):
                 count = len(self.world.entities.get(self.tool.kind or "", {}))
                 return f"the world has no more than {count}" if FEWEST <= count <= most else None
@@ -180,9 +182,8 @@ class _Trial(NamedTuple):
             case r.Write(when=None, is_implied=False, of_new=False):
                 return self._already_so(self.rule.body)
             case r.Write(when=Text() as when):
-                says = ("every {} of the world is meant", "no {} of the world is meant")
-                told = self._decided(_kind_of(when, self.tool, self.lexicon), when, says)
-                return told if told is not None and told.startswith("no ") else None
+                kind = _kind_of(when, self.tool, self.lexicon)
+                return f"no {kind} of the world is meant" if self._decided(kind, when) is False else None
         return None
 
     def _decided_guard(self, need: Text) -> str | None:
@@ -190,14 +191,15 @@ class _Trial(NamedTuple):
         given = dict.fromkeys(ref.path[-1] for ref in need.refs() if ref.root == ARGUMENTS and ref.path)
         what = f"{kind} of the world" if kind is not None else f"value of {' and '.join(given)}"
         what += f" with any {' and '.join(given)}" if kind is not None and given else ""
-        found = self._decided(kind, need, (f"every {what} passes", f"no {what} passes"))
-        if found is None:
+        passes = self._decided(kind, need)
+        if passes is None:
             return None
+        told = f"{'every' if passes else 'no'} {what} passes"
         if self._grows(need) or (self.settings and self._differs_later(kind, need)):
-            return f"{found} as it is seeded, until a call changes that"
-        if found.startswith("no "):
-            raise _Misplaced(found)
-        return found
+            return f"{told} as it is seeded, until a call changes that"
+        if not passes:
+            raise _Misplaced(told)
+        return told
 
     def _differs_later(self, kind: str | None, need: Text) -> bool:
         later = self._replace(own_settings=(*self.settings, *self.own_settings))
@@ -230,7 +232,8 @@ class _Trial(NamedTuple):
             raise _Misplaced(f"dates as {by} writes them are not in order when they are sorted")
         return None
 
-    def _decided(self, kind: str | None, one: Text, says: tuple[str, str]) -> str | None:
+    def _decided(self, kind: str | None, one: Text) -> bool | None:
+        """What comes of it for every record, call and moment; None where that differs or cannot be tried."""
         takes = ARGUMENTS in one.roots()
         if REPLY in one.roots() or (kind is None and not takes) or (takes and self._grows(one)):
             return None
@@ -239,7 +242,7 @@ class _Trial(NamedTuple):
         found = [*islice(self._outcomes(kind, one), MOST_RUNS + 1)]
         if len({*found}) != 1 or len(found) > MOST_RUNS:
             return None
-        return says[0 if found[0] else 1].format(kind)
+        return found[0]
 
     def _grows(self, one: Text) -> bool:
         """Whether it counts records of which calls make more, or fewer."""
