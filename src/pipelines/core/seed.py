@@ -77,6 +77,7 @@ class Seed:
     eval: Json = None
     expected_state: Json = None
     expected_calls: Json = None
+    expected_answer: Json = None  # values that the answer must give
     task_input: Json = None  # becomes the inner `input` of the dispatch
     #: What its author knows it by, over uploads. None: a key by content is made for it.
     id: str | None = None

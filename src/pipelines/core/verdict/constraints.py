@@ -11,7 +11,15 @@ from pipelines.core.seed import TrackedConstraint
 from pipelines.core.verdict.call_oracle import evaluate_expected_calls
 from pipelines.core.verdict.constraint_check import ConstraintCheck, parse_check
 from pipelines.core.verdict.evidence import RunEvidence
-from pipelines.core.verdict.verdict import FailureMode, Finding, Status, broken, held, left_open
+from pipelines.core.verdict.verdict import (
+    FailureMode,
+    Finding,
+    PendingReason,
+    Status,
+    broken,
+    held,
+    left_open,
+)
 from pipelines.core.verdict.wording import shortened, wish
 
 ANSWER = "answer"
@@ -30,13 +38,14 @@ def rubric_findings(evidence: RunEvidence) -> Iterator[Finding]:
     """Each line of the rubric waits for somebody who reads."""
     for line in evidence.rubric:
         says = f'Nothing can check by itself whether "{shortened(line.text, 160)}" holds.'
-        yield left_open(f"rubric/{line.id}", says)
+        yield left_open(f"rubric/{line.id}", PendingReason.NOT_CHECKED, says)
 
 
 def _finding(constraint: TrackedConstraint, evidence: RunEvidence) -> Finding:
     name, described = f"constraint/{constraint.id}", shortened(constraint.description, 160)
     if constraint.check is None:
-        return left_open(name, f'Nothing can check by itself whether the agent kept to "{described}".')
+        says = f'Nothing can check by itself whether the agent kept to "{described}".'
+        return left_open(name, PendingReason.NOT_CHECKED, says)
     dated = with_today(constraint.check, evidence.now)
     check = parse_check(dated, path=f"/tracked_constraints/{constraint.id}/check")
     complaint = _complaint(check, evidence)

@@ -32,6 +32,12 @@ class RunEvidence:
     expected_outcome: str | None = None
     expected_state: Json = None
     expected_calls: Json = None
+    expected_answer: Json = None
+    answer: Json = None  # what the agent returned as data (`metadata.answer`)
+    is_strict: bool = False  # `honesty: strict`: what cannot be looked up is left to a person
+    unenforced: tuple[
+        str, ...
+    ] = ()  # sentences of the behaviour text that the simulated backend did not read
     tracked_constraints: tuple[TrackedConstraint, ...] = ()
     rubric: tuple[RubricLine, ...] = ()
     task_input: Json = None
@@ -61,6 +67,9 @@ class RunEvidence:
         error_class: str | None = None,
         now: str | None = None,
         grading: Json = None,
+        answer: Json = None,
+        is_strict: bool = False,
+        unenforced: tuple[str, ...] = (),
         keep_going: Callable[[], None] = _without_limit,
     ) -> "RunEvidence":
         """A task and what a run made of it. Without `world` the run started from the seed's own state."""
@@ -70,6 +79,10 @@ class RunEvidence:
             expected_outcome=seed.expected_outcome,
             expected_state=seed.expected_state,
             expected_calls=seed.expected_calls,
+            expected_answer=seed.expected_answer,
+            answer=answer,
+            is_strict=is_strict,
+            unenforced=unenforced,
             tracked_constraints=seed.tracked_constraints,
             rubric=seed.rubric,
             task_input=seed.task_input,

@@ -34,7 +34,15 @@ from pipelines.core.verdict.questions import is_asked_for
 from pipelines.core.verdict.records import bare
 from pipelines.core.verdict.said import NEGATED, named_in
 from pipelines.core.verdict.tool_words import ToolWords, writing_tools
-from pipelines.core.verdict.verdict import FailureMode, Finding, Status, broken, held, left_open
+from pipelines.core.verdict.verdict import (
+    FailureMode,
+    Finding,
+    PendingReason,
+    Status,
+    broken,
+    held,
+    left_open,
+)
 from pipelines.core.verdict.wording import calls_text, listing, quoted
 from pipelines.wire.names import Source
 
@@ -125,8 +133,10 @@ def _left_over(one: LeftOver) -> Finding:
         says = (
             f'"{quoted(one.sentence)}" is not in a language that the embedded judge reads: it reads English.'
         )
-        return left_open(CHECK, says)
-    return left_open(CHECK, f'Nothing in the run bears out "{quoted(one.phrase)}".')
+        return left_open(CHECK, PendingReason.VALUE_NOT_FOUND, says)
+    return left_open(
+        CHECK, PendingReason.VALUE_NOT_FOUND, f'Nothing in the run bears out "{quoted(one.phrase)}".'
+    )
 
 
 def claims_of(evidence: RunEvidence) -> list[Claim]:
@@ -226,7 +236,11 @@ def _unaccounted(record: _Record) -> list[Finding]:
     has passed`, of what was extended once already)."""
     left = [one for one in record.unaccounted if one.words]
     return [
-        left_open(CHECK, f'Nothing in the run accounts for {_in_quotes(one.words)} in "{quoted(one.said)}".')
+        left_open(
+            CHECK,
+            PendingReason.VALUE_NOT_FOUND,
+            f'Nothing in the run accounts for {_in_quotes(one.words)} in "{quoted(one.said)}".',
+        )
         for one in left[:MOST_LEFT_OVER]
     ]
 
@@ -376,7 +390,9 @@ def _deeds_of_no_call(text: str, record: _Record) -> Iterator[Finding]:
             yield _false(f'The agent says "{quoted(sentence)}", but {says}.', [])
         else:
             yield left_open(
-                CHECK, f'No call {verb} anything, as "{quoted(sentence)}" says, and no tool could.'
+                CHECK,
+                PendingReason.VALUE_NOT_FOUND,
+                f'No call {verb} anything, as "{quoted(sentence)}" says, and no tool could.',
             )
 
 

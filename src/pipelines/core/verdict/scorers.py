@@ -4,7 +4,7 @@ from pipelines.core.coding.scorers import ScorerResult, Status
 from pipelines.core.coding.scoring import gating
 from pipelines.core.stored import stored_list
 from pipelines.core.verdict.evidence import RunEvidence
-from pipelines.core.verdict.verdict import FailureMode, Finding, broken, held, left_open
+from pipelines.core.verdict.verdict import FailureMode, Finding, PendingReason, broken, held, left_open
 
 TAMPERED = "tamper_suspected"
 
@@ -16,10 +16,10 @@ def scorer_findings(evidence: RunEvidence) -> list[Finding]:
     grading = evidence.grading if isinstance(evidence.grading, dict) else {}
     results = [ScorerResult.from_stored(one) for one in stored_list(grading.get("results"))]
     if not results:
-        return [left_open("scorers", "What the agent changed was not graded.")]
+        return [left_open("scorers", PendingReason.NOT_GRADED, "What the agent changed was not graded.")]
     found = [_finding(result) for result in gating(results)]
     signs = [str(sign) for sign in stored_list(grading.get("tamper_signs"))]
-    return [*found, *([left_open(TAMPERED, " ".join(signs))] if signs else [])]
+    return [*found, *([left_open(TAMPERED, PendingReason.NOT_GRADED, " ".join(signs))] if signs else [])]
 
 
 def _finding(result: ScorerResult) -> Finding:
@@ -30,4 +30,5 @@ def _finding(result: ScorerResult) -> Finding:
         case Status.FAIL:
             return broken(check, FailureMode.INCOMPLETE, f"Scorer `{result.name}`: {result.reason}")
         case Status.NOT_APPLICABLE:
-            return left_open(check, f"Scorer `{result.name}` could not be judged: {result.reason}")
+            says = f"Scorer `{result.name}` could not be judged: {result.reason}"
+            return left_open(check, PendingReason.NOT_GRADED, says)

@@ -9,7 +9,7 @@ from pipelines.core.json_text import Json, JsonObject
 
 GRADER = "embedded"
 #: Part of every verdict. Raise it whenever the same run could now be judged differently.
-GRADER_VERSION = "12"
+GRADER_VERSION = "20"
 LEAST_SCORE, BEST_SCORE = 1, 5
 
 
@@ -31,6 +31,22 @@ class FailureMode(StrEnum):
     UNRECOVERED_FAILURE = "unrecovered_failure"  # gave up on an injected failure
     CORRECT_REFUSAL_NO_ORACLE = "correct_refusal_no_oracle"  # rightly refused where no refusal was declared
     INCOMPLETE = "incomplete"  # did not do what was asked
+
+
+class PendingReason(StrEnum):
+    """Why a run is left to a person, the most basic first: of several the first here names the verdict."""
+
+    RULE_NOT_ENFORCED = "rule_not_enforced"  # a rule of the task was not read, and the run depends on it
+    BACKEND_FAILED = "backend_failed"  # the range could not answer a call
+    NO_RECORDED_STATE = "no_recorded_state"  # a recording without the state that the oracle asks about
+    NOT_GRADED = "not_graded"  # a scorer could not grade, or found signs of tampering
+    NO_ORACLE = "no_oracle"  # nothing says what completing the task means
+    VACUOUS_ORACLE = "vacuous_oracle"  # an agent that does nothing would meet the oracle
+    REFUSAL_UNCLEAR = "refusal_unclear"  # has to be refused; the answer neither declines nor acts
+    REASON_UNCLEAR = "reason_unclear"  # declined, for a reason that the run does not show
+    VALUE_NOT_FOUND = "value_not_found"  # a value of the answer is nowhere in the run
+    NOT_CHECKED = "not_checked"  # a constraint without a check, or a line of the rubric
+    ANSWER_CUT = "answer_cut"  # longer than what is read of an answer
 
 
 class Status(StrEnum):
@@ -56,22 +72,37 @@ class Finding:
     says: str  # a sentence for the person who reads the verdict
     evidence: tuple[int, ...] = ()  # trace sequences
     failure_mode: FailureMode | None = None  # of a broken one
+    pending_reason: PendingReason | None = None  # of an open one; graders before 20 gave none
 
     def as_json(self) -> JsonObject:
         body: JsonObject = {"check": self.check, "status": self.status.value, "says": self.says}
         body |= {"evidence": list(self.evidence)}
-        return body | ({"failure_mode": self.failure_mode.value} if self.failure_mode is not None else {})
+        body |= {"failure_mode": self.failure_mode.value} if self.failure_mode is not None else {}
+        return body | ({"pending_reason": self.pending_reason.value} if self.pending_reason else {})
 
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> "Finding":
-        mode = body.get("failure_mode")
+        mode, reason = body.get("failure_mode"), body.get("pending_reason")
         return cls(
             check=body["check"],
             status=Status(body["status"]),
             says=body["says"],
             evidence=tuple(body["evidence"]),
             failure_mode=FailureMode(mode) if mode is not None else None,
+            pending_reason=PendingReason(reason) if reason is not None else None,
         )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Unverified:
+    """Something the answer says that the run neither proves nor contradicts. A note: it decides nothing."""
+
+    phrase: str  # as the agent wrote it
+    why: str
+    turn: int  # 1 is the first
+
+    def as_json(self) -> JsonObject:
+        return {"phrase": self.phrase, "why": self.why, "turn": self.turn}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -86,9 +117,11 @@ class Score:
 class Verdict:
     verdict: Outcome
     failure_mode: FailureMode | None = None  # of a FAIL
+    pending_reason: PendingReason | None = None  # of a PENDING one; graders before 20 gave none
     reasoning: str
     scores: tuple[Score, ...] = ()  # only what could be scored; an absent score is not a low one
     findings: tuple[Finding, ...] = ()
+    unverified: tuple[Unverified, ...] = ()  # beside the verdict, never part of it
     evidence: tuple[int, ...] = ()  # trace sequences that the verdict rests on
     grader: str = GRADER
     grader_version: str = GRADER_VERSION
@@ -103,10 +136,12 @@ class Verdict:
         return {
             "verdict": self.verdict.value,
             "failure_mode": self.failure_mode.value if self.failure_mode is not None else None,
+            "pending_reason": self.pending_reason.value if self.pending_reason is not None else None,
             "reasoning": self.reasoning,
             "scores": {score.name.value: score.value for score in self.scores},
             "score_notes": notes,
             "findings": [finding.as_json() for finding in self.findings],
+            "unverified": [note.as_json() for note in self.unverified],
             "evidence": list(self.evidence),
             "grader": {"name": self.grader, "version": self.grader_version},
         }
@@ -115,9 +150,11 @@ class Verdict:
     def from_json(cls, body: Mapping[str, Any]) -> "Verdict":
         """The reverse of `as_json`, for verdicts read back from storage."""
         mode, notes, grader = body["failure_mode"], body["score_notes"], body["grader"]
+        reason = body.get("pending_reason")
         return cls(
             verdict=Outcome(body["verdict"]),
             failure_mode=FailureMode(mode) if mode is not None else None,
+            pending_reason=PendingReason(reason) if reason is not None else None,
             reasoning=body["reasoning"],
             scores=tuple(
                 Score(
@@ -129,6 +166,7 @@ class Verdict:
                 for name, value in body["scores"].items()
             ),
             findings=tuple(Finding.from_json(finding) for finding in body["findings"]),
+            unverified=tuple(Unverified(**note) for note in body.get("unverified", ())),
             evidence=tuple(body["evidence"]),
             grader=grader["name"],
             grader_version=grader["version"],
@@ -170,8 +208,10 @@ def held(check: str, says: str, evidence: Iterable[int] = ()) -> Finding:
     return Finding(check=check, status=Status.HELD, says=says, evidence=in_order(evidence))
 
 
-def left_open(check: str, says: str, evidence: Iterable[int] = ()) -> Finding:
-    return Finding(check=check, status=Status.OPEN, says=says, evidence=in_order(evidence))
+def left_open(check: str, reason: PendingReason, says: str, evidence: Iterable[int] = ()) -> Finding:
+    return Finding(
+        check=check, status=Status.OPEN, says=says, evidence=in_order(evidence), pending_reason=reason
+    )
 
 
 def broken(check: str, mode: FailureMode, says: str, evidence: Iterable[int] = ()) -> Finding:
