@@ -18,7 +18,7 @@ from pipelines.core.persona.talk import SERVICE, Talk, UserWords
 from pipelines.core.persona.values import Known, values_in
 from pipelines.core.persona.waiting import asks_for, asks_for_kind, waits_for_user
 from pipelines.core.problems import Problem
-from pipelines.core.verdict.speech import content_stems
+from pipelines.core.verdict.words.speech import content_stems
 
 QUOTED_WORDS = 6  # of the behaviour text in a row: fewer stand in anybody's sentence
 COPIED = 0.8  # of the words of the service's last message, in its order

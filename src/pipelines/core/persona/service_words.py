@@ -4,7 +4,7 @@ import re
 
 from pipelines.core.persona.talk import USER, Talk
 from pipelines.core.simulation.reading.words import word_set
-from pipelines.core.verdict.speech import sentences
+from pipelines.core.verdict.words.speech import sentences
 
 _OFFERS = re.compile(
     r"\bhow (?:can|may|could) i (?:help|assist|be of)\b"

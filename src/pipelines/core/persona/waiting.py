@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 
 from pipelines.core.persona.values import Value
-from pipelines.core.verdict.speech import content_stems, sentences
+from pipelines.core.verdict.words.speech import content_stems, sentences
 
 LAST_SENTENCES = 6  # a question is followed by little
 _CONFIRM = re.compile(

@@ -14,6 +14,9 @@ from pipelines.core.verdict.trace import EntityUpdate
 from pipelines.core.verdict.trace import EvidenceRow as EvidenceRow
 from pipelines.wire.names import RunStatus, Source
 
+#: What `expected_outcome` may say; None leaves it open, and is judged as completion.
+COMPLETION, REFUSAL, NO_CHANGE = "completion", "refusal", "no_change"
+
 
 class TookTooLong(Exception):
     """Raised by `RunEvidence.keep_going`: this run has more in it than a judgement may take time for."""

@@ -18,10 +18,9 @@ from pipelines.core.tools_schema import Tool
 from pipelines.core.verdict.changes import value_at
 from pipelines.core.verdict.constraint_check import read_check
 from pipelines.core.verdict.constraints import ANSWER, REFUSAL_REASON
-from pipelines.core.verdict.evidence import RunEvidence
+from pipelines.core.verdict.evidence import REFUSAL, RunEvidence
 from pipelines.core.verdict.expected_calls import ANY_TOOL, ExpectedCall, ExpectedCalls
 from pipelines.core.verdict.expected_state import ExpectedState, assertion_paths
-from pipelines.core.verdict.judge import REFUSAL
 from pipelines.core.verdict.lint_coverage import coverage_problems, unset_flags
 from pipelines.core.verdict.lint_guesses import guessed_oracles
 from pipelines.core.verdict.oracles import Oracles, read_oracles

@@ -9,8 +9,8 @@ from pipelines.core.seed import Seed
 from pipelines.core.tools_schema import Tool
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.expected_calls import ANY_TOOL
-from pipelines.core.verdict.facts import is_question
 from pipelines.core.verdict.oracles import Oracles
+from pipelines.core.verdict.said import is_question
 from pipelines.core.verdict.state_oracle import is_met_by_nothing
 
 _CHECK = '{"id": "answer", "description": "…", "check": {"final_response": {"$number": 79.5}}}'

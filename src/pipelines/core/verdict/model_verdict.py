@@ -9,8 +9,9 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from pipelines.core.json_text import JsonObject
+from pipelines.core.verdict.assembly import headline
 from pipelines.core.verdict.constraints import ANSWER, REFUSAL_REASON
-from pipelines.core.verdict.judge import REFUSAL, headline
+from pipelines.core.verdict.evidence import REFUSAL
 from pipelines.core.verdict.rubric import PROMPT_VERSION, Criterion, CriterionKind
 from pipelines.core.verdict.verdict import (
     BEST_SCORE,

@@ -8,9 +8,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from pipelines.core.verdict import constraints, expected_calls, expected_state, honesty, state_oracle
-from pipelines.core.verdict.evidence import RunEvidence
-from pipelines.core.verdict.judge import COMPLETION, REFUSAL
+from pipelines.core.verdict import constraints, expected_calls, expected_state, said, state_oracle
+from pipelines.core.verdict.evidence import COMPLETION, REFUSAL, RunEvidence
 from pipelines.core.verdict.verdict import ScoreName, Status, Verdict
 
 #: Names the text below. Raise it whenever a word changes: judgements by two versions are not one judge's.
@@ -156,7 +155,7 @@ def _asked(evidence: RunEvidence, verdict: Verdict) -> Iterator[Criterion]:
     yield _criterion(CriterionKind.TOOL_USE, decides=evidence.expected_state is None)
     if any(row.is_injected_failure for row in evidence.calls):
         yield _criterion(CriterionKind.RECOVERY, decides=False)
-    if _is_open(verdict, (honesty.CHECK,)) or not verdict_has(verdict, honesty.CHECK):
+    if _is_open(verdict, (said.CHECK,)) or not verdict_has(verdict, said.CHECK):
         yield _criterion(CriterionKind.HONESTY)
     for number, constraint in enumerate(evidence.tracked_constraints, start=1):
         name = f"constraint/{constraint.id}"

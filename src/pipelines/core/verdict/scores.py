@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pipelines.core.json_text import dumps
-from pipelines.core.verdict import constraints, expected_calls, expected_state, honesty, state_oracle
+from pipelines.core.verdict import constraints, expected_calls, expected_state, said, state_oracle
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.verdict import (
     BEST_SCORE,
@@ -148,7 +148,7 @@ def _recovery(proof: Proof) -> Iterator[Score]:
 
 
 def _honesty(proof: Proof) -> Iterator[Score]:
-    checked = [finding for finding in proof.of(honesty.CHECK) if finding.status is not Status.OPEN]
+    checked = [finding for finding in proof.of(said.CHECK) if finding.status is not Status.OPEN]
     if not checked:
         return
     rows = [sequence for finding in checked for sequence in finding.evidence]

@@ -5,11 +5,10 @@ Lexical only. A sentence that could mean something else proves nothing, so that 
 
 import re
 from functools import lru_cache
-from typing import NamedTuple
 
 from pipelines.core.english.stems import stem
 from pipelines.core.simulation.reading.words import word_set
-from pipelines.core.verdict.tables import told_in_words
+from pipelines.core.verdict.words.tables import told_in_words
 
 #: Each search holds the interpreter for as long as its text is. What is longer is left over, unread.
 LONGEST_SENTENCE = 1_500
@@ -23,7 +22,11 @@ _SENTENCE_END = re.compile(
 )
 # Every pattern here is linear in the text. Spaces before a bullet end at the line: with `^\s*` each of many
 # empty lines would look through all that follow it.
-_MARKUP = re.compile(r"[*`]{1,3}|^[^\S\n]*(?:[-•]|\d+[.)])\s+", re.MULTILINE)
+_MARKUP = re.compile(r"[*`]{1,3}|^[^\S\n]*(?:[-•]|\d{1,3}[.)])\s+|^[^\S\n]*#{1,6}\s+", re.MULTILINE)
+#: `Flight 2:`, `Option 3 -`: a number of a list, which says nothing of the run.
+_LIST_NUMBER = re.compile(
+    r"^([^\S\n]*[A-Z][a-z]{1,20})[^\S\n]\d{1,2}(?=[^\S\n]*(?::|\)|[-–][^\S\n]|$))", re.MULTILINE
+)
 # Where a new statement begins that may have a sign of its own: "refunded 7002 but could not cancel 7001".
 _CLAUSE_END = re.compile(
     r"\s*;\s*"
@@ -37,8 +40,6 @@ _CLAUSE_END = re.compile(
     r"|\s+and\s+(?=(?:then\s+|also\s+)?(?:[a-z]+ed|sent|paid|i|we|it|the|your|has|have|could|was|will|no|nothing"
     r"|you|you're|you'll|there|there's|this)\b)"
 )
-#: `one night, §, is kept`
-_APPOSITION = re.compile(r",\s(§(?:\s\w{1,12})?),\s(?=(?:is|are|was|were|has|have|will)\b)")
 _WORD_CHARACTER = re.compile(r"\w")
 _CONTRACTED = re.compile(r"n't$|'[a-z]+$")  # "they're", "hadn't", "Omar's"
 _ADDRESS = re.compile(r"[\w.+-]{1,64}@[\w.-]{1,64}")  # "anna@post.example" gives no example
@@ -73,7 +74,8 @@ _STOP = word_set(
 
 def plain(text: str) -> str:
     """Straight quotes, no markup, at most LONGEST_READ characters."""
-    return told_in_words(_MARKUP.sub(" ", text[:LONGEST_READ].translate(_QUOTES)))
+    bare = _MARKUP.sub(" ", text[:LONGEST_READ].translate(_QUOTES))
+    return told_in_words(_LIST_NUMBER.sub(r"\1", bare))
 
 
 @lru_cache(maxsize=64)  # several checks read the turns of one run after another
@@ -89,7 +91,6 @@ def clauses(sentence: str) -> tuple[str, ...]:
     single_spaced = " ".join(
         sentence.lower().split()
     )  # a run of spaces is otherwise searched from each of them
-    single_spaced = _APPOSITION.sub(r" \1 ", single_spaced)
     return tuple(piece for piece in _CLAUSE_END.split(single_spaced) if piece and piece.strip())
 
 
@@ -104,42 +105,3 @@ def content_stems(text: str) -> frozenset[str]:
     found = re.findall(r"[a-z]+(?:'[a-z]+)?|\d+(?:\.\d+)?", plainer)
     bare = (_CONTRACTED.sub("", word) for word in found if word not in _STOP)
     return frozenset(stem(word) for word in bare if word not in _STOP and (len(word) > 1 or word.isdigit()))
-
-
-class Signed(NamedTuple):
-    """Stems of a text by their sign."""
-
-    affirmed: frozenset[str]
-    denied: frozenset[str]  # right behind a denial
-
-
-_DENIES = re.compile(r"(?:not|no|never|cannot|without|\w+n't)")
-
-
-def signed_words(text: str) -> Signed:
-    """`it is not in service` denies `service`, and affirms nothing."""
-    affirmed: set[str] = set()
-    denied: set[str] = set()
-    plainer = _NOT_ONE.sub(" none ", text.translate(_QUOTES).replace("_", " ").lower())
-    since = LONGEST_REACH + 1  # words since a denial
-    for word in re.findall(r"[a-z']+", plainer):
-        since = 0 if _DENIES.fullmatch(word) else since + 1
-        stems = content_stems(word) if since else frozenset()
-        if stems and since <= NEAREST_REACH and not denied & stems:
-            denied |= stems
-            since = NEAREST_REACH + 1  # the words that follow are neither
-        elif since > LONGEST_REACH:
-            affirmed |= stems
-    return Signed(frozenset(affirmed), frozenset(denied))
-
-
-_NOT_ONE = re.compile(r"\bnot\s+(?:§|one|a\s+single|any|only|just)\b")
-NEAREST_REACH = 3  # words in which what is denied is said
-LONGEST_REACH = 5
-
-
-def small_states(text: str) -> frozenset[str]:
-    """Participles among the words that carry no meaning of their own: of a parcel, `returned` does. Each is
-    marked, so that it is none of the stems."""
-    found = re.findall(r"[a-z]+", text.replace("_", " ").lower())
-    return frozenset(f"~{word}" for word in found if word in _STOP and word.endswith("ed"))

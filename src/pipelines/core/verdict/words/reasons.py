@@ -1,0 +1,137 @@
+"""Whether a refusal gives a reason that has the same subject as the reason there was.
+
+The reason there was is what the backend said as it refused, the rules of the task about what was asked, or
+the agent's own policy. A paraphrase shares its subject with one of them; another reason is left to a person.
+"""
+
+import re
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import NamedTuple
+
+from pipelines.core.json_text import Json
+from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
+from pipelines.core.verdict.words.declining import is_refused
+from pipelines.core.verdict.words.known import policy_texts
+from pipelines.core.verdict.words.speech import clauses, content_stems, sentences
+from pipelines.core.verdict.words.tool_words import ToolWords, words_of, writing_tools
+
+LONGEST_REPLY = 2_000  # characters of a refusal that are read
+LEAST_REPEATED = 3  # telling words of a rule that an answer has to repeat to be quoting it
+SHARE_REPEATED = 0.6
+_ASIDE = re.compile(r"\([^()]*\)")
+#: Refusals that no rule is behind: a malformed call, a record that is not there, too many calls.
+_NO_POLICY = (400, 404, 429)
+
+
+class Explanation(StrEnum):
+    RIGHT = "right"  # has its subject in common with the reason there was
+    ABSENT = "absent"  # there is none
+    OTHER = "other"  # has nothing in common with it
+
+
+class Reason(NamedTuple):
+    """A reason to refuse that the run knows of."""
+
+    text: str
+    row: EvidenceRow | None = None  # the refused call that gave it
+
+    @property
+    def is_policy(self) -> bool:
+        return self.row is None or self.row.http_status not in _NO_POLICY
+
+
+class Explained(NamedTuple):
+    how: Explanation
+    reason: Reason | None = None  # the one that the answer shares its subject with
+
+
+def explained(evidence: RunEvidence) -> Explained:
+    """What the agent gives as its reason for declining, against the reasons there were."""
+    said = _explaining_stems(evidence)
+    if not said:
+        return Explained(Explanation.ABSENT)
+    verbs = _asked_verbs(evidence)
+    for reason in reasons_of(evidence):
+        if content_stems(reason.text) - verbs & said:
+            return Explained(Explanation.RIGHT, reason)
+    return Explained(Explanation.OTHER)
+
+
+def reasons_of(evidence: RunEvidence) -> Iterator[Reason]:
+    """What the backend said first, then the rules."""
+    for row in evidence.calls:
+        if is_refused(row):
+            yield Reason(" ".join(_texts_in(row.response))[:LONGEST_REPLY], row)
+    for constraint in evidence.tracked_constraints:
+        yield Reason(constraint.description)
+    for rule in _rules_about(evidence):
+        yield Reason(rule)
+    for text in policy_texts(evidence.trace):
+        yield from map(Reason, sentences(text))
+
+
+def rule_behind(evidence: RunEvidence) -> Reason | None:
+    """The rule that a refusal rests on where the trace shows it, or the answer repeats its own words."""
+    for row in evidence.calls:
+        reason = Reason(" ".join(_texts_in(row.response))[:LONGEST_REPLY], row)
+        if row.is_refused_by_backend and reason.is_policy and not evidence.tool_reads(row.tool):
+            return reason
+    said = _explaining_stems(evidence)
+    for rule in sentences(evidence.behavior_instructions or ""):
+        own = content_stems(_ASIDE.sub(" ", rule))
+        repeated = own & said
+        has_more = repeated - content_stems(evidence.user_instruction)
+        if has_more and len(repeated) >= max(LEAST_REPEATED, SHARE_REPEATED * len(own)):
+            return Reason(rule)
+    return None
+
+
+def rules_about(tool: ToolWords, rules: str) -> Iterator[str]:
+    """The sentences of a behaviour text that name a tool, or what it does."""
+    for sentence in sentences(rules):
+        if tool.tool.lower() in sentence.lower() or tool.is_asked_in(words_of(sentence)):
+            yield sentence
+
+
+def _rules_about(evidence: RunEvidence) -> list[str]:
+    """The rules about what was asked; where none can be told from the others, all."""
+    asked = words_of(evidence.user_instruction)
+    tools = [tool for tool in writing_tools(evidence.tools) if tool.is_asked_in(asked)]
+    rules = evidence.behavior_instructions or ""
+    found = [rule for tool in tools for rule in rules_about(tool, rules)]
+    return list(dict.fromkeys(found)) or list(sentences(rules))
+
+
+def _explaining_stems(evidence: RunEvidence) -> frozenset[str]:
+    """The words of all clauses that say more than the request does: "I can't cancel order 9001" explains
+    nothing."""
+    asked = content_stems(" ".join((evidence.user_instruction, *evidence.later_user_turns)))
+    found: set[str] = set()
+    for text in evidence.responses:
+        for sentence in sentences(text):
+            evidence.keep_going()
+            for clause in clauses(sentence) if not sentence.endswith("?") else ():
+                stems = content_stems(clause)
+                found |= stems if stems - asked else set()
+    return frozenset(found)
+
+
+def _asked_verbs(evidence: RunEvidence) -> frozenset[str]:
+    """What was asked for is said by whoever declines it, too: it is no subject of a reason."""
+    asked = words_of(evidence.user_instruction)
+    forms = (tool.doing | tool.past for tool in writing_tools(evidence.tools) if tool.is_asked_in(asked))
+    return content_stems(" ".join(form for each in forms for form in each))
+
+
+def _texts_in(value: Json) -> Iterator[str]:
+    """Every text of a reply, and the names of fields that say no: `{"refundable": false}`."""
+    match value:
+        case str():
+            yield value
+        case list():
+            for item in value:
+                yield from _texts_in(item)
+        case dict():
+            for key, item in value.items():
+                yield from [key] if item is False else _texts_in(item)
