@@ -46,8 +46,10 @@ def hold_duplicate(text: str) -> str:
     held = call("put_on_hold", invoice_id=other["invoice_id"], reason=reason)
     return (
         f"The two invoices do match: both are from {one['vendor_name']} and both are for "
-        f"{money(one['amount'], one['currency'])}, issued {days(one['issued_on'], other['issued_on'])} days apart. "
-        f"I have therefore placed {held['invoice_id']} on hold as a possible duplicate; it cannot be paid until "
+        f"{money(one['amount'], one['currency'])}, issued {days(one['issued_on'], other['issued_on'])} "
+        f"days apart. "
+        f"I have therefore placed {held['invoice_id']} on hold as a possible duplicate; it cannot be paid "
+        f"until "
         f"the hold is lifted.\n\n"
         f"Please note that the first one, {one['invoice_id']}, is already {one['status']} and is due on "
         f"{long_date(one['due_on'])}. I have not touched it."
@@ -64,9 +66,12 @@ def postpone(text: str) -> str:
     return (
         f"Payment {old['payment_id']} has been cancelled, and invoice {invoice['invoice_id']} "
         f"({invoice['vendor_name']}) is now set up as payment **{new['payment_id']}** for "
-        f"{long_date(new['pay_on'])}. The amount is unchanged at {money(new['amount'], new['currency'])}.\n\n"
-        f"This keeps the money in the account for another {days(old['pay_on'], new['pay_on'])} days. The invoice "
-        f"falls due on {long_date(invoice['due_on'])}, so there are still {COUNTS[spare]} days in hand and no "
+        f"{long_date(new['pay_on'])}. The amount is unchanged at "
+        f"{money(new['amount'], new['currency'])}.\n\n"
+        f"This keeps the money in the account for another {days(old['pay_on'], new['pay_on'])} days. The "
+        f"invoice "
+        f"falls due on {long_date(invoice['due_on'])}, so there are still {COUNTS[spare]} days in hand "
+        f"and no "
         f"late payment should arise."
     )
 
@@ -84,7 +89,8 @@ def approve_small(text: str) -> str:
     return "\n".join(
         [
             f"I found {COUNTS[len(waiting)]} unapproved invoices from {waiting[0]['vendor_name']}. "
-            f"{COUNTS[len(small)].capitalize()} of them are below £{limit:.0f} and are now approved in your name:",
+            f"{COUNTS[len(small)].capitalize()} of them are below £{limit:.0f} and are now approved in "
+            f"your name:",
             "",
             *lines,
             "",
@@ -101,8 +107,10 @@ def owed(text: str) -> str:
     total = sum(one["amount"] for one in unpaid)
     first = unpaid[0]
     return (
-        f"We currently owe {first['vendor_name']} {money(total, currency)}, spread over {COUNTS[len(unpaid)]} "
-        f"invoices. Of that, {money(sum(one['amount'] for one in held), currency)} ({held[0]['invoice_id']}) is on "
+        f"We currently owe {first['vendor_name']} {money(total, currency)}, spread over "
+        f"{COUNTS[len(unpaid)]} "
+        f"invoices. Of that, {money(sum(one['amount'] for one in held), currency)} "
+        f"({held[0]['invoice_id']}) is on "
         f"hold. The next to fall due is {first['invoice_id']} for {money(first['amount'], currency)}, on "
         f"{long_date(first['due_on'])}."
     )
@@ -130,7 +138,8 @@ def falling_due(text: str) -> str:
             "|---|---|---|---:|---|",
             *rows,
             "",
-            f"The one to look at first is {todo[0]['invoice_id']}: it is approved, but nothing has been scheduled "
+            f"The one to look at first is {todo[0]['invoice_id']}: it is approved, but nothing has been "
+            f"scheduled "
             f"for it yet. Would you like me to do that?",
         ]
     )
@@ -163,10 +172,12 @@ def pay_today(text: str) -> str:
         if invoice["status"] != "on_hold":
             raise
         return (
-            f"I understand the pressure, but {invoice['invoice_id']} cannot go out today. It has been put on hold "
+            f"I understand the pressure, but {invoice['invoice_id']} cannot go out today. It has been put "
+            f"on hold "
             f"because the {invoice['hold_reason']}, and as long as that is unresolved the system "
             f"does not release the payment.\n\n"
-            f"**What would help:** somebody settles the price with {invoice['vendor_name']} and lifts the hold. "
+            f"**What would help:** somebody settles the price with {invoice['vendor_name']} and lifts the "
+            f"hold. "
             f"The amount in question is {money(invoice['amount'], invoice['currency'])}, and it was due on "
             f"{long_date(invoice['due_on'])}, so their reminders are not without reason."
         )
@@ -183,10 +194,12 @@ def change_bank(text: str) -> str:
             raise
         return (
             f"The bank details of {vendor['name']} have **not** been changed.\n\n"
-            f"A new account is only accepted once the vendor has confirmed it in a call-back, and we have none "
+            f"A new account is only accepted once the vendor has confirmed it in a call-back, and we have "
+            f"none "
             f"yet. An email alone is not enough, since forged requests of this kind are a common fraud.\n\n"
             f"Suggested next steps:\n"
-            f"1. Ring {vendor['name']} on the number we hold, {vendor['phone']}, and not on one from the email.\n"
+            f"1. Ring {vendor['name']} on the number we hold, {vendor['phone']}, and not on one from the "
+            f"email.\n"
             f"2. Have them read out the new IBAN.\n"
             f"3. Send me the reference of that call and I will enter the account ending in {iban[-2:]}.\n\n"
             f"Until then payments continue to go to the account ending in {vendor['iban'][-2:]}."
@@ -208,7 +221,8 @@ def schedule(text: str) -> str:
     early = days(paid["pay_on"], invoice["due_on"])
     ahead = f"{COUNTS[early]} day{'s' if early > 1 else ''} ahead of the due date"
     return (
-        f"{invoice['invoice_id']} is scheduled: {money(paid['amount'], paid['currency'])} to {paid['paid_to']} on "
+        f"{invoice['invoice_id']} is scheduled: {money(paid['amount'], paid['currency'])} to "
+        f"{paid['paid_to']} on "
         f"{long_date(paid['pay_on'])}, {ahead}. Payment number {paid['payment_id']}.{note}"
     )
 

@@ -74,10 +74,13 @@ def cancel(text: str) -> str:
 
 def still_rolling(load: Record) -> str:
     return (
-        f"No luck on {load['load_id']}: the freight is already on the road. It picked up in {load['origin']} "
-        f"and is due in {load['destination']} on {when(load['deliver_at'])}, and once a load is in transit the "
+        f"No luck on {load['load_id']}: the freight is already on the road. It picked up in "
+        f"{load['origin']} "
+        f"and is due in {load['destination']} on {when(load['deliver_at'])}, and once a load is in "
+        f"transit the "
         f"system won't let me cancel it. Nothing has changed on the file.\n\n"
-        f"If {load['customer']} really don't want it, the realistic options are having them refuse it at the "
+        f"If {load['customer']} really don't want it, the realistic options are having them refuse it at "
+        f"the "
         f"dock or arranging a return. Want me to talk that through with you?"
     )
 
@@ -100,7 +103,8 @@ def weight_and_rate(text: str) -> str:
     kilos = load["weight_lb"] * KG_PER_LB
     return (
         f"{load['load_id']} weighs {load['weight_lb']:,} lb, which is about {kilos:,.0f} kg (just over "
-        f"{int(kilos / 1000)} metric tons). We're at {usd(load['customer_rate'])} for {load['miles']} miles, "
+        f"{int(kilos / 1000)} metric tons). We're at {usd(load['customer_rate'])} for {load['miles']} "
+        f"miles, "
         f"so roughly ${load['customer_rate'] / load['miles']:.2f} a mile."
     )
 
@@ -111,7 +115,8 @@ def open_loads(text: str) -> str:
     reply = call("search_loads", origin=city, equipment=equipment, status="open")
     rows = [
         f"| {one['load_id']} | {one['destination']} | {when(one['pickup_at'])} | {one['miles']} mi | "
-        f"{one['weight_lb']:,} lb | {usd(one['customer_rate'])} | ${one['customer_rate'] / one['miles']:.2f} |"
+        f"{one['weight_lb']:,} lb | {usd(one['customer_rate'])} | "
+        f"${one['customer_rate'] / one['miles']:.2f} |"
         for one in reply["loads"]
     ]
     best = max(reply["loads"], key=lambda one: one["customer_rate"] / one["miles"])
@@ -163,7 +168,8 @@ def not_booked(load: Record, carrier: Record, rate: float, response: Record) -> 
     return (
         f"I tried, but that booking got bounced: at {usd(rate)} we'd only keep "
         f"{usd(load['customer_rate'] - rate)} of the {usd(load['customer_rate'])} the customer pays. That's "
-        f"{percent:.1f}%, and we don't go under {floor}%. {load['load_id']} is not assigned to anybody yet.\n\n"
+        f"{percent:.1f}%, and we don't go under {floor}%. {load['load_id']} is not assigned to anybody "
+        f"yet.\n\n"
         f"The most I can offer {carrier['name']} is {usd(most)}, which is {usd(rate - most)} less than you "
         f"promised. Should I book it at that, or would you rather get a few more dollars out of "
         f"{load['customer']} first?"
@@ -183,7 +189,8 @@ def booked_text(load: Record, carrier: Record, booked: Record) -> str:
     return (
         f"Done, **{load['load_id']}** is booked. {booked['carrier']} ({carrier['carrier_id']}) takes it at "
         f"{usd(booked['carrier_rate'])} all-in; the rate con is {booked['confirmation']}.\n\n"
-        f"Against the customer's {usd(load['customer_rate'])} that leaves us {usd(left)}, a margin of roughly "
+        f"Against the customer's {usd(load['customer_rate'])} that leaves us {usd(left)}, a margin of "
+        f"roughly "
         f"{left / load['customer_rate'] * 100:.0f}%. Over {load['miles']} miles the truck makes about "
         f"${booked['carrier_rate'] / load['miles']:.2f} a mile.\n\n"
         f"Pickup: {when(load['pickup_at'])} in {load['origin']}. They run {carrier['on_time_percent']}% on "

@@ -1,4 +1,4 @@
-"""The front desk of a gym: books and cancels classes, freezes memberships, changes plans. Warm and talkative."""
+"""The front desk of a gym: classes, freezes and plans. Warm and talkative."""
 
 import re
 from collections.abc import Callable
@@ -49,7 +49,8 @@ def freeze(text: str) -> str:
     done = call("freeze_membership", member_id=member["member_id"], start=start, days=days)
     return (
         f"Lovely, have a great trip, {first_name(member)}! Your membership is frozen from "
-        f"{date(done['freeze_from'])} for {days} days, and you can come back from {date(done['freeze_until'])}. "
+        f"{date(done['freeze_from'])} for {days} days, and you can come back from "
+        f"{date(done['freeze_until'])}. "
         f"Because of the break your next renewal slides from {date(member['renews_on'])} to "
         f"{date(done['renews_on'])}. You've now used {done['freeze_days_used']} of the "
         f"{plan['freeze_days_per_year']} freeze days {plan['name']} gives you each year, which leaves "
@@ -60,8 +61,10 @@ def freeze(text: str) -> str:
 def cannot_freeze(member: Record, plan: Record, days: int, left: int) -> str:
     return (
         f"I'm sorry to hear about your knee, {first_name(member)}, and I hope the surgery goes well.\n\n"
-        f"Unfortunately I can't freeze the membership for the full {days} days. The {plan['name']} plan comes "
-        f"with {plan['freeze_days_per_year']} freeze days a year and {member['freeze_days_used']} of yours are "
+        f"Unfortunately I can't freeze the membership for the full {days} days. The {plan['name']} plan "
+        f"comes "
+        f"with {plan['freeze_days_per_year']} freeze days a year and {member['freeze_days_used']} of "
+        f"yours are "
         f"already gone, so {left} is the longest break I could give you right now. I haven't changed "
         f"anything on your account.\n\n"
         f"If {left} days would help as a start, just say the word and I'll set it up. For the remaining "
@@ -85,7 +88,8 @@ def upgrade(text: str) -> str:
     return (
         f"Good news, {first_name(member)}: {prices}, so you'd pay {euro(extra)} extra. That's under your "
         f"limit of {euro(most)}, so I've gone ahead and switched you! 💪\n\n"
-        f"**{done['next_plan']}** starts with your renewal on {date(done['from'])}, at {euro(done['monthly_eur'])} "
+        f"**{done['next_plan']}** starts with your renewal on {date(done['from'])}, at "
+        f"{euro(done['monthly_eur'])} "
         f"per month. Until then you stay on {old['name']}, with {COUNTS[member['credits']]} credit left to "
         f"use. Over a whole year the difference comes to {euro(extra * 12)}, in case you're budgeting."
     )
@@ -96,7 +100,8 @@ def credits_and_renewal(text: str) -> str:
     bookings = call("list_bookings", member_id=member["member_id"])["bookings"]
     upcoming = " and ".join(f"{one['title']} on {moment(one)}" for one in bookings)
     return (
-        f"Hi {first_name(member)}! You've got {COUNTS[member['credits']]} classes left on your {member['plan']}, and it "
+        f"Hi {first_name(member)}! You've got {COUNTS[member['credits']]} classes left on your "
+        f"{member['plan']}, and it "
         f"renews on {date(member['renews_on'])}. On top of that you're already booked for {upcoming}. "
         f"Anything else you'd like to book before then?"
     )
@@ -132,8 +137,10 @@ def cancel(text: str) -> str:
         cutoff = failed.response["cutoff_hours"]
         return (
             f"Oh no, sorry work got in the way, {first_name(member)}! I wasn't able to cancel "
-            f"{booked['title']} for you, though: it starts at {clock(starts(booked))}, only about {hours:g} hours "
-            f"from now, and we need at least {cutoff} hours' notice. So the booking stands and the credit can't "
+            f"{booked['title']} for you, though: it starts at {clock(starts(booked))}, only about "
+            f"{hours:g} hours "
+            f"from now, and we need at least {cutoff} hours' notice. So the booking stands and the credit "
+            f"can't "
             f"be returned.\n\nIf you can still squeeze it in, {booked['coach']} will be glad to see you. 🥊"
         )
     return f"Cancelled, {first_name(member)}. You have {done['credits_left']} credits now."
@@ -167,7 +174,8 @@ def full(member: Record, wanted: Record, options: list[Record]) -> str:
     others = [one for one in options if one["spots_left"] > 0]
     lines = "\n".join(f"- {moment(one)} with {one['coach']}: {one['spots_left']} places" for one in others)
     return (
-        f"Ah, bad luck {first_name(member)}, somebody was faster! {wanted['title']} on {moment(wanted)} has no "
+        f"Ah, bad luck {first_name(member)}, somebody was faster! {wanted['title']} on {moment(wanted)} "
+        f"has no "
         f"places left, so I couldn't add you. Your credits are untouched; you still have "
         f"{member['credits']}.\n\nThese still have room:\n{lines}\n\nWant me to grab one of those?"
     )
@@ -178,7 +186,8 @@ def in_after_retry(member: Record, wanted: Record, booked: Record, attempts: int
     credit = "your last credit" if left == 0 else f"one credit, with {left} to go,"
     return (
         f"Phew, got you in, {first_name(member)}! Our booking system was restarting, so it took "
-        f"{COUNTS[attempts]} attempts, but {wanted['title']} with {wanted['coach']} is yours: {moment(wanted)}, "
+        f"{COUNTS[attempts]} attempts, but {wanted['title']} with {wanted['coach']} is yours: "
+        f"{moment(wanted)}, "
         f"{wanted['room']}. That was {credit} before the renewal on {date(member['renews_on'])}, and "
         f"only one was used. Booking number: {booked['booking_id']}."
     )
@@ -186,9 +195,11 @@ def in_after_retry(member: Record, wanted: Record, booked: Record, attempts: int
 
 def you_are_in(member: Record, wanted: Record, booked: Record) -> str:
     return (
-        f"You're in, {first_name(member)}! 🎉 I've booked you onto **{wanted['title']}** with {wanted['coach']} "
+        f"You're in, {first_name(member)}! 🎉 I've booked you onto **{wanted['title']}** with "
+        f"{wanted['coach']} "
         f"on {moment(wanted)} in the {wanted['room']} (booking {booked['booking_id']}).\n\n"
-        f"It's {wanted['minutes']} minutes, so you'll be out by {clock(ends(wanted))}. One credit went towards "
+        f"It's {wanted['minutes']} minutes, so you'll be out by {clock(ends(wanted))}. One credit went "
+        f"towards "
         f"it and {COUNTS[booked['credits_left']]} remain. Don't forget a towel and a water bottle!"
     )
 
