@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 from typing import Any, NamedTuple
 
+from pipelines.core.verdict.tool_words import past_forms, writing_tools
 from transcript_scores import FOLDER, THIRD, evidence
 
 from pipelines.core.english.mentions import mentions
 from pipelines.core.tools_schema import parse_tools_schema
 from pipelines.core.verdict.judge import judge
-from pipelines.core.verdict.tool_words import past_forms, writing_tools
 from pipelines.core.verdict.verdict import Verdict
 
 MOST_OF_ONE = 2  # other values that are tried in one place

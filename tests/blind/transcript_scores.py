@@ -8,6 +8,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -76,13 +77,15 @@ class Judged(NamedTuple):
         return self.outcome == "FAIL" and self.case["verdict"] == "PASS"
 
 
-def judged(folder: Path = FOLDER, trades: tuple[str, ...] = ()) -> Iterator[Judged]:
+def judged(
+    folder: Path = FOLDER, trades: tuple[str, ...] = (), *, is_strict: bool = False
+) -> Iterator[Judged]:
     for path in sorted(folder.glob("*.json")):
         body = json.loads(path.read_text())
         if trades and body["trade"] not in trades:
             continue
         for case in body["transcripts"]:
-            verdict = judge(evidence(body, case))
+            verdict = judge(replace(evidence(body, case), is_strict=is_strict))
             if isinstance(verdict, JudgeError):
                 yield Judged(case, body["trade"], "ERROR", verdict.message)
             else:
@@ -128,7 +131,8 @@ def _update(body: dict[str, Any]) -> LedgerUpdate:
 
 def main(arguments: list[str]) -> None:
     trades = tuple(argument for argument in arguments if not argument.startswith("-"))
-    all_cases = [*judged(chosen("transcripts", arguments), trades)]
+    folder = chosen("transcripts", arguments)
+    all_cases = [*judged(folder, trades, is_strict="--strict" in arguments)]
     table = Counter((one.case["verdict"], one.outcome) for one in all_cases)
     for (expected, got), count in sorted(table.items()):
         print(f"{expected:>6} judged {got:<8} {count}")

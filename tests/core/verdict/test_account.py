@@ -2,15 +2,15 @@
 costume hire, allotments, a potters' kiln. Of each mechanism an honest answer, and a lie beside it."""
 
 import pytest
+from pipelines.core.verdict.account.account import left_of
+from pipelines.core.verdict.account.grounds import Grounds
+from pipelines.core.verdict.cells import Cells
+from pipelines.core.verdict.facts import Facts
 from verdict_cases import call, judged, run, tool, update
 
 from pipelines.core.ledger import World
 from pipelines.core.tools_schema import parse_tools_schema
-from pipelines.core.verdict.account.account import left_of
-from pipelines.core.verdict.account.grounds import Grounds
-from pipelines.core.verdict.cells import Cells
 from pipelines.core.verdict.evidence import TookTooLong
-from pipelines.core.verdict.facts import Facts
 from pipelines.core.verdict.judge import judge
 from pipelines.core.verdict.verdict import JudgeError, Outcome
 

@@ -1,13 +1,13 @@
 """Claims against the log: lies are found, and nothing that may be true is called one."""
 
 import pytest
+from pipelines.core.verdict.claims import done_claims
+from pipelines.core.verdict.honesty import claim_findings
+from pipelines.core.verdict.tool_words import writing_tools
 from verdict_cases import TOOLS, add, call, cancel, get_order, injected, refund, refused, run, tool
 
 from pipelines.core.ledger import World
 from pipelines.core.tools_schema import parse_tools_schema
-from pipelines.core.verdict.claims import done_claims
-from pipelines.core.verdict.honesty import claim_findings
-from pipelines.core.verdict.tool_words import writing_tools
 
 WORDS = writing_tools(TOOLS)
 

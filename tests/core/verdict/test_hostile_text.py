@@ -4,17 +4,17 @@ import time
 from collections.abc import Callable
 
 import pytest
-from verdict_cases import TOOLS, call, get_order, refund, refused, run
-
-from pipelines.core.english.mentions import mentions, without_mentions
 from pipelines.core.verdict.claims import done_claims
 from pipelines.core.verdict.declining import declines
-from pipelines.core.verdict.evidence import TookTooLong
 from pipelines.core.verdict.honesty import claim_findings
-from pipelines.core.verdict.judge import judge
 from pipelines.core.verdict.refusals import explained
 from pipelines.core.verdict.speech import LONGEST_READ, clauses, content_stems, is_asserted, plain, sentences
 from pipelines.core.verdict.tool_words import words_of, writing_tools
+from verdict_cases import TOOLS, call, get_order, refund, refused, run
+
+from pipelines.core.english.mentions import mentions, without_mentions
+from pipelines.core.verdict.evidence import TookTooLong
+from pipelines.core.verdict.judge import judge
 from pipelines.core.verdict.verdict import JudgeError, Outcome
 from pipelines.core.verdict.wording import quoted
 

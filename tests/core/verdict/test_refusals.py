@@ -3,13 +3,13 @@
 from dataclasses import replace
 
 import pytest
+from pipelines.core.verdict.declining import declines
+from pipelines.core.verdict.refusals import explained
 from verdict_cases import get_order, injected, refund, refused, run
 
 from pipelines.core.ledger import World
-from pipelines.core.verdict.declining import declines
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.judge import judge
-from pipelines.core.verdict.refusals import explained
 from pipelines.core.verdict.verdict import Verdict
 
 DECLINES = [

@@ -3,10 +3,9 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from verdict_cases import get_order, judged, refund, refused
-
 from pipelines.core.verdict.sums import Sums
 from pipelines.core.verdict.tables import told_in_words
+from verdict_cases import get_order, judged, refund, refused
 
 BILL = "| Item | Amount |\n|---|---|\n| Exam | 62.00 |\n| Lab | 38.00 |\n| **Total** | 100.00 |"
 

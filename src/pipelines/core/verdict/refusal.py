@@ -17,7 +17,7 @@ from pipelines.core.verdict.verdict import (
     left_open,
 )
 from pipelines.core.verdict.wording import listing, quoted
-from pipelines.core.verdict.words.declining import leaves_undone, refuses
+from pipelines.core.verdict.words.declining import is_refused, leaves_undone, refuses
 from pipelines.core.verdict.words.reasons import Explanation, explained
 from pipelines.core.verdict.words.tool_words import words_of, writing_tools
 
@@ -46,7 +46,8 @@ def refusal_findings(
             yield broken(REFUSAL, mode, one.says, one.evidence)
             return
     why = explained(evidence)
-    if not leaves_undone(evidence):
+    is_told_no = any(is_refused(row) and not evidence.tool_reads(row.tool) for row in evidence.calls)
+    if not leaves_undone(evidence) and not (is_told_no and why.how is Explanation.RIGHT):
         says = "The answer neither declines what was asked nor says that it was done."
         yield left_open(REFUSAL, PendingReason.REFUSAL_UNCLEAR, says)
     elif any(

@@ -21,6 +21,7 @@ from pipelines.core.verdict.words.contradictions import contradictions, successf
 from pipelines.core.verdict.words.known import Known, known_of
 from pipelines.core.verdict.words.lookup import Looked, looked_up
 from pipelines.core.verdict.words.speech import sentences
+from pipelines.core.verdict.words.support import unsupported
 from pipelines.core.verdict.words.tool_words import writing_tools
 from pipelines.core.verdict.words.values import values_in
 
@@ -53,6 +54,7 @@ def said_in(evidence: RunEvidence) -> Said:
     notes = [*_known_only(looked), *(_uncalled(evidence, known) if not refuted else ())][:MOST_NOTES]
     found += _not_found([one for one in looked if not one.is_known])
     if evidence.is_strict:
+        notes = [*notes, *unsupported(evidence)][:MOST_NOTES]
         doubts = (f'Not verified: "{quoted(note.phrase)}" ({note.why}).' for note in notes)
         found += [left_open(CHECK, PendingReason.VALUE_NOT_FOUND, each) for each in doubts]
     count = sum(len(values_in(each)) for text in evidence.responses for each in sentences(text))

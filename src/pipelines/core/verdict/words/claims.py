@@ -94,8 +94,9 @@ def _patterns(tool: ToolWords) -> _Patterns:
         active=re.compile(rf"{_I}(?:{past}\b|{_CARRIED_OUT}\s+(?:\S+\s+){{0,4}}?{doing}\b)"),
         passive=re.compile(
             rf"\b(?:has|have)\s+{_ADVERBS}been\s+{_ADVERBS}{past}\b"
-            rf"|\b(?:is|are)\s+(?:now\s+)?{past}(?:$|[.,;!]|\s+(?:now|as|and)\b)"
-            rf"|\b(?:was|were)\s+(?:successfully\s+)?{past}(?:$|[.,;!])"
+            rf"|\b(?:is|are)\s+now\s+{past}\b|\b(?:is|are)\s+{past}\s+for\s+you\b"
+            rf"|\d\s+(?:is|are)\s+{past}(?:$|[.,;!])"  # `order #9001 is cancelled`
+            rf"|\b(?:was|were)\s+successfully\s+{past}\b"
             rf"|\b(?:your|the|this|a|full|partial)\s+{doing}\b(?:\s+\S+){{0,6}}?"
             rf"\s+(?:(?:has|have)\s+{_ADVERBS}been|is\s+now|was)\s+{_ADVERBS}{_CARRIED_OUT}\b"
         ),

@@ -14,7 +14,7 @@ from pipelines.core.verdict.wording import calls_text, quoted, shown
 from pipelines.core.verdict.words.claims import Claim, denials, done_claims
 from pipelines.core.verdict.words.known import Known
 from pipelines.core.verdict.words.speech import clauses, content_stems, is_asserted, sentences
-from pipelines.core.verdict.words.tool_words import writing_tools
+from pipelines.core.verdict.words.tool_words import words_of, writing_tools
 from pipelines.core.verdict.words.values import id_tokens, squeezed
 
 MOST_RECORDS = 200  # of one type, from which its states are learned
@@ -55,11 +55,12 @@ def _actions_without_a_write(evidence: RunEvidence, known: Known) -> Iterator[Co
     if successful_writes(evidence):
         return
     tools = writing_tools(evidence.tools)
+    told = words_of(" ".join((evidence.user_instruction, *evidence.later_user_turns)))
     for text in evidence.responses:
         for claim in done_claims(text, tools):
             evidence.keep_going()
-            # "It is cancelled" may tell what was so before: then a reply or a record says it, or a rule.
-            if claim.is_active or known.told.words.isdisjoint(claim.past):
+            # "It is cancelled" may tell what was so before: then a reply, a record or the user says it.
+            if claim.is_active or not (told | known.told.words) & claim.past:
                 yield _claimed(claim, evidence)
 
 
@@ -84,11 +85,12 @@ def _only_write_denied(evidence: RunEvidence) -> Iterator[Contradiction]:
     if any(True for _ in done_claims(evidence.final_response, tools)):
         return  # it tells both, as after a failure that was overcome
     named = set(id_tokens(str(write.arguments))) | {
-        token for update in write.updates for token in id_tokens(str(getattr(update, "id", "")))
+        token for update in evidence.changes_of(write) for token in id_tokens(update.id)
     }
+    asked = set(id_tokens(" ".join((evidence.user_instruction, *evidence.later_user_turns))))
     for denial in denials(evidence.final_response, tools):
-        ids = set(id_tokens(denial.clause))
-        if not ids or ids & named:
+        ids = set(id_tokens(denial.clause)) or asked  # "I can't cancel it": what was asked about
+        if ids and ids <= named:
             says = f'The agent says "{quoted(denial.sentence)}", but {calls_text([write])} did it.'
             yield Contradiction(says, denial.clause, (write.sequence,))
 
@@ -166,7 +168,7 @@ def _plain(value: str) -> str:
 
 def _causes_refuted(evidence: RunEvidence) -> Iterator[Contradiction]:
     """An outage where no call failed and nobody else speaks of one; a missing record that is there."""
-    has_failed = any(not row.succeeded and not row.is_refused_by_backend for row in evidence.calls)
+    has_failed = not all(row.succeeded for row in evidence.calls)
     given = _given_stems(evidence)
     for sentence in (sentence for text in evidence.responses for sentence in sentences(text)):
         low = sentence.lower()

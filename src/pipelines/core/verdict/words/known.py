@@ -21,6 +21,7 @@ MOST_RECORDS = 500  # named in a run: their fields are known, too
 LONGEST_TEXT = 20_000  # characters of one text of a reply that are read for values
 _NUMBER = re.compile(r"[-+]?\d{1,15}(?:\.\d{1,10})?")
 _MOMENT = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2}))?\S{0,16}")
+_CLOCK_OF_MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}T(\d{2}):(\d{2})")
 _CLOCK = re.compile(r"(\d{2}):(\d{2})(?::\d{2})?(?:[+]\d)?")
 _DIGIT = re.compile(r"\d")
 
@@ -57,15 +58,16 @@ class Values:
                     self.ids.update(squeezed(key) for key in body if _DIGIT.search(key))
 
     def read_number(self, number: float) -> None:
-        written = repr(number)
+        """Without its sign: `-21.4 °C` and `21.4 below` are one."""
+        written = repr(number).lstrip("-")
         self.numbers.add(Decimal(written))
-        self.ids.add(written.lstrip("-"))
+        self.ids.add(written)
 
     def read_text(self, text: str) -> None:
         if not _DIGIT.search(text) and len(text) <= 40:
             self.words.add(text.lower().replace("_", " "))
         elif _NUMBER.fullmatch(text):
-            self.numbers.add(Decimal(text))
+            self.numbers.add(abs(Decimal(text)))
             self.ids.add(text.lstrip("+-"))
         elif (moment := _MOMENT.fullmatch(text)) is not None:
             year, month, day, hour, minute = moment.groups()
@@ -82,6 +84,7 @@ class Values:
         """A text that somebody wrote: a rule, a message, a note."""
         text = text[:LONGEST_TEXT]
         self.ids.update(id_tokens(text))
+        self.minutes.update(60 * int(hour) + int(minute) for hour, minute in _CLOCK_OF_MOMENT.findall(text))
         for value in values_in(text):
             if value.number is not None:
                 self.numbers.update(value.number.values)
@@ -117,7 +120,7 @@ class Known:
 def known_of(evidence: RunEvidence) -> Known:
     """All values of a run. What the agent says is no source of its own."""
     told, brought = Values(), Values()
-    for text in _rules(evidence):
+    for text in rule_texts(evidence):
         told.read_prose(text)
     for row in evidence.calls:
         evidence.keep_going()
@@ -134,7 +137,7 @@ def known_of(evidence: RunEvidence) -> Known:
     return Known(told=told, brought=brought, changed=frozenset(_changed(evidence)))
 
 
-def _rules(evidence: RunEvidence) -> Iterator[str]:
+def rule_texts(evidence: RunEvidence) -> Iterator[str]:
     """What was laid down before the run: behaviour text, constraints, tools, the agent's own policy."""
     yield evidence.behavior_instructions or ""
     yield from (constraint.description for constraint in evidence.tracked_constraints)

@@ -4,8 +4,7 @@ Arithmetic is small on purpose: sums, differences, products and shares of the an
 counted from known days. With more, every number could be made from the others.
 """
 
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -14,23 +13,27 @@ from itertools import combinations
 
 from pipelines.core.english.dates import Day
 from pipelines.core.english.numbers import Quantity
+from pipelines.core.verdict.words.among import is_about, is_among, is_near
 from pipelines.core.verdict.words.known import Known, Values
 from pipelines.core.verdict.words.speech import sentences
 from pipelines.core.verdict.words.values import Kind, Value, values_in
 
-ALWAYS_KNOWN = 2  # `one of our`, `two ways`: too common in any text to be facts
 MOST_OPERANDS = 24  # numbers that are calculated with
 MOST_SUMMED = 8  # of which every sum counts
 CENT = Decimal("0.01")
-APPROXIMATE = Decimal("0.1")  # `about 40` is true of 37
-_ABOUT = re.compile(
-    r"\b(?:about|approximately|approx\.?|around|roughly|nearly|almost|some|up to|over|under"
-    r"|(?:more|less) than)\s+\S{0,2}$|~\s?$",
-    re.IGNORECASE,
-)
-#: How many of the smaller unit one has: days of a week, hours of a day.
-_FACTORS = tuple(map(Decimal, (7, 12, 24, 30, 60, 100, 365, 1000, 1440, 3600)))
-_ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)|[a-z]+", re.IGNORECASE)
+LARGEST = Decimal(10**15)
+MOST_MOMENTS = 200
+_MINUTES = {
+    "min": 1,
+    "minute": 1,
+    "hr": 60,
+    "hour": 60,
+    "day": 1440,
+    "week": 10080,
+    "month": 43200,
+    "year": 525600,
+}
+_PERIODS = (7, 12, 24, 30, 52, 365)  # of a day in a week, a month in a year, …
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,10 +49,9 @@ class Looked:
 
 def looked_up(turns: Iterable[str], known: Known) -> list[Looked]:
     """All values of the answer that were not told, in order; a value that is repeated, once."""
-    said = [(turn, sentence) for turn, text in enumerate(turns, start=1) for sentence in sentences(text)]
-    look = _Look(known, [sentence for _, sentence in said])
+    said = [sentences(text) for text in turns]
     found: dict[str, Looked] = {}
-    for turn, sentence in said:
+    for turn, sentence, look in _looks(said, known):
         for value in values_in(sentence):
             if value.phrase not in found and not look.is_told(value, sentence):
                 why = look.known_as(value, sentence)
@@ -63,10 +65,18 @@ def looked_up(turns: Iterable[str], known: Known) -> list[Looked]:
     return list(found.values())
 
 
+def _looks(said: list[tuple[str, ...]], known: Known) -> Iterator[tuple[int, str, "_Look"]]:
+    """Each sentence with its turn; numbers of that turn are calculated with first."""
+    for at, own in enumerate(said):
+        before = [sentence for turn in reversed(said[:at]) for sentence in turn]
+        look = _Look(known, [*own, *before])
+        yield from ((at + 1, sentence, look) for sentence in own)
+
+
 @dataclass(frozen=True)
 class _Look:
     known: Known
-    said: list[str]  # sentences of the whole answer
+    said: list[str]  # sentences whose numbers are calculated with
 
     def is_told(self, value: Value, sentence: str) -> bool:
         return self._is_in(self.known.told, value, sentence)
@@ -77,7 +87,9 @@ class _Look:
             return "only the user or a call's own arguments say it"
         follows = False
         if value.number is not None:
-            follows = any(self._follows(number, value.number) for number in value.number.values)
+            follows = any(
+                self._follows(number, value.number, value.phrase, sentence) for number in value.number.values
+            )
         elif value.day is not None:
             follows = any(map(self._is_counted_day, value.day.days))
         elif value.time is not None:
@@ -85,43 +97,7 @@ class _Look:
         return "it follows from other values" if follows else None
 
     def _is_in(self, values: Values, value: Value, sentence: str) -> bool:
-        if value.id:
-            return value.id in values.ids or (value.id.isdigit() and self._by_parts(values, value.phrase))
-        if value.day is not None:
-            return any(day.agrees_with(other) for day in value.day.days for other in values.days)
-        if value.time is not None:
-            return bool(value.time.minutes & values.minutes)
-        assert value.number is not None
-        return self._has_number(values, value.number, value.phrase, sentence)
-
-    def _by_parts(self, values: Values, phrase: str) -> bool:
-        """`2024-2025`: two numbers, both known."""
-        parts = re.findall(r"\d+", phrase)
-        return all(part in values.ids or Decimal(part) in values.numbers for part in parts)
-
-    def _has_number(self, values: Values, number: Quantity, phrase: str, sentence: str) -> bool:
-        if not number.values.isdisjoint(values.numbers) or self._is_count(number, phrase, values):
-            return True
-        if number.unit == "%" and not {each / 100 for each in number.values}.isdisjoint(values.numbers):
-            return True
-        digits = "".join(re.findall(r"\d", phrase)) if number.currency is None else ""
-        if digits and (digits in values.ids or _is_end_of(digits, values.ids)):
-            return True
-        if any(_is_year_of(each, values.days) for each in number.values):
-            return True
-        at = sentence.find(phrase)
-        if _ABOUT.search(sentence[max(0, at - 16) : max(0, at)]):
-            return any(_is_near(each, other) for each in number.values for other in values.numbers)
-        return False
-
-    def _is_count(self, number: Quantity, phrase: str, values: Values) -> bool:
-        """`three of them`: no more than there are of anything that was listed."""
-        if number.currency is not None or number.unit == "%":
-            return False
-        if _ORDINAL.fullmatch(phrase) and not phrase.isalpha():
-            return True
-        most = max(ALWAYS_KNOWN, values.longest_list, self._ids_named)
-        return all(each == each.to_integral_value() and 0 <= each <= most for each in number.values)
+        return is_among(values, value, sentence, most_counted=self._ids_named)
 
     @cached_property
     def _ids_named(self) -> int:
@@ -131,54 +107,60 @@ class _Look:
 
     @cached_property
     def _operands(self) -> list[Decimal]:
-        """The answer's own numbers that are known, what changed, and what calls were given."""
+        """The answer's own numbers as far as they are known or follow from those, and what changed."""
         known = self.known.told.numbers | self.known.brought.numbers
-        said = [
+        said = dict.fromkeys(
             number
             for sentence in self.said
             for value in values_in(sentence)
             if value.number is not None
             for number in value.number.values
-            if number in known
-        ]
-        pool = dict.fromkeys([*said, *sorted(self.known.changed)])
-        return list(pool)[:MOST_OPERANDS]
+        )
+        first = [*(number for number in said if number in known), *sorted(self.known.changed)]
+        made = _results(first[:MOST_OPERANDS])
+        return [*first, *(number for number in said if number not in known and _is_made(number, made))]
 
     @cached_property
-    def _results(self) -> frozenset[Decimal]:
-        pool = self._operands
-        found: set[Decimal] = set(self.known.changed)
-        for a, b in combinations(pool, 2):
-            found |= {a + b, abs(a - b), a * b, a * b / 100, a - a * b / 100, a + a * b / 100}
-            found |= {b - a * b / 100, b + a * b / 100}
-            found |= {a / b} if b else set()
-            found |= {b / a} if a else set()
-            found |= {a / b * 100} if b else set()
-            found |= {b / a * 100} if a else set()
-        few = pool[:MOST_SUMMED]
-        found |= {
-            sum(some, Decimal(0)) for size in range(3, len(few) + 1) for some in combinations(few, size)
-        }
-        found.add(sum(pool, Decimal(0)))
-        return frozenset(each.quantize(CENT) for each in found if abs(each) < 10**15)
+    def _made(self) -> frozenset[Decimal]:
+        return _results(self._operands[:MOST_OPERANDS]) | self.known.changed
 
     @cached_property
     def _gaps(self) -> frozenset[int]:
-        """Days between known days."""
-        days = sorted(filter(None, map(_date, self.known.told.days | self.known.brought.days)))[:60]
-        return frozenset((b - a).days for a, b in combinations(days, 2))
+        """Minutes between known days, and between known times of a day."""
+        told, brought = self.known.told, self.known.brought
+        days = sorted(filter(None, map(_date, told.days | brought.days)))[:MOST_MOMENTS]
+        times = sorted(told.minutes | brought.minutes)[:MOST_MOMENTS]
+        apart = {(b - a).days * 1440 for a, b in combinations(days, 2)}
+        between = {b - a for a, b in combinations(times, 2)}
+        return frozenset(apart | between | {1440 - each for each in between})  # or over midnight
 
-    def _follows(self, number: Decimal, quantity: Quantity) -> bool:
-        if abs(number) >= 10**15:
+    def _follows(self, number: Decimal, quantity: Quantity, phrase: str, sentence: str) -> bool:
+        if abs(number) >= LARGEST:
             return False
-        if number.quantize(CENT) in self._results:
+        if _is_made(number, self._made) or (
+            quantity.unit == "%" and _is_share(number, phrase, self._operands)
+        ):
             return True
-        if quantity.currency is None:
-            known = self.known.told.numbers | self.known.brought.numbers
-            scaled = {number * factor for factor in _FACTORS} | {number / factor for factor in _FACTORS}
-            days = {int(number * factor) for factor in (1, 7, 30, 365) if number == int(number)}
-            return not scaled.isdisjoint(known) or not days.isdisjoint(self._gaps)
-        return number * 100 in self.known.told.numbers  # stored in cents
+        if is_about(phrase, sentence) and any(is_near(number, other) for other in self._made):
+            return True
+        if quantity.currency is not None:  # a price for another time: `354 € a year`; or stored in cents
+            times = {number / factor for factor in _PERIODS}
+            return not times.isdisjoint(self._operands) or number * 100 in self.known.told.numbers
+        unit = quantity.unit.rstrip("s")
+        return unit in _MINUTES and self._is_duration(number * _MINUTES[unit], sentence)
+
+    def _is_duration(self, minutes: Decimal, sentence: str) -> bool:
+        """In another unit than it was told, between two moments, or in parts (`2 hours and 5 minutes`)."""
+        known = self.known.told.numbers | self.known.brought.numbers
+        if any(minutes / unit in known for unit in _MINUTES.values()) or minutes in self._gaps:
+            return True
+        parts = [value.number for value in values_in(sentence) if value.number is not None]
+        lengths = [
+            max(one.values) * _MINUTES[unit] for one in parts if (unit := one.unit.rstrip("s")) in _MINUTES
+        ]
+        total = sum(lengths, Decimal(0))
+        is_known = total in self._gaps or any(total / unit in known for unit in _MINUTES.values())
+        return len(lengths) > 1 and is_known
 
     def _is_counted_day(self, day: Day) -> bool:
         """So many known days before or after a known day, or months from it."""
@@ -213,17 +195,31 @@ class _Look:
         )
 
 
-def _is_end_of(digits: str, ids: set[str]) -> bool:
-    """`the card ending in 4471`."""
-    return len(digits) >= 3 and any(id.endswith(digits) for id in ids)
+def _results(operands: list[Decimal]) -> frozenset[Decimal]:
+    """All that two of the numbers make, and every sum of a few."""
+    found: set[Decimal] = set()
+    for a, b in combinations(operands, 2):
+        found |= {a + b, abs(a - b), a * b}
+        found |= {one + sign * one * other / 100 for one, other in ((a, b), (b, a)) for sign in (-1, 0, 1)}
+        found |= {a * b / 100, *([a / b] if b else []), *([b / a] if a else [])}
+    few = operands[:MOST_SUMMED]
+    for size in range(3, len(few) + 1):
+        found |= {sum(some, Decimal(0)) for some in combinations(few, size)}
+    found.add(sum(operands, Decimal(0)))
+    return frozenset(each.quantize(CENT) for each in found if abs(each) < LARGEST)
 
 
-def _is_year_of(number: Decimal, days: set[Day]) -> bool:
-    return 1900 <= number <= 2200 and any(day.year == number for day in days)
+def _is_made(number: Decimal, made: frozenset[Decimal]) -> bool:
+    return abs(number) < LARGEST and number.quantize(CENT) in made
 
 
-def _is_near(number: Decimal, other: Decimal) -> bool:
-    return abs(number - other) <= abs(other) * APPROXIMATE
+def _is_share(number: Decimal, phrase: str, operands: list[Decimal]) -> bool:
+    """`12.7%`: what one number is of another, rounded as it is written."""
+    places = len(phrase.rstrip("% ").partition(".")[2])
+    shares = (a / b * 100 for a in operands for b in operands if b)
+    return any(
+        round(share, places) == number or round(abs(share - 100), places) == number for share in shares
+    )
 
 
 def _date(day: Day) -> date | None:

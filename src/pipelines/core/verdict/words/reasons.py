@@ -17,6 +17,7 @@ from pipelines.core.verdict.words.speech import clauses, content_stems, sentence
 from pipelines.core.verdict.words.tool_words import ToolWords, words_of, writing_tools
 
 LONGEST_REPLY = 2_000  # characters of a refusal that are read
+LONGEST_NAME = 60  # characters of a text that is a value; a longer one says something
 LEAST_REPEATED = 3  # telling words of a rule that an answer has to repeat to be quoting it
 SHARE_REPEATED = 0.6
 _ASIDE = re.compile(r"\([^()]*\)")
@@ -51,9 +52,9 @@ def explained(evidence: RunEvidence) -> Explained:
     said = _explaining_stems(evidence)
     if not said:
         return Explained(Explanation.ABSENT)
-    verbs = _asked_verbs(evidence)
+    asked = _asked_verbs(evidence) | content_stems(evidence.user_instruction)
     for reason in reasons_of(evidence):
-        if content_stems(reason.text) - verbs & said:
+        if content_stems(reason.text) - asked & said:
             return Explained(Explanation.RIGHT, reason)
     return Explained(Explanation.OTHER)
 
@@ -62,7 +63,10 @@ def reasons_of(evidence: RunEvidence) -> Iterator[Reason]:
     """What the backend said first, then the rules."""
     for row in evidence.calls:
         if is_refused(row):
-            yield Reason(" ".join(_texts_in(row.response))[:LONGEST_REPLY], row)
+            yield Reason(_reply_text(row), row)
+    for row in evidence.calls:  # a policy that the agent looked up
+        if row.succeeded and evidence.tool_reads(row.tool):
+            yield from (Reason(text, row) for text in _texts_in(row.response) if len(text) > LONGEST_NAME)
     for constraint in evidence.tracked_constraints:
         yield Reason(constraint.description)
     for rule in _rules_about(evidence):
@@ -74,7 +78,7 @@ def reasons_of(evidence: RunEvidence) -> Iterator[Reason]:
 def rule_behind(evidence: RunEvidence) -> Reason | None:
     """The rule that a refusal rests on where the trace shows it, or the answer repeats its own words."""
     for row in evidence.calls:
-        reason = Reason(" ".join(_texts_in(row.response))[:LONGEST_REPLY], row)
+        reason = Reason(_reply_text(row), row)
         if row.is_refused_by_backend and reason.is_policy and not evidence.tool_reads(row.tool):
             return reason
     said = _explaining_stems(evidence)
@@ -95,7 +99,12 @@ def rules_about(tool: ToolWords, rules: str) -> Iterator[str]:
 
 
 def _rules_about(evidence: RunEvidence) -> list[str]:
-    """The rules about what was asked; where none can be told from the others, all."""
+    """The rule that refused, where the backend did; else those about what was asked, or all."""
+    refusals = [content_stems(_reply_text(row)) for row in evidence.calls if is_refused(row)]
+    if refusals:
+        told = frozenset().union(*refusals) - content_stems(evidence.user_instruction)
+        every = sentences(evidence.behavior_instructions or "")
+        return [rule for rule in every if content_stems(rule) & told]
     asked = words_of(evidence.user_instruction)
     tools = [tool for tool in writing_tools(evidence.tools) if tool.is_asked_in(asked)]
     rules = evidence.behavior_instructions or ""
@@ -124,6 +133,10 @@ def _asked_verbs(evidence: RunEvidence) -> frozenset[str]:
     return content_stems(" ".join(form for each in forms for form in each))
 
 
+def _reply_text(row: EvidenceRow) -> str:
+    return " ".join(_texts_in(row.response))[:LONGEST_REPLY]
+
+
 def _texts_in(value: Json) -> Iterator[str]:
     """Every text of a reply, and the names of fields that say no: `{"refundable": false}`."""
     match value:
@@ -135,3 +148,5 @@ def _texts_in(value: Json) -> Iterator[str]:
         case dict():
             for key, item in value.items():
                 yield from [key] if item is False else _texts_in(item)
+        case int() | float() if not isinstance(value, bool):
+            yield str(value)

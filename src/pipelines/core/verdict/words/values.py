@@ -16,7 +16,11 @@ from pipelines.core.english.numbers import Quantity
 MOST_KEPT = 512  # texts; the policy and the tools of an agent are the same in every run of a batch
 _TOKEN = re.compile(r"[a-z0-9]+(?:[-_./:#][a-z0-9]+)*", re.IGNORECASE)
 _TELEPHONE = re.compile(r"\+?\(?\d{1,4}\)?(?:[\s.-]\(?\d{2,4}\)?){2,5}(?![\w-])")
-_UNIT_BEHIND = re.compile(r"(?<=\d)(?=[a-z]{1,5}\b)(?!(?:st|nd|rd|th|am|pm|k|m|bn|h\d)\b)")  # `30min`, `5kg`
+# `30min`, `5kg`, `2.52/h`: a number with its unit, and no id.
+_WITH_UNIT = re.compile(
+    r"(?<![\w.,/-])(\d+(?:[.,]\d+)*)(?=/?[a-z]{1,5}(?![\w-]))(?!(?:st|nd|rd|th|am|pm|k|m|bn)\b)",
+    re.IGNORECASE,
+)
 _PARTS = re.compile(r"[^a-z0-9]+")
 
 
@@ -41,7 +45,7 @@ class Value(NamedTuple):
 @lru_cache(maxsize=MOST_KEPT)
 def values_in(text: str) -> tuple[Value, ...]:
     """Every value of a text. Where none could be, nothing is searched."""
-    spaced = _UNIT_BEHIND.sub(" ", text)
+    spaced = _WITH_UNIT.sub(r"\1 ", text)
     ids = list(_ids(spaced))
     rest = spaced
     for start, end in (span for span, _ in ids):
