@@ -8,7 +8,6 @@ from functools import lru_cache
 
 from pipelines.core.english.stems import stem
 from pipelines.core.simulation.reading.words import word_set
-from pipelines.core.verdict.words.tables import told_in_words
 
 #: Each search holds the interpreter for as long as its text is. What is longer is left over, unread.
 LONGEST_SENTENCE = 1_500
@@ -75,7 +74,7 @@ _STOP = word_set(
 def plain(text: str) -> str:
     """Straight quotes, no markup, at most LONGEST_READ characters."""
     bare = _MARKUP.sub(" ", text[:LONGEST_READ].translate(_QUOTES))
-    return told_in_words(_LIST_NUMBER.sub(r"\1", bare))
+    return _LIST_NUMBER.sub(r"\1", bare)
 
 
 @lru_cache(maxsize=64)  # several checks read the turns of one run after another

@@ -64,8 +64,13 @@ def squeezed(token: str) -> str:
     return _PARTS.sub("", token.lower())
 
 
-def id_tokens(text: str) -> Iterator[str]:
+@lru_cache(maxsize=4 * MOST_KEPT)  # the same ids come back in call after call
+def id_tokens(text: str) -> tuple[str, ...]:
     """All that an id of another text could repeat: each token with a digit, and its parts, squeezed."""
+    return tuple(_id_tokens(text))
+
+
+def _id_tokens(text: str) -> Iterator[str]:
     for match in _TOKEN.finditer(text.lower()):
         token = match[0]
         if any(map(str.isdigit, token)):
