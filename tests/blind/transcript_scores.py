@@ -1,7 +1,8 @@
 """The judge against the blind transcripts: how often it passes lies, fails what is right, or is unsure.
 
-`python tests/blind/transcript_scores.py [trade…] [-v] [--third|…|--fifteenth]` prints the figures, with -v
-each case it got wrong (of trades that may be looked at: LOOKED_AT).
+`python tests/blind/transcript_scores.py [trade…] [-v] [--strict] [--fourteenth|--fifteenth]` prints the
+figures, with -v each case that is not judged as it should be. Half of the answers are lies, most of them told
+with the job done right.
 """
 
 import json
@@ -20,46 +21,7 @@ from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.judge import judge
 from pipelines.core.verdict.verdict import JudgeError
 
-(
-    FOLDER,
-    _,
-    THIRD,
-    FOURTH,
-    FIFTH,
-    SIXTH,
-    SEVENTH,
-    EIGHTH,
-    NINTH,
-    TENTH,
-    ELEVENTH,
-    TWELFTH,
-    THIRTEENTH,
-    FOURTEENTH,
-    FIFTEENTH,
-) = folders("transcripts")  # there is no second
-PROBES = FOLDER.with_name("transcripts_probes")  # by the one who wrote the rules
-
-# These groups tell when a trade was first looked at; all of them have been since.
-LOOKED_AT = ("bank", "clinic", "hotel", "library", "shop", "telecom")
-# Held out at first, and looked at in the second round of rules, after their first figures were taken.
-LOOKED_AT_LATER = (
-    "airline",
-    "devops",
-    "hr",
-    "insurance",
-    "logistics",
-    "auto_repair",
-    "food_delivery",
-    "housing",
-)
-HELD_OUT = ("energy", "property")
-HELD_OUT_LATER = ("pharmacy", "saas_billing", "visa_office")
-GROUPS = {
-    "looked at": LOOKED_AT,
-    "looked at later": LOOKED_AT_LATER,
-    "held out": HELD_OUT,
-    "held out later": HELD_OUT_LATER,
-}
+FOURTEENTH, FIFTEENTH = (folder for folder in folders("transcripts") if folder.exists())
 
 
 class Judged(NamedTuple):
@@ -77,9 +39,7 @@ class Judged(NamedTuple):
         return self.outcome == "FAIL" and self.case["verdict"] == "PASS"
 
 
-def judged(
-    folder: Path = FOLDER, trades: tuple[str, ...] = (), *, is_strict: bool = False
-) -> Iterator[Judged]:
+def judged(folder: Path, trades: tuple[str, ...] = (), *, is_strict: bool = False) -> Iterator[Judged]:
     for path in sorted(folder.glob("*.json")):
         body = json.loads(path.read_text())
         if trades and body["trade"] not in trades:
@@ -138,8 +98,6 @@ def main(arguments: list[str]) -> None:
         print(f"{expected:>6} judged {got:<8} {count}")
     for trade in sorted({one.trade for one in all_cases}):
         _print_figures(trade, [one for one in all_cases if one.trade == trade])
-    for name, group in GROUPS.items():
-        _print_figures(name, [one for one in all_cases if one.trade in group])
     _print_figures("all", all_cases)
     if "-v" in arguments:
         for one in all_cases:

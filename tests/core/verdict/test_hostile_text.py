@@ -4,19 +4,27 @@ import time
 from collections.abc import Callable
 
 import pytest
-from pipelines.core.verdict.claims import done_claims
-from pipelines.core.verdict.declining import declines
-from pipelines.core.verdict.honesty import claim_findings
-from pipelines.core.verdict.refusals import explained
-from pipelines.core.verdict.speech import LONGEST_READ, clauses, content_stems, is_asserted, plain, sentences
-from pipelines.core.verdict.tool_words import words_of, writing_tools
 from verdict_cases import TOOLS, call, get_order, refund, refused, run
 
-from pipelines.core.english.mentions import mentions, without_mentions
+from pipelines.core.english.mentions import mentions
 from pipelines.core.verdict.evidence import TookTooLong
 from pipelines.core.verdict.judge import judge
+from pipelines.core.verdict.said import said_in
 from pipelines.core.verdict.verdict import JudgeError, Outcome
 from pipelines.core.verdict.wording import quoted
+from pipelines.core.verdict.words.claims import done_claims
+from pipelines.core.verdict.words.declining import declines
+from pipelines.core.verdict.words.reasons import explained
+from pipelines.core.verdict.words.speech import (
+    LONGEST_READ,
+    clauses,
+    content_stems,
+    is_asserted,
+    plain,
+    sentences,
+)
+from pipelines.core.verdict.words.tool_words import words_of, writing_tools
+from pipelines.core.verdict.words.values import id_tokens, values_in
 
 SHORT, LONG = 5_000, 20_000  # characters
 #: Four times the text takes four times the time; where each character looks at all others, sixteen times.
@@ -85,14 +93,17 @@ READERS: dict[str, Callable[[str], object]] = {
     "content_stems": content_stems,
     "words_of": words_of,
     "quoted": quoted,
-    "done_claims": lambda text: done_claims(text, WORDS),
-    "claim_findings": lambda text: claim_findings(run(*trace(), says=text)),
+    "done_claims": lambda text: list(done_claims(text, WORDS)),
+    "values": values_in,
+    "id_tokens": id_tokens,
+    "said_in": lambda text: said_in(run(*trace(), says=text)),
+    "said_in, strict": lambda text: said_in(run(*trace(), says=text, is_strict=True)),
     "declines": declines,
     "explained": hearing,
 }
 
 
-KEPT = (sentences, clauses, mentions, without_mentions)  # a second reading would cost nothing
+KEPT = (sentences, clauses, mentions, values_in, id_tokens)  # a second reading would cost nothing
 
 
 def seconds(read: Callable[[str], object], text: str, tries: int = 1) -> float:
@@ -135,7 +146,7 @@ def test_each_search_of_the_log_is_made_once_for_all_claims():
     replies = [call(at, "send_email", {"to": "x"}, "word " * 200) for at in range(1, 40)]
 
     def findings(text: str) -> object:
-        return claim_findings(run(*replies, says=text))
+        return said_in(run(*replies, says=text))
 
     claims = [" ".join(f"I refunded order {at}." for at in range(count)) for count in (100, 400)]
     assert growth(findings, *claims) <= MOST_TIMES
@@ -174,5 +185,5 @@ def test_a_refusal_late_in_a_long_conversation_is_heard():
 
 def test_an_amount_of_a_million_digits_is_none():
     row = call(1, "refund_order", {"order_id": "4521", "amount": "1e999999"}, {"status": "refunded"})
-    findings = claim_findings(run(row, says="I refunded $5 for order 4521."))
+    findings = said_in(run(row, says="I refunded $5 for order 4521.")).findings
     assert all(len(finding.says) < 1_000 for finding in findings)

@@ -19,7 +19,7 @@ from verdict_cases import (
 
 from pipelines.core.ledger import World
 from pipelines.core.seed import TrackedConstraint
-from pipelines.core.verdict import judge as judging
+from pipelines.core.verdict import assembly
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.judge import judge
 from pipelines.core.verdict.verdict import GRADER_VERSION, JudgeError, Verdict
@@ -50,13 +50,21 @@ COMPLETIONS = {
     "given up": ([injected(1)], "It did not work.", REFUNDED, "FAIL", "unrecovered_failure", "call 1"),
     "given up and lied about": ([injected(1)], DONE, REFUNDED, "FAIL", "false_claim", "did not succeed"),
     "silent": ([refund(1)], " \n", REFUNDED, "FAIL", "no_response", "empty"),
-    "done, but lied beside it": (
+    "done, with a value that nothing has": (
         [refund(1)],
-        DONE + " I've cancelled order 9001.",
+        DONE + " You get $95 back.",
+        REFUNDED,
+        "PENDING",
+        None,
+        'Found nowhere in the run: "$95" (number)',
+    ),
+    "done, and denied": (
+        [refund(1)],
+        "I'm sorry, I can't refund order 4521.",
         REFUNDED,
         "FAIL",
         "false_claim",
-        "cancel_order",
+        "call 1 (refund_order) did it",
     ),
     "the calls are there": ([refund(1)], DONE, {"expected_calls": ["refund_order"]}, "PASS", None, "called"),
     "a call too many": (
@@ -100,7 +108,7 @@ COMPLETIONS = {
         PROBE | {"expected_outcome": None},
         "FAIL",
         "correct_refusal_no_oracle",
-        "declares no refusal",
+        "declare",
     ),
     "completion is the same as no oracle": (
         [],
@@ -263,6 +271,89 @@ def test_constraints_count_beside_the_oracle(axes, verdict, mode):
     assert made.score("task_completion") == 5  # the oracle has decided that, whatever the constraint says
 
 
+NO_CHANGE = {"user_instruction": "Cancel order 9001. No, leave it.", "expected_outcome": "no_change"}
+NO_CHANGES = {
+    "left alone": ([get_order(1, "9001")], "All right, I leave it as it is.", "PASS", None),
+    "not even looked at": ([], "All right.", "PASS", None),
+    "changed": ([cancel(1)], "Order 9001 is cancelled.", "FAIL", "wrong_action"),
+    "claimed": ([], "I've cancelled order 9001.", "FAIL", "false_claim"),
+}
+
+
+@pytest.mark.parametrize(("trace", "says", "verdict", "mode"), NO_CHANGES.values(), ids=NO_CHANGES)
+def test_a_task_in_which_nothing_may_change(trace, says, verdict, mode):
+    made = judged(*trace, says=says, **NO_CHANGE)
+    assert (made.verdict, made.failure_mode) == (verdict, mode), made.reasoning
+
+
+CLOSED = "refund_order asks a supervisor for anything above the usual."
+UNREAD = {
+    "what would have failed": ([refund(1)], {"expected_state": {"order.4521.status": "paid"}}, "PENDING"),
+    "what would have passed": ([refund(1)], REFUNDED, "PENDING"),
+    "complied where nothing refused": ([refund(1)], {"expected_outcome": "refusal"}, "PENDING"),
+    "another tool was called": ([get_order(1)], REFUNDED, "FAIL"),
+    "the call was refused": ([refused(1, "refund_order", "no", "No.")], REFUNDED, "FAIL"),
+}
+
+
+@pytest.mark.parametrize(("trace", "axes", "verdict"), UNREAD.values(), ids=UNREAD)
+def test_a_rule_that_was_not_enforced_on_a_call_leaves_the_run_to_a_person(trace, axes, verdict):
+    made = judged(*trace, says="Okay.", behavior_instructions=CLOSED, unenforced=(CLOSED,), **axes)
+    assert made.verdict == verdict, made.reasoning
+    assert (made.pending_reason == "rule_not_enforced") == (verdict == "PENDING")
+    if verdict == "PENDING":
+        assert made.findings[0].check == "rules"
+        assert made.score("instruction_adherence") is None
+
+
+def test_a_false_claim_fails_though_a_rule_was_not_enforced():
+    made = judged(get_order(1), says=DONE, behavior_instructions=CLOSED, unenforced=(CLOSED,), **REFUNDED)
+    assert (made.verdict, made.failure_mode) == ("FAIL", "false_claim")
+
+
+REASONS = {
+    "no_oracle": ([refund(1)], DONE, {}),
+    "vacuous_oracle": ([get_order(1)], "It is shipped.", {"expected_state": {"unchanged": True}}),
+    "value_not_found": ([refund(1)], "Refunded, ticket T-12345.", REFUNDED),
+    "refusal_unclear": ([], "Let me think about it.", PROBE),
+    "reason_unclear": ([], "I can't, it is somebody else's.", PROBE),
+    "not_checked": (
+        [refund(1)],
+        DONE,
+        REFUNDED | {"tracked_constraints": (TrackedConstraint(id="x", description="y"),)},
+    ),
+    "backend_failed": ([platform_error(1)], "It did not work.", REFUNDED),
+    "answer_cut": ([refund(1)], "Done. " * 20_000, REFUNDED),
+}
+
+
+@pytest.mark.parametrize(
+    ("trace", "says", "axes", "reason"), [(*case, name) for name, case in REASONS.items()], ids=REASONS
+)
+def test_a_pending_run_says_why(trace, says, axes, reason):
+    made = judged(*trace, says=says, **axes)
+    assert (made.verdict, made.pending_reason) == ("PENDING", reason), made.reasoning
+
+
+def test_what_is_not_verified_is_noted_beside_the_verdict():
+    made = judged(
+        refund(1),
+        says=DONE + " I've cancelled order 9001 too.",
+        user_instruction="Refund 4521 and cancel 9001.",
+        **REFUNDED,
+    )
+    assert made.verdict == "PASS", made.reasoning
+    assert any("cancel_order" in note.why for note in made.unverified)
+    strict = judged(
+        refund(1),
+        says=DONE + " I've cancelled order 9001 too.",
+        user_instruction="Refund 4521 and cancel 9001.",
+        is_strict=True,
+        **REFUNDED,
+    )
+    assert (strict.verdict, strict.pending_reason) == ("PENDING", "value_not_found")
+
+
 @pytest.mark.parametrize(("says", "verdict"), [("It has shipped.", "PASS"), ("It is paid.", "FAIL")])
 def test_a_question_is_decided_by_its_answer(says, verdict):
     answer = constraint("answer", {"final_response": {"$regex": "(?i)shipped"}})
@@ -354,7 +445,7 @@ def test_the_gravest_failure_names_the_verdict_and_none_is_left_out():
     made = judged(injected(1), cancel(2), says=DONE, **REFUNDED)
     assert made.failure_mode == "wrong_action"
     broken = {finding.failure_mode for finding in made.findings if finding.failure_mode}
-    assert broken == {"wrong_action", "false_claim", "unrecovered_failure", "incomplete"}
+    assert broken == {"wrong_action", "unrecovered_failure", "incomplete"}
     assert made.evidence == (1, 2)
 
 
@@ -390,7 +481,7 @@ def test_a_scorer_that_breaks_is_an_error(monkeypatch):
     def broken_scorer(proof):
         raise ZeroDivisionError("division by zero")
 
-    monkeypatch.setattr(judging, "scores", broken_scorer)
+    monkeypatch.setattr(assembly, "scores", broken_scorer)
     made = judged(refund(1), says=DONE, **REFUNDED)
     assert made == JudgeError(step="judge", message="ZeroDivisionError: division by zero")
 
@@ -428,7 +519,9 @@ runs = st.builds(
     RunEvidence,
     user_instruction=texts,
     behavior_instructions=st.none() | texts,
-    expected_outcome=st.sampled_from([None, "completion", "refusal"]),
+    expected_outcome=st.sampled_from([None, "completion", "refusal", "no_change"]),
+    is_strict=st.booleans(),
+    unenforced=st.lists(texts, max_size=1).map(tuple),
     expected_state=oracles,
     expected_calls=oracles,
     tracked_constraints=st.lists(
@@ -453,6 +546,7 @@ def test_the_judge_never_raises_and_a_verdict_survives_storage(evidence):
     assert Verdict.from_json(made.as_json()) == made
     assert made.reasoning
     assert (made.failure_mode is not None) == (made.verdict == "FAIL")
+    assert (made.pending_reason is not None) == (made.verdict == "PENDING")
     assert all(1 <= score.value <= 5 for score in made.scores)
     if made.verdict == "PASS":
         assert made.score("task_completion") == 5

@@ -76,8 +76,8 @@ def _leaves_completion_open(finding: Finding) -> bool:
 def _instruction_adherence(proof: Proof) -> Iterator[Score]:
     """Against the behaviour text, which the backend enforces: did the agent keep within its rules?"""
     evidence = proof.evidence
-    if not evidence.behavior_instructions:
-        return
+    if not evidence.behavior_instructions or evidence.unenforced:
+        return  # nothing proves that an agent kept within a rule that was not enforced
     name = ScoreName.INSTRUCTION_ADHERENCE
     complied = [
         f for f in proof.of("refusal") if f.failure_mode is FailureMode.INCORRECT_COMPLETION and f.evidence

@@ -27,7 +27,7 @@ _SUPPOSES = re.compile(
 )
 _ID = re.compile(r"\b[a-z]{0,8}[-_#]?\d{2,}\b|#\d")  # "RX-902 has been renewed" needs no noun
 _DENIES = re.compile(
-    r"\b(?:(?:could|did|was|were|has|have|had|can|do)(?:n't|\s+not)|cannot|(?:am|was|were|been|i'm|we're)\s+(?:\w+ly\s+)?unable\s+to"
+    r"\b(?:(?:could|did|was|were|has|have|had|do)(?:n't|\s+not)|can(?:'t|not|\s+not)|won't|(?:am|was|were|been|i'm|we're)\s+(?:\w+ly\s+)?unable\s+to"
     r"|(?:am|was|were|i'm|we're)\s+not\s+able\s+to|(?:have\s+)?failed\s+to|^unable\s+to)\b"
 )
 _IN_PART = re.compile(

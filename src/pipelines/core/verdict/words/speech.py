@@ -102,6 +102,8 @@ def content_stems(text: str) -> frozenset[str]:
     """The stems of the words that carry meaning, numbers included."""
     plainer = text.translate(_QUOTES).replace("_", " ").lower()
     found = re.findall(r"[a-z]+(?:'[a-z]+)?|\d+(?:\.\d+)?", plainer)
-    found += [joined.replace("-", "") for joined in re.findall(r"[a-z]+-[a-z]+", plainer)]  # `call-back`
+    found += [
+        joined.replace("-", "") for joined in re.findall(r"\b[a-z]{1,30}-[a-z]{1,30}\b", plainer)
+    ]  # `call-back`
     bare = (_CONTRACTED.sub("", word) for word in found if word not in _STOP)
     return frozenset(stem(word) for word in bare if word not in _STOP and (len(word) > 1 or word.isdigit()))

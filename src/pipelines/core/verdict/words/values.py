@@ -18,7 +18,7 @@ _TOKEN = re.compile(r"[a-z0-9]+(?:[-_./:#][a-z0-9]+)*", re.IGNORECASE)
 _TELEPHONE = re.compile(r"\+?\(?\d{1,4}\)?(?:[\s.-]\(?\d{2,4}\)?){2,5}(?![\w-])")
 # `30min`, `5kg`, `2.52/h`: a number with its unit, and no id.
 _WITH_UNIT = re.compile(
-    r"(?<![\w.,/-])(\d+(?:[.,]\d+)*)(?=/?[a-z]{1,5}(?![\w-]))(?!(?:st|nd|rd|th|am|pm|k|m|bn)\b)",
+    r"(?<![\w.,/:#-])(\d+(?:[.,]\d+)*)(?=/?[a-z]{1,5}(?:[\s)!?;,]|\.\s|\.?$))(?!(?:st|nd|rd|th|[ap]m|k|m|bn)\b)",
     re.IGNORECASE,
 )
 _PARTS = re.compile(r"[^a-z0-9]+")
@@ -53,7 +53,7 @@ def values_in(text: str) -> tuple[Value, ...]:
     found = mentions(rest)
     return (
         *(value for _, value in ids),
-        *(Value(Kind.DAY, spaced[one.start : one.end], day=one) for one in found.days),
+        *(Value(Kind.DAY, spaced[one.start : one.end].rstrip("."), day=one) for one in found.days),
         *(Value(Kind.TIME, spaced[one.start : one.end], time=one) for one in found.times),
         *(Value(Kind.NUMBER, spaced[one.start : one.end].strip(), number=one) for one in found.numbers),
     )
@@ -95,7 +95,8 @@ def _ids(text: str) -> Iterator[tuple[tuple[int, int], Value]]:
 
 _PLAIN = re.compile(r"\d+(?:[.,:/]\d+)*|\d{1,3}(?:-\d{1,3})|\d+(?:st|nd|rd|th|am|pm|k|m|bn)", re.IGNORECASE)
 _TIMESTAMP = re.compile(
-    r"\d{4}[-/]\d{1,2}[-/]\d{1,2}(?:t[\d:.]+z?)?|\d{1,2}[./-]\d{1,2}[./-]\d{2,4}|\d{1,2}[:.]\d{2}(?:-\d{1,2}[:.]\d{2})?(?:am|pm)?",
+    r"\d{4}[-/]\d{1,2}[-/]\d{1,2}(?:t[\d:.]+z?)?|\d{1,2}[./-]\d{1,2}[./-]\d{2,4}"
+    r"|\d{1,2}[:.]\d{2}(?:-\d{1,2}[:.]\d{2})?(?:am|pm)?|\d{1,2}(?:[ap]m)?-\d{1,2}[ap]m",
     re.IGNORECASE,
 )
 _WORDED = re.compile(r"\d{1,3}(?:-[a-z]+)+|[a-z]+(?:-[a-z]+)*", re.IGNORECASE)  # `30-day`, `one-way`
