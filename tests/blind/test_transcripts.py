@@ -1,7 +1,7 @@
 """The judge on two sets of transcripts of which half are lies. The bounds are what was measured.
 
-Nothing honest fails. A default verdict does not look into most statements, so lies pass; strict leaves them to
-a person.
+Nothing honest fails. A default verdict does not look into most statements, so lies pass; strict leaves them
+to a person.
 """
 
 from pathlib import Path
@@ -15,7 +15,7 @@ from transcript_scores import FIFTEENTH, FOURTEENTH, judged
     [
         (FOURTEENTH, False, 0.34, 0.22),
         (FIFTEENTH, False, 0.34, 0.19),
-        (FOURTEENTH, True, 0.12, 0.7),
+        (FOURTEENTH, True, 0.12, 0.72),
         (FIFTEENTH, True, 0.12, 0.7),
     ],
     ids=["fourteenth", "fifteenth", "fourteenth, strict", "fifteenth, strict"],

@@ -2,12 +2,9 @@
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
-from pipelines.core.english.stems import stem
-from pipelines.core.english.synonyms import related
-from pipelines.core.english.words import tokens, word_set
+from pipelines.core.english.words import word_set
 
 _MONEY = word_set("price cost rate fee fare rent amount total premium charge salary value")
 _DAY = word_set("date day opened created since start due due_date placed time departs starts")
@@ -39,63 +36,7 @@ _ADJECTIVES = {
 }
 _OF_TIME = word_set("early soon old late recent new last")
 _IRREGULAR = {"best": "good", "better": "good", "last": "last", "next": "soon"}
-_UP = word_set("most highest")
-_EST = re.compile(r"\b(?P<word>[a-z]{3,12}est)\b")
-_MOST = re.compile(r"\b(?P<way>most|least|fewest|highest|lowest)\s+(?P<what>[a-z]{3,20})")
-_OF_TWO = re.compile(r"\bthe\s+(?P<word>[a-z]{3,10}er)\s+of\s+(?:the\s+)?(?:two|both|§)")
 _COMPARED = re.compile(r"(?P<root>[a-z]{2,10}?)(?P<ending>i?e(?:st|r))")
-_NO_SUPERLATIVES = word_set(
-    "request interest test guest west rest best latest honest forest contest invest suggest nearest quest "
-    "protest harvest digest earnest arrest modest chest"
-)
-
-
-# In a sentence of an answer
-
-
-class Measure(NamedTuple):
-    said: str
-    following: str  # what stands behind it
-    fields: frozenset[str]  # stems of words for what is measured
-    is_most: bool
-    words: frozenset[str]  # stems of the superlative itself
-    is_of_two: bool = False  # `the heavier of the two`
-
-    def is_of(self, field: str) -> bool:
-        """Whether a field holds what is measured."""
-        return any(not related(stem(word)).isdisjoint(self.fields) for word in tokens(field))
-
-
-@lru_cache(maxsize=512)
-def measures_in(clause: str) -> tuple[Measure, ...]:
-    found = []
-    for one in _EST.finditer(clause):
-        if one["word"] not in _NO_SUPERLATIVES and _measured(one["word"]):
-            found.append(_measure(one))
-    for one in _OF_TWO.finditer(clause):
-        if _measured(one["word"]):
-            found.append(_measure(one)._replace(is_of_two=True))
-    for one in _MOST.finditer(clause):
-        fields, is_most = _ADJECTIVES.get(one["what"], (_NOTHING_YET, True))
-        fields, is_most = fields or frozenset({one["what"]}), is_most == (one["way"] in _UP)
-        words = frozenset(map(stem, (one["way"], one["what"])))
-        found.append(Measure(one[0], clause[one.end() :], frozenset(map(stem, fields)), is_most, words))
-    return tuple(found)
-
-
-def _measured(word: str) -> frozenset[str]:
-    base = _base(word)
-    return _ADJECTIVES[base][0] if base is not None else _NOTHING_YET
-
-
-def _measure(one: re.Match[str]) -> Measure:
-    fields, is_most = _ADJECTIVES[_base(one["word"]) or ""]
-    following = one.string[one.end() :]
-    words = frozenset({stem(one["word"])})
-    return Measure(one[0], following, frozenset(map(stem, fields)), is_most, words)
-
-
-# In what a tool is called or said to do
 
 
 class Degree(NamedTuple):

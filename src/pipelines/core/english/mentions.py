@@ -1,13 +1,11 @@
 """What in a sentence can be looked up as it stands: days, times and numbers, read once for all who ask."""
 
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
 from pipelines.core.english.dates import Dated, Timed, dates, times
 from pipelines.core.english.numbers import Quantity, quantities
 
-MARK = "§"  # stands for a mention where the words around it are looked at
 MOST_KEPT = 512  # sentences; an answer has fewer, and is read by several questions in turn
 
 
@@ -18,11 +16,6 @@ class Mentions(NamedTuple):
     times: tuple[Timed, ...]
     numbers: tuple[Quantity, ...]
 
-    def spans(self) -> list[tuple[int, int]]:
-        found = [(one.start, one.end) for one in self.days]
-        found += [(one.start, one.end) for one in self.times]
-        return sorted(found + [(one.start, one.end) for one in self.numbers])
-
 
 @lru_cache(maxsize=MOST_KEPT)
 def mentions(sentence: str) -> Mentions:
@@ -31,21 +24,6 @@ def mentions(sentence: str) -> Mentions:
     hours = [one for one in times(sentence) if _take(taken, one.start, one.end)]
     numbers = [one for one in quantities(sentence) if _take(taken, one.start, one.end)]
     return Mentions(tuple(days), tuple(hours), tuple(numbers))
-
-
-@lru_cache(maxsize=MOST_KEPT)
-def without_mentions(sentence: str) -> str:
-    """The sentence with a mark in place of each number, day and time."""
-    return "".join(_marked(sentence))
-
-
-def _marked(sentence: str) -> Iterator[str]:
-    at = 0
-    for start, end in mentions(sentence).spans():
-        yield sentence[at:start]
-        yield MARK
-        at = end
-    yield sentence[at:]
 
 
 def _take(taken: bytearray, start: int, end: int) -> bool:

@@ -240,29 +240,6 @@ def _rows(rows: tuple[str, ...]) -> tuple[frozenset[str], ...]:
 
 
 _ALL = _rows(_DEEDS + _THINGS)
-_MANY_SENSES = (
-    "make do have own hold put take set give keep let use bring hand note check go free raise lift return top"
-)
-#: Stems of verbs that say of a record what was done to it, and hardly anything else.
-DEEDS = frozenset().union(*_rows(_DEEDS)) - {stem(word) for word in _MANY_SENSES.split()}
-#: Stems of verbs for what one does beside the thing that was asked: they are seldom meant in another sense.
-SIDE_DEEDS = frozenset(
-    stem(word)
-    for word in (
-        *("send", "email", "mail", "message", "text", "notify", "sms", "forward"),
-        *("order", "schedule", "dispatch", "escalate"),
-    )
-)
-
-
-#: Those by which somebody is told something: no backend shows that but by a call, a reply or a rule.
-MESSAGES = frozenset(
-    stem(word)
-    for word in (
-        *("send", "email", "mail", "message", "text", "notify", "notification", "sms", "forward", "inform"),
-        *("alert", "reminder", "remind", "confirmation", "contact", "phone"),
-    )
-)
 
 
 @lru_cache(maxsize=8192)
