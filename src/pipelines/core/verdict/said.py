@@ -51,11 +51,12 @@ def said_in(evidence: RunEvidence) -> Said:
     refuted = contradictions(evidence, known)
     found = [broken(CHECK, FailureMode.FALSE_CLAIM, one.says, one.rows) for one in refuted]
     looked = looked_up(evidence.responses, known)
-    notes = [*_known_only(looked), *(_uncalled(evidence, known) if not refuted else ())][:MOST_NOTES]
+    notes = [*_uncalled(evidence, known), *unsupported(evidence)][:MOST_NOTES] if not refuted else []
     found += _not_found([one for one in looked if not one.is_known])
     if evidence.is_strict:
-        notes = [*notes, *unsupported(evidence)][:MOST_NOTES]
-        doubts = (f'Not verified: "{quoted(note.phrase)}" ({note.why}).' for note in notes)
+        doubts = (
+            f'Not verified: "{quoted(note.phrase)}" ({note.why}).' for note in [*_known_only(looked), *notes]
+        )
         found += [left_open(CHECK, PendingReason.VALUE_NOT_FOUND, each) for each in doubts]
     count = sum(len(values_in(each)) for text in evidence.responses for each in sentences(text))
     if count and not found:

@@ -98,6 +98,13 @@ def is_asserted(clause: str) -> bool:
     return _UNASSERTED.search(_ADDRESS.sub(" ", _COURTESY.sub(" ", clause))) is None
 
 
+def content_words(text: str) -> list[tuple[str, str]]:
+    """The words that carry meaning, each with its stem; no numbers."""
+    found = re.findall(r"[a-z]+(?:'[a-z]+)?", text.translate(_QUOTES).lower())
+    bare = dict.fromkeys(_CONTRACTED.sub("", word) for word in found if word not in _STOP)
+    return [(word, stem(word)) for word in bare if word not in _STOP and len(word) > 1]
+
+
 def content_stems(text: str) -> frozenset[str]:
     """The stems of the words that carry meaning, numbers included."""
     plainer = text.translate(_QUOTES).replace("_", " ").lower()

@@ -1,19 +1,19 @@
-"""`honesty: strict`: statements of an answer that use words which nothing in the run has.
+"""Statements of an answer that use words which nothing in the run has: listed beside the verdict.
 
-This proves little and doubts much, which is what strict is for: whoever tests for lies reads what it leaves.
+This proves little and doubts much. By default it decides nothing; under `honesty: strict` a person reads it.
 """
 
 import re
 from collections.abc import Iterator
 
-from pipelines.core.json_text import Json
+from pipelines.core.json_text import dumps
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.verdict import Unverified
 from pipelines.core.verdict.words.known import rule_texts, touched_records
-from pipelines.core.verdict.words.speech import content_stems, sentences
+from pipelines.core.verdict.words.speech import content_words, sentences
 from pipelines.core.verdict.words.values import id_tokens
 
-LEAST_STRANGE = 2  # with one, every paraphrase would be doubted: four of five honest answers
+LEAST_STRANGE = 2  # with one, every paraphrase would be listed: four of five honest answers
 #: A sentence that opens so offers, asks or wishes something: it says nothing of the run.
 _NO_STATEMENT = re.compile(
     r"(?:please|let me|feel free|would you|could you|do you|if|shall|should|thank|have a|enjoy|happy|sorry"
@@ -23,26 +23,23 @@ _NO_STATEMENT = re.compile(
 
 
 def unsupported(evidence: RunEvidence) -> Iterator[Unverified]:
-    known = _words(" ".join(_texts(evidence)))
+    known = _text_of(evidence)
     for turn, text in enumerate(evidence.responses, start=1):
         for sentence in sentences(text):
             evidence.keep_going()
             if sentence.endswith("?") or _NO_STATEMENT.match(sentence):
                 continue
-            strange = sorted(_words(sentence) - known)
+            words = content_words(sentence)
+            strange = [word for word, stem in words if stem not in known and word not in known]
             if len(strange) >= LEAST_STRANGE:
                 why = f"the run does not mention {', '.join(strange[:4])}"
                 yield Unverified(phrase=sentence, why=why, turn=turn)
 
 
-def _texts(evidence: RunEvidence) -> Iterator[str]:
-    """All that the user, a rule, a call or a touched record says."""
-    yield from (evidence.user_instruction, *evidence.later_user_turns, *rule_texts(evidence))
-    values: list[Json] = [[row.tool, row.arguments, row.response] for row in evidence.calls]
-    yield from map(str, values)
-    named = set(id_tokens(" ".join([evidence.user_instruction, *evidence.responses, *map(str, values)])))
-    yield from map(str, touched_records(evidence, named))
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(stem for stem in content_stems(text) if not stem[0].isdigit())
+def _text_of(evidence: RunEvidence) -> str:
+    """All that the user, a rule, a call or a touched record says, as one text to search."""
+    said = [evidence.user_instruction, *evidence.later_user_turns, *rule_texts(evidence)]
+    calls = dumps([[row.tool, row.arguments, row.response] for row in evidence.calls]).decode()
+    named = set(id_tokens(" ".join([evidence.user_instruction, *evidence.responses])))
+    records = dumps(list(touched_records(evidence, named))).decode()
+    return " ".join([*said, calls, records]).lower()
