@@ -180,7 +180,7 @@ def _claims(evidence: RunEvidence, verdict: Verdict) -> Iterator[Criterion]:
     if not found:
         return
     looked = looked_up(evidence.responses, known_of(evidence))
-    phrases = [one.phrase for one in looked if not one.is_known]
+    phrases = [one.phrase for one in looked if evidence.is_strict or not one.is_known]
     phrases += [note.phrase for note in verdict.unverified if evidence.is_strict]
     # Without a phrase the finding itself is asked: left out, it would be settled by silence.
     phrases = list(dict.fromkeys(phrases)) or [finding.says for finding in found]
