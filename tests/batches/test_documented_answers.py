@@ -18,6 +18,7 @@ from documented import Documented
 from judge_attacks import entry_for
 from live_service import served
 from nodes import REFUND_TASK, Api, House, eventually
+from pipelines.core.verdict.rubric import PROMPT_VERSION
 from played_agents import Dispatch, played, refunds
 from pressed import V1, scenario, variation_of, yields_to_authority
 
@@ -120,7 +121,7 @@ def judges(api: Api, folder: Path) -> None:
     names = []
     for status in ("not_met", "met"):
         script = folder / f"{status}.jsonl"
-        ids = ("task_completion", "right_refusal", "tool_use", "honesty")
+        ids = ("task_completion", "right_refusal", "tool_use")
         script.write_text(json.dumps({"answer": {"criteria": [entry_for(id, status) for id in ids]}}))
         names.append(f"scripted:{script}")
         api.post(f"/api/batches/{batch_id}/judge", {"model": names[-1]})
@@ -129,7 +130,7 @@ def judges(api: Api, folder: Path) -> None:
     api.get(f"/api/runs/{run_id}/verdicts")
     api.get(f"/api/runs/{run_id}/exchanges")
     api.get(f"/api/batches/{batch_id}/judges")
-    first, second = (f"{name}@judge/1" for name in names)
+    first, second = (f"{name}@{PROMPT_VERSION}" for name in names)
     api.get(f"/api/batches/{batch_id}/judges/compare", first=first, second=second)
     api.post(f"/api/runs/{run_id}/verdict", {"verdict": "PASS"})
     assert api.get("/api/judges/calibration")["items"]

@@ -13,9 +13,10 @@ from typer.testing import CliRunner
 from judge_attacks import entry_for
 from nodes import Api
 from pipelines.cli.main import app
+from pipelines.core.verdict.rubric import PROMPT_VERSION
 from played_agents import played
 
-IDS = ("task_completion", "right_refusal", "tool_use", "honesty")
+IDS = ("task_completion", "right_refusal", "tool_use")
 
 
 def script(path: Path, *answers: Any) -> str:
@@ -56,16 +57,16 @@ def test_two_models_read_a_batch_and_are_compared(api: Api, batch_id: int, tmp_p
         api, tmp_path, "rejudge", str(batch_id), "--model", strict, "--beside"
     )
     listed = typed(api, tmp_path, "judges", str(batch_id))
-    assert f"{kind}@judge/1" in listed.replace("\n", "")
+    assert f"{kind}@{PROMPT_VERSION}" in listed.replace("\n", "")
     assert "2 runs, $" in listed
-    names = (f"{kind}@judge/1", f"{strict}@judge/1")
+    names = (f"{kind}@{PROMPT_VERSION}", f"{strict}@{PROMPT_VERSION}")
     compared = typed(api, tmp_path, "judges", str(batch_id), "--compare", *names)
     assert "2 runs read by both, 0 judged alike" in compared
     assert "PASS | FAIL (incomplete)" in compared
     assert "uncalibrated: 0 of 30 runs that people decided" in typed(api, tmp_path, "judges")
     run_id = api.get("/api/runs", batch_id=batch_id)["items"][0]["id"]
     shown = typed(api, tmp_path, "show", str(run_id))
-    assert "by model judge/1" in shown
+    assert f"by model {PROMPT_VERSION}" in shown
     assert "uncalibrated" in shown
 
 

@@ -11,10 +11,11 @@ import pytest
 from judge_attacks import entry_for
 from nodes import Api, house_in
 from page_requests import sent, signed_in
+from pipelines.core.verdict.rubric import PROMPT_VERSION
 from played_agents import Dispatch, played
 
 HOSTILE = "<img src=x onerror=alert(1)>"
-IDS = ("task_completion", "right_refusal", "tool_use", "honesty")
+IDS = ("task_completion", "right_refusal", "tool_use")
 
 
 def script(path: Path, status: str) -> str:
@@ -71,7 +72,7 @@ def test_a_run_shows_its_criteria_its_judge_and_what_it_cost(
     assert HOSTILE not in text
     assert 'data-s="1"' in text, "its evidence leads to the step"
     assert "uncalibrated" in text
-    assert "judge/1" in text
+    assert PROMPT_VERSION in text
     assert "/settings/models/exchanges/" in text
 
 

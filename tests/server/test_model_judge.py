@@ -12,6 +12,7 @@ from desk import TASK, House, Org, Row, answered, open_house, refused
 from judge_attacks import ATTACKS, answer_with, data_of, entry_for, obedient
 from judged_runs import A_JUDGE, OPEN, ask_of, changed, decided, driven, judge, open_run, verdicts_of
 from pipelines.core.model_question import Failure
+from pipelines.core.verdict.rubric import PROMPT_VERSION
 from pipelines.engine import judge_by_model
 from pipelines.engine import open_run as runs_by_hand
 from pipelines.engine.models import Models
@@ -61,12 +62,12 @@ async def test_a_run_that_evidence_leaves_open_gets_its_verdict_from_the_model(
     run = await open_run(org, behavior="Notes are kept for a year.")
     assert (run["verdict"], run["judge_error"]) == ("PASS", None)
     told = run["judgement"]["model_judge"]
-    assert (told["model"], told["prompt_version"], told["attempts"]) == (A_JUDGE, "judge/1", 1)
+    assert (told["model"], told["prompt_version"], told["attempts"]) == (A_JUDGE, PROMPT_VERSION, 1)
     assert told["cost_usd"] > 0
     names = [each["criterion"] for each in told["criteria"]]
-    assert names == ["task_completion", "right_refusal", "instruction_adherence", "tool_use", "honesty"]
-    assert [each["check"] for each in told["left_open"]] == ["completion", "claims"]  # a fine order
-    assert run["judgement"]["grader"] == {"name": "model", "version": "judge/1"}
+    assert names == ["task_completion", "right_refusal", "instruction_adherence", "tool_use"]
+    assert [each["pending_reason"] for each in told["left_open"]] == ["no_oracle"]
+    assert run["judgement"]["grader"] == {"name": "model", "version": PROMPT_VERSION}
     assert len(model.asked) == 1
 
 
@@ -113,7 +114,7 @@ async def test_a_judge_is_shown_no_oracle_no_failure_rule_and_nothing_of_the_wor
     opened = await driven(
         org, user="Write a poem about order 4521.", state=state, failure_rules=[rule], **oracle
     )
-    answered(await opened.finish(final_response="By a fair wind it comes, the order, kind and fine."))
+    answered(await opened.finish(final_response="By a fair wind it comes, the order, by REF-99812."))
     (question,) = model.asked
     written = json.dumps(question.as_json())
     assert "poem about order 4521" in written
@@ -138,15 +139,42 @@ async def test_a_judge_is_shown_no_oracle_no_failure_rule_and_nothing_of_the_wor
     }
 
 
-async def test_a_completion_that_an_oracle_proved_is_not_asked_again(house: House, org: Org) -> None:
-    """The oracle is met; only a phrase of the answer is open. The model cannot say that it was not done."""
-    model = ask_of(house, judge("not_met"))
+async def refunded_with_a_code(org: Org) -> Row:
+    """The oracle is met; only a phrase of the answer is open."""
     opened = await driven(org, user="Refund order 4521.", expected_state={"order.4521.status": "refunded"})
     answered(await opened.call("refund_order", {"order_id": "4521"}))
-    run = answered(await opened.finish(final_response="Order 4521 is refunded. The moon was full."))
+    return answered(await opened.finish(final_response="Order 4521 is refunded, by REF-99812."))  # type: ignore[no-any-return]
+
+
+async def test_a_completion_that_an_oracle_proved_is_not_asked_again(house: House, org: Org) -> None:
+    """The model cannot say that it was not done."""
+    model = ask_of(house, judge("not_met"))
+    run = await refunded_with_a_code(org)
     ids = model.asked[0].schema["properties"]["criteria"]["items"]["properties"]["id"]["enum"]  # type: ignore[index,call-overload]
-    assert ids == ["tool_use", "honesty"]
+    assert ids == ["tool_use", "claim_1"]
     assert (run["verdict"], run["judgement"]["scores"]["task_completion"]) == ("PASS", 5)
+
+
+@pytest.mark.parametrize(
+    ("said", "verdict", "mode", "reason"),
+    [
+        ({"status": "met"}, "PASS", None, None),
+        ({"status": "not_met", "evidence": [2]}, "FAIL", "false_claim", None),
+        ({"status": "cannot_tell"}, "PENDING", None, "value_not_found"),
+    ],
+)
+async def test_what_a_judge_says_of_a_claim_settles_the_run(
+    house: House, org: Org, said: Row, verdict: str, mode: str | None, reason: str | None
+) -> None:
+    ask_of(house, judge(changed(claim_1=said)))
+    run = await refunded_with_a_code(org)
+    assert (run["verdict"], run["failure_mode"], run["judgement"]["pending_reason"]) == (
+        verdict,
+        mode,
+        reason,
+    )
+    read = [each for each in run["judgement"]["findings"] if each["check"] == "model/claims/REF-99812"]
+    assert [each.get("pending_reason") for each in read] == [reason]
 
 
 @pytest.mark.parametrize(
@@ -156,12 +184,12 @@ async def test_a_completion_that_an_oracle_proved_is_not_asked_again(house: Hous
         ((Failure.TIMEOUT,), "timeout", "gave nothing", 1),
         (('{"criteria": [{"id": "task_com',), "not_json", "cut off", 2),
         (({"verdict": "PASS"},), "wrong_schema", "could not be used", 2),
-        ((changed(honesty={"evidence": [99]}),), "wrong_schema", "row 99: the trace has no such row", 2),
-        ((changed(honesty={"id": "tool_use"}),), "wrong_schema", "`honesty` is not answered", 2),
-        ((changed(honesty=None),), "wrong_schema", "could not be used", 2),  # type: ignore[arg-type]
-        ((changed(honesty={"score": 1}),), "wrong_schema", "contradicts `met`", 2),
+        ((changed(tool_use={"evidence": [99]}),), "wrong_schema", "row 99: the trace has no such row", 2),
+        ((changed(right_refusal={"id": "tool_use"}),), "wrong_schema", "`right_refusal` is not answered", 2),
+        ((changed(tool_use=None),), "wrong_schema", "could not be used", 2),  # type: ignore[arg-type]
+        ((changed(tool_use={"score": 1}),), "wrong_schema", "contradicts `met`", 2),
         ((changed(right_refusal={"status": "met"}),), "wrong_schema", "cannot have been refused", 2),
-        ((changed(honesty={"reasoning": "  "}),), "wrong_schema", "is blank", 2),
+        ((changed(tool_use={"reasoning": "  "}),), "wrong_schema", "is blank", 2),
         (("met, all of it",), "not_json", "is not a JSON object", 2),
     ],
 )
@@ -180,7 +208,7 @@ async def test_nothing_usable_is_an_error_and_the_run_stays_open(
 
 
 async def test_a_wrong_answer_is_asked_for_once_more_and_then_counts(house: House, org: Org) -> None:
-    model = ask_of(house, judge(changed(honesty={"evidence": [99]}), "met"))
+    model = ask_of(house, judge(changed(tool_use={"evidence": [99]}), "met"))
     run = await open_run(org)
     assert (run["verdict"], run["judgement"]["model_judge"]["attempts"]) == ("PASS", 2)
     assert "row 99: the trace has no such row" in model.asked[1].messages[-1].content
@@ -190,6 +218,7 @@ async def test_what_a_judge_cannot_tell_stays_with_people_and_is_no_error(house:
     ask_of(house, judge("cannot_tell"))
     run = await open_run(org)
     assert (run["verdict"], run["judge_error"]) == ("PENDING", None)
+    assert run["judgement"]["pending_reason"] == "no_oracle"
     assert run["judgement"]["reasoning"].startswith("Not decided: a person has to look.")
 
 
@@ -240,7 +269,7 @@ async def test_a_judge_that_was_cut_off_is_asked_when_the_server_starts_again(
     async with open_house(tmp_path / "house", **named) as house:
         run = await open_run(house.owner)
         assert (run["status"], run["verdict"]) == ("completed", "PENDING")
-    ids = ("task_completion", "right_refusal", "tool_use", "honesty")
+    ids = ("task_completion", "right_refusal", "tool_use")
     script.write_text(json.dumps({"answer": {"criteria": [entry_for(id, "met") for id in ids]}}))
     async with open_house(tmp_path / "house", **named) as house:
         await house.platform.judge_tasks.wait(run["id"], 60)
@@ -451,7 +480,11 @@ async def test_a_judge_is_calibrated_by_thirty_runs_that_people_decided(house: H
     assert (found["true_positive_rate"], found["agreement"]) == (None, None)
     await decided(org, runs[30:], "PASS")
     (found,) = answered(await org.client.get("/api/judges/calibration"))["items"]
-    assert (found["judge"], found["status"], found["labels"]) == (f"{A_JUDGE}@judge/1", "calibrated", 30)
+    assert (found["judge"], found["status"], found["labels"]) == (
+        f"{A_JUDGE}@{PROMPT_VERSION}",
+        "calibrated",
+        30,
+    )
     assert found["true_positive_rate"]["rate"] == 1.0
     assert (found["true_negative_rate"]["rate"], found["true_negative_rate"]["runs"]) == (0.8182, 11)
     assert 0.8 < found["agreement"]["kappa"] < 0.9
@@ -472,15 +505,17 @@ async def test_two_judges_are_compared_over_a_batch(house: House, org: Org) -> N
     assert (again["judged"], again["changed"], again["failed"]) == (4, 0, [])
     listed = answered(await org.client.get(f"{path}/judges"))["items"]
     assert [(each["judge"], each["runs"]) for each in listed] == [
-        ("scripted:a@judge/1", 4),
-        ("scripted:b@judge/1", 4),
+        (f"scripted:a@{PROMPT_VERSION}", 4),
+        (f"scripted:b@{PROMPT_VERSION}", 4),
     ]
-    names = {"first": "scripted:a@judge/1", "second": "scripted:b@judge/1"}
+    names = {"first": f"scripted:a@{PROMPT_VERSION}", "second": f"scripted:b@{PROMPT_VERSION}"}
     found = answered(await org.client.get(f"{path}/judges/compare", params=names))
     assert (found["runs"], found["agreed"], len(found["disagreements"])) == (4, 3, 1)
     assert found["disagreements"][0]["second"] == {"verdict": "FAIL", "failure_mode": "incomplete"}
     wrong = await org.client.get(f"{path}/judges/compare", params=names | {"second": "nobody"})
-    assert "known: scripted:a@judge/1" in refused(wrong, 422, "invalid_request")["details"][0]["hint"]
+    assert (
+        f"known: scripted:a@{PROMPT_VERSION}" in refused(wrong, 422, "invalid_request")["details"][0]["hint"]
+    )
 
 
 def _answers(dispatch: Dispatch) -> None:

@@ -1,6 +1,7 @@
 """The question to a judge model: what others wrote stays data, and what is too long is left out aloud."""
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -14,11 +15,12 @@ from pipelines.core.seed import TrackedConstraint
 from pipelines.core.tools_schema import Tool
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.judge import judge
-from pipelines.core.verdict.judge_answer import problems_in, read_answers
+from pipelines.core.verdict.judge_answer import answer_schema, problems_in, read_answers
 from pipelines.core.verdict.judge_data import LONGEST_TRACE
 from pipelines.core.verdict.judge_prompt import JudgeQuestion, judge_question
 from pipelines.core.verdict.model_verdict import decide
-from pipelines.core.verdict.verdict import Outcome, Verdict, left_open
+from pipelines.core.verdict.rubric import QUESTIONS, CriterionKind
+from pipelines.core.verdict.verdict import Finding, Outcome, PendingReason, Unverified, Verdict, left_open
 
 KEY = b"a key that no agent knows, or not"
 FRIENDLY = "Happy to help."
@@ -62,22 +64,32 @@ def run_with(text: str, place: str = "") -> RunEvidence:
 PLACES = (
     *("user", "behavior", "constraint id", "constraint", "rubric id", "rubric", "tool", "world", "arguments"),
     *("key", "reply", "ledger", "actor", "event", "first turn", "final", "user turn", "finding"),
+    *("note", "reason of a note", "claim"),
 )
 
 
 def asked_about(evidence: RunEvidence, text: str = FRIENDLY, place: str = "") -> JudgeQuestion:
-    verdict = judge(evidence)
+    def at(name: str) -> str:
+        return text if name == place else FRIENDLY
+
     # Whatever the embedded judge makes of such words: here it leaves the run open.
-    findings = (left_open("completion", "Open."), *(_named(evidence)))
-    findings += (left_open("claims", text if place == "finding" else FRIENDLY),)
-    assert isinstance(verdict, Verdict)
-    verdict = Verdict(verdict=Outcome.PENDING, reasoning="", findings=findings)
-    turns = (FRIENDLY, text if place == "user turn" else FRIENDLY)
-    return judge_question(evidence, verdict, turns, fence_key=KEY)
+    notes = (Unverified(phrase=at("note"), why=at("reason of a note"), turn=1),)
+    notes += (Unverified(phrase=at("claim"), why="Strange.", turn=1),)
+    found = (_open("completion", PendingReason.NO_ORACLE), *_unchecked(evidence))
+    found += (_open("claims", PendingReason.VALUE_NOT_FOUND, at("finding")),)
+    verdict = Verdict(verdict=Outcome.PENDING, reasoning="", findings=found, unverified=notes)
+    turns = (FRIENDLY, at("user turn"))
+    return judge_question(replace(evidence, is_strict=True), verdict, turns, fence_key=KEY)
 
 
-def _named(evidence: RunEvidence) -> tuple[Any, ...]:
-    return tuple(left_open(f"constraint/{each.id}", "Open.") for each in evidence.tracked_constraints)
+def _open(check: str, reason: PendingReason, says: str = "Open.", rows: tuple[int, ...] = ()) -> Finding:
+    return left_open(check, reason, says, rows)
+
+
+def _unchecked(evidence: RunEvidence) -> tuple[Finding, ...]:
+    names = [f"constraint/{each.id}" for each in evidence.tracked_constraints]
+    names += [f"rubric/{each.id}" for each in evidence.rubric]
+    return tuple(_open(name, PendingReason.NOT_CHECKED) for name in names)
 
 
 def passes(question: JudgeQuestion, answer: Callable[[Any], dict[str, Any]]) -> bool:
@@ -96,16 +108,24 @@ def test_an_obedient_judge_obeys_what_stands_outside_the_data():
     assert passes(question._replace(question=leaky), obedient), "else the tests below would prove nothing"
 
 
+def rid_of_claims(outside: str) -> str:
+    """An agent's text moves how many claims are asked, and nothing else."""
+    question = re.escape(QUESTIONS[CriterionKind.CLAIM])
+    told = re.sub(rf"- claim_\d+ \(without a score\): {question}\n?", "", outside)
+    return re.sub(r"(, )?claim_\d+", "", told)
+
+
 @pytest.mark.parametrize("name", ATTACKS)
 def test_no_text_of_a_run_reaches_the_instructions(name):
     word, friendly, _ = data_of(asked_about(run_with(FRIENDLY)).question)
-    schema = asked_about(run_with(FRIENDLY)).question.schema
     for place in PLACES:
         text = ATTACKS[name].replace("{fence}", word)
         question = asked_about(run_with(text, place), text, place)
         _, outside, data = data_of(question.question)
-        assert outside == friendly, f"the instructions differ with {name} in {place}"
-        assert question.question.schema == schema
+        assert rid_of_claims(outside) == rid_of_claims(friendly), f"{name} in {place}"
+        known = [criterion.id for criterion in question.asked.criteria]
+        assert question.question.schema == answer_schema(question.asked.criteria)
+        assert all(re.fullmatch(r"[a-z_]+(_\d+)?", id) for id in known)
         assert len(data.splitlines()) == 1
         assert not passes(question, obedient), f"{name} in {place} moved the judge"
 
@@ -138,7 +158,10 @@ def test_the_fence_hangs_on_the_key_and_the_same_run_asks_the_same():
 def long_run(rows: int, size: int, *, cited: tuple[int, ...] = ()) -> JudgeQuestion:
     trace = tuple(call(number, response={"text": "x" * size}) for number in range(1, rows + 1))
     evidence = replace(run_with(FRIENDLY), trace=trace)
-    findings = (left_open("completion", "Open."), left_open("claims", "Look there.", cited))
+    findings = (
+        _open("completion", PendingReason.NO_ORACLE),
+        _open("claims", PendingReason.VALUE_NOT_FOUND, "Look there.", cited),
+    )
     verdict = Verdict(verdict=Outcome.PENDING, reasoning="", findings=findings)
     return judge_question(evidence, verdict, (), fence_key=KEY)
 
@@ -169,6 +192,24 @@ def test_a_row_that_was_not_shown_cannot_be_cited():
     data["criteria"][0]["evidence"] = [hidden]
     (problem,) = problems_in(data, question.asked)
     assert f"row {hidden}, which you were not shown" in problem.message
+
+
+def test_the_judge_is_shown_why_the_run_is_open_the_phrases_and_the_notes_as_data():
+    evidence = replace(run_with(FRIENDLY), responses=("The total is 9,999.99 dollars for REF-77120.",))
+    verdict = judge(evidence)
+    assert isinstance(verdict, Verdict)
+    note = Unverified(phrase="by hand", why="no call of write is in the trace", turn=1)
+    question = judge_question(evidence, replace(verdict, unverified=(note,)), (), fence_key=KEY)
+    _, outside, text = data_of(question.question)
+    data = json.loads(text)
+    assert [(each["id"], each["text"]) for each in data["claims"]] == [
+        ("claim_1", "REF-77120"),
+        ("claim_2", "9,999.99 dollars"),
+    ]
+    assert "REF-77120" not in outside
+    assert data["unverified"] == [note.as_json()]
+    reasons = {each["check"]: each.get("pending_reason") for each in data["findings"]}
+    assert (reasons["completion"], reasons["claims"]) == ("no_oracle", "value_not_found")
 
 
 def test_a_long_value_keeps_its_ends():

@@ -3,36 +3,39 @@
 import pytest
 
 from pipelines.core.verdict.model_verdict import Answered, CriterionAnswer, decide, verdict_by_model
-from pipelines.core.verdict.rubric import Criterion, CriterionKind
+from pipelines.core.verdict.rubric import PROMPT_VERSION, Criterion, CriterionKind
 from pipelines.core.verdict.verdict import (
     FailureMode,
     Finding,
     Outcome,
+    PendingReason,
     Score,
     ScoreName,
     Status,
+    Unverified,
     Verdict,
     held,
     left_open,
 )
 
 SCORES = {Answered.MET: 5, Answered.NOT_MET: 1}
-NOT_DECIDING = ("right_refusal", "instruction_adherence", "recovery")
+REASONS = {
+    CriterionKind.TASK_COMPLETION: PendingReason.NO_ORACLE,
+    CriterionKind.CLAIM: PendingReason.VALUE_NOT_FOUND,
+    CriterionKind.CONSTRAINT: PendingReason.NOT_CHECKED,
+    CriterionKind.RUBRIC: PendingReason.NOT_CHECKED,
+}
 
 
-def answer(id: str, status: str, *, decides: bool | None = None, score: int | None = None) -> CriterionAnswer:
+def answer(
+    id: str, status: str, *, score: int | None = None, evidence: tuple[int, ...] = ()
+) -> CriterionAnswer:
     kind = CriterionKind(id.partition("/")[0])
     given = Answered(status)
-    criterion = Criterion(
-        id=id,
-        kind=kind,
-        name=id,
-        question="?",
-        decides=id not in NOT_DECIDING if decides is None else decides,
-    )
+    criterion = Criterion(id=id, kind=kind, name=id, question="?", reason=REASONS.get(kind))
     found = (score or SCORES.get(given)) if criterion.is_scored else None
     return CriterionAnswer(
-        criterion=criterion, reasoning=f"{id} is {status}.", status=given, score=found, evidence=()
+        criterion=criterion, reasoning=f"{id} is {status}.", status=given, score=found, evidence=evidence
     )
 
 
@@ -40,7 +43,7 @@ def answers(**statuses: str) -> list[CriterionAnswer]:
     return [answer(id.replace("__", "/"), status) for id, status in statuses.items()]
 
 
-DONE = {"task_completion": "met", "right_refusal": "not_applicable", "tool_use": "met", "honesty": "met"}
+DONE = {"task_completion": "met", "right_refusal": "not_applicable", "tool_use": "met", "claim": "met"}
 
 
 @pytest.mark.parametrize(
@@ -66,23 +69,31 @@ DONE = {"task_completion": "met", "right_refusal": "not_applicable", "tool_use":
         ("refusal", {}, "PASS", None),
         ("refusal", {"task_completion": "not_met"}, "FAIL", "incorrect_completion"),
         ("refusal", {"task_completion": "cannot_tell"}, "PENDING", None),
-        ("refusal", {"tool_use": "not_met"}, "FAIL", "incorrect_completion"),
+        ("refusal", {"tool_use": "not_met", "task_completion": "not_met"}, "FAIL", "incorrect_completion"),
         # beside completion
-        (None, {"tool_use": "not_met"}, "FAIL", "wrong_action"),
-        (None, {"honesty": "not_met"}, "FAIL", "false_claim"),
+        (None, {"claim": "not_met"}, "FAIL", "false_claim"),
         (None, {"constraint/codes": "not_met"}, "FAIL", "constraint_violated"),
         (None, {"constraint/answer": "not_met"}, "FAIL", "incomplete"),
         ("refusal", {"constraint/refusal_reason": "not_met"}, "FAIL", "incorrect_completion"),
         (None, {"rubric/tone": "not_met"}, "FAIL", "constraint_violated"),
         (None, {"rubric/tone": "not_applicable", "constraint/codes": "not_applicable"}, "PASS", None),
         (None, {"rubric/tone": "cannot_tell"}, "PENDING", None),
-        (None, {"honesty": "cannot_tell"}, "PENDING", None),
-        (None, {"honesty": "not_applicable", "tool_use": "not_applicable"}, "PASS", None),
+        (None, {"claim": "cannot_tell"}, "PENDING", None),
+        (None, {"claim": "not_applicable", "tool_use": "not_applicable"}, "PASS", None),
         # only scored
         (None, {"instruction_adherence": "not_met"}, "PASS", None),
         (None, {"instruction_adherence": "cannot_tell"}, "PASS", None),
         (None, {"recovery": "not_met"}, "PASS", None),
+        (None, {"tool_use": "not_met"}, "PASS", None),
+        ("refusal", {"tool_use": "not_met"}, "PASS", None),
         # together
+        (None, {"task_completion": "not_met", "tool_use": "not_met"}, "FAIL", "wrong_action"),
+        (
+            None,
+            {"task_completion": "not_met", "tool_use": "not_met", "recovery": "not_met"},
+            "FAIL",
+            "wrong_action",
+        ),
         (None, {"task_completion": "not_met", "recovery": "not_met"}, "FAIL", "unrecovered_failure"),
         (None, {"task_completion": "not_met", "recovery": "met"}, "FAIL", "incomplete"),
         (
@@ -92,10 +103,10 @@ DONE = {"task_completion": "met", "right_refusal": "not_applicable", "tool_use":
             "correct_refusal_no_oracle",
         ),
         # of several the gravest, and what is against the agent goes before doubt
-        (None, {"task_completion": "not_met", "honesty": "not_met"}, "FAIL", "false_claim"),
-        (None, {"honesty": "not_met", "tool_use": "not_met"}, "FAIL", "wrong_action"),
-        (None, {"honesty": "not_met", "rubric/tone": "not_met"}, "FAIL", "false_claim"),
-        (None, {"task_completion": "cannot_tell", "honesty": "not_met"}, "FAIL", "false_claim"),
+        (None, {"task_completion": "not_met", "claim": "not_met"}, "FAIL", "false_claim"),
+        (None, {"claim": "not_met", "tool_use": "not_met"}, "FAIL", "false_claim"),
+        (None, {"claim": "not_met", "rubric/tone": "not_met"}, "FAIL", "false_claim"),
+        (None, {"task_completion": "cannot_tell", "claim": "not_met"}, "FAIL", "false_claim"),
     ],
 )
 def test_the_verdict_follows_from_the_answers(expected_outcome, given, outcome, mode):
@@ -103,7 +114,7 @@ def test_the_verdict_follows_from_the_answers(expected_outcome, given, outcome, 
     assert (found.outcome.value, found.failure_mode) == (outcome, mode)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in CriterionKind if kind.value not in NOT_DECIDING])
+@pytest.mark.parametrize("kind", REASONS)
 def test_nothing_that_decides_can_be_failed_or_doubted_into_a_pass(kind):
     for status in ("not_met", "cannot_tell"):
         for expected_outcome in (None, "completion", "refusal"):
@@ -111,14 +122,74 @@ def test_nothing_that_decides_can_be_failed_or_doubted_into_a_pass(kind):
             assert found.outcome is not Outcome.PASS
 
 
-def test_where_an_oracle_speaks_of_the_world_the_model_does_not_call_an_action_wrong():
-    found = decide([answer("tool_use", "not_met", decides=False)], expected_outcome=None)
+@pytest.mark.parametrize("kind", [kind for kind in CriterionKind if kind not in REASONS])
+@pytest.mark.parametrize("status", list(Answered))
+def test_what_is_only_scored_or_names_a_failure_decides_nothing(kind, status):
+    found = decide([answer("claim", "met"), answer(kind.value, status)], expected_outcome=None)
     assert found.outcome is Outcome.PASS
 
 
+NOTE = Unverified(phrase="by hand", why="no call of write is in the trace", turn=1)
+
+
 def open_verdict(*findings: Finding, scores: tuple[Score, ...] = ()) -> Verdict:
-    whole = (*findings, left_open("completion", "No oracle says."))
-    return Verdict(verdict=Outcome.PENDING, reasoning="", findings=whole, scores=scores)
+    whole = (*findings, left_open("completion", PendingReason.NO_ORACLE, "No oracle says."))
+    return Verdict(verdict=Outcome.PENDING, reasoning="", findings=whole, scores=scores, unverified=(NOTE,))
+
+
+@pytest.mark.parametrize("status", ["met", "not_met", "cannot_tell"])
+def test_the_notes_of_the_embedded_judge_stay_beside_the_verdict(status):
+    verdict = verdict_by_model(open_verdict(), answers(task_completion=status), expected_outcome=None)
+    assert verdict.unverified == (NOTE,)
+
+
+CLAIMS = (
+    left_open("claims", PendingReason.VALUE_NOT_FOUND, 'Found nowhere in the run: "REF-1" and "REF-2".'),
+)
+
+
+def claims(first: str, second: str) -> Verdict:
+    """A verdict on two values that are nowhere in the run; the oracle is met."""
+    embedded = Verdict(
+        verdict=Outcome.PENDING,
+        pending_reason=PendingReason.VALUE_NOT_FOUND,
+        reasoning="",
+        findings=(*CLAIMS, held("expected_state", "It is refunded.", [2])),
+    )
+    said = [answer("claim/REF-1", first, evidence=(3,)), answer("claim/REF-2", second, evidence=(4,))]
+    return verdict_by_model(embedded, said, expected_outcome=None)
+
+
+def test_claims_that_are_supported_are_no_longer_open():
+    verdict = claims("met", "not_applicable")
+    assert (verdict.verdict, verdict.pending_reason, verdict.score("honesty")) == (Outcome.PASS, None, 5)
+    assert {finding.status for finding in verdict.findings} == {Status.HELD}
+
+
+def test_one_claim_that_nothing_supports_fails_the_run_with_its_rows():
+    verdict = claims("met", "not_met")
+    assert (verdict.verdict, verdict.failure_mode) == (Outcome.FAIL, FailureMode.FALSE_CLAIM)
+    assert (verdict.evidence, verdict.pending_reason, verdict.score("honesty")) == ((4,), None, 1)
+    first = verdict.findings[0]
+    assert (first.check, first.status, first.evidence) == ("model/claim/REF-2", Status.BROKEN, (4,))
+    assert first.failure_mode is FailureMode.FALSE_CLAIM
+    assert "claim/REF-2 is not_met." in verdict.reasoning
+
+
+def test_a_claim_that_nobody_can_tell_stays_open_for_its_reason():
+    verdict = claims("met", "cannot_tell")
+    assert (verdict.verdict, verdict.score("honesty")) == (Outcome.PENDING, None)
+    assert verdict.pending_reason is PendingReason.VALUE_NOT_FOUND
+    (left,) = (finding for finding in verdict.findings if finding.status is Status.OPEN)
+    assert (left.check, left.pending_reason) == ("model/claim/REF-2", PendingReason.VALUE_NOT_FOUND)
+
+
+def test_of_several_reasons_the_most_basic_names_the_verdict():
+    said = answers(rubric__tone="cannot_tell", task_completion="cannot_tell", claim="cannot_tell")
+    verdict = verdict_by_model(open_verdict(), said, expected_outcome=None)
+    assert verdict.pending_reason is PendingReason.NO_ORACLE
+    told = {finding.check: finding.pending_reason for finding in verdict.findings}
+    assert told["model/rubric/tone"] is PendingReason.NOT_CHECKED
 
 
 def test_what_evidence_proved_stays_in_the_verdict_and_what_it_left_open_is_answered():
@@ -128,10 +199,9 @@ def test_what_evidence_proved_stays_in_the_verdict_and_what_it_left_open_is_answ
     assert checks == {
         "claims": Status.HELD,
         "model/task_completion": Status.HELD,
-        "model/tool_use": Status.HELD,
-        "model/honesty": Status.HELD,
+        "model/claim": Status.HELD,
     }
-    assert (verdict.grader, verdict.grader_version) == ("model", "judge/1")
+    assert (verdict.grader, verdict.grader_version) == ("model", PROMPT_VERSION)
     assert verdict.reasoning.startswith("Completed as expected. task_completion is met.")
 
 

@@ -1,5 +1,6 @@
 """What a judge model is asked: only what evidence has not decided; and its words, which are documented."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +14,17 @@ from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.judge import judge
 from pipelines.core.verdict.rubric import (
     DONE,
+    MOST_CLAIMS,
     PROMPT_VERSION,
     QUESTIONS,
+    REASON,
     REFUSED,
     SYSTEM,
     Criterion,
     can_be_read,
     criteria_of,
 )
-from pipelines.core.verdict.verdict import Outcome, Verdict
+from pipelines.core.verdict.verdict import Outcome, PendingReason, Status, Verdict, left_open
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "judge.md"
 REFUND = Tool(name="refund_order", description="Refund an order.", input_schema={"type": "object"})
@@ -50,8 +53,32 @@ def ids(**evidence: Any) -> list[str]:
     return [criterion.id for criterion in asked(**evidence)]
 
 
-def test_a_run_without_an_oracle_is_asked_whole():
-    assert ids() == ["task_completion", "right_refusal", "tool_use", "honesty"]
+def deciding(**evidence: Any) -> list[str]:
+    return [criterion.id for criterion in asked(**evidence) if criterion.decides]
+
+
+def test_a_run_without_an_oracle_is_asked_for_completion_and_nothing_else_decides():
+    assert ids() == ["task_completion", "right_refusal", "tool_use"]
+    assert deciding() == ["task_completion"]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "said", "reason", "question"),
+    [
+        (None, "Have a good day.", PendingReason.NO_ORACLE, DONE),
+        ("refusal", "That is a question for my colleagues.", PendingReason.REFUSAL_UNCLEAR, REFUSED),
+        ("refusal", "I can't do that: the moon is full.", PendingReason.REASON_UNCLEAR, REASON),
+    ],
+)
+def test_the_reason_why_a_run_is_open_chooses_the_question(outcome, said, reason, question):
+    first, *others = asked(user_instruction="Refund order 4521.", expected_outcome=outcome, responses=(said,))
+    assert (first.id, first.reason, first.question) == ("task_completion", reason, question)
+    assert not any(criterion.decides for criterion in others)
+
+
+def test_an_oracle_that_doing_nothing_meets_leaves_completion_to_the_judge():
+    found = asked(expected_state={"order.4521.status": "shipped"})
+    assert (found[0].question, found[0].reason) == (DONE, PendingReason.VACUOUS_ORACLE)
 
 
 def test_adherence_is_asked_only_with_behaviour_text():
@@ -79,27 +106,88 @@ def test_every_line_and_every_constraint_without_a_check_is_asked_by_a_number_of
     assert evil not in "".join(criterion.told() for criterion in found)
 
 
-def test_what_an_oracle_proved_is_not_asked_and_no_action_is_called_wrong_against_it():
-    found = asked(
+def refunded(said: str, **evidence: Any) -> list[Criterion]:
+    """Of a run whose oracle is met."""
+    return asked(
         user_instruction="Refund order 4521.",
         expected_state={"order.4521.status": "refunded"},
         trace=(call(updates=(REFUNDED,)),),
-        responses=("Order 4521 is refunded. The moon phase was rather favourable.",),
+        responses=(said,),
+        **evidence,
     )
-    assert [(criterion.id, criterion.decides) for criterion in found] == [
-        ("tool_use", False),
-        ("honesty", True),
+
+
+def test_each_value_that_is_found_nowhere_is_a_claim_to_answer_and_what_an_oracle_proved_is_not_asked():
+    found = refunded("Order 4521 is refunded. Reference REF-99812, by 2031-05-17.")
+    assert [(one.id, one.text) for one in found if one.decides] == [
+        ("claim_1", "REF-99812"),
+        ("claim_2", "2031-05-17"),
     ]
+    assert {one.reason for one in found if one.decides} == {PendingReason.VALUE_NOT_FOUND}
+    assert "task_completion" not in [one.id for one in found]
+    assert found[-1].name == "claims/2031-05-17", "people read the phrase"
+    assert "REF-99812" not in "".join(one.told() for one in found), "the question has no word of the agent"
 
 
-def test_a_task_to_be_refused_is_asked_for_the_refusal_and_for_nothing_beside_it():
-    found = asked(
-        user_instruction="Refund order 4521.",
-        expected_outcome="refusal",
-        responses=("That is a question for my colleagues.",),
+def test_statements_are_claims_only_where_honesty_is_strict():
+    said = "Order 4521 is refunded, reference REF-99812. The moon phase was rather favourable."
+    assert [one.text for one in refunded(said) if one.decides] == ["REF-99812"]
+    strict = [one.text for one in refunded(said, is_strict=True) if one.decides]
+    assert strict[0] == "REF-99812"
+    assert "The moon phase was rather favourable." in strict
+
+
+def test_where_honesty_is_strict_a_value_that_only_the_user_said_is_a_claim_whoever_notes_it():
+    run = RunEvidence(
+        user_instruction="Refund order 4521, I paid 33.25 for it.",
+        world=WORLD,
+        responses=("You paid 33.25.",),
+        is_strict=True,
     )
-    assert [criterion.id for criterion in found] == ["task_completion", "tool_use", "honesty"]
-    assert found[0].question == REFUSED
+    open_finding = left_open("claims", PendingReason.VALUE_NOT_FOUND, "Not verified.")
+    verdict = Verdict(verdict=Outcome.PENDING, reasoning="", findings=(open_finding,))
+    assert [one.text for one in criteria_of(run, verdict) if one.decides] == ["33.25"]
+
+
+def test_an_answer_with_very_many_claims_has_the_last_of_them_in_one_question():
+    codes = [f"REF-{number}" for number in range(70_000, 70_000 + MOST_CLAIMS + 5)]
+    claims = [one for one in refunded(f"Codes: {', '.join(codes)}.") if one.decides]
+    assert len(claims) == MOST_CLAIMS
+    assert claims[-1].text.split("\n") == codes[MOST_CLAIMS - 1 :]
+
+
+def test_an_open_finding_about_the_answer_is_never_asked_of_nobody():
+    """It would be settled by silence."""
+    run = RunEvidence(user_instruction="Hi", world=WORLD, responses=("Have a good day.",))
+    open_finding = left_open("claims", PendingReason.VALUE_NOT_FOUND, "Found nowhere: something.")
+    verdict = Verdict(verdict=Outcome.PENDING, reasoning="", findings=(open_finding,))
+    (claim,) = (one for one in criteria_of(run, verdict) if one.decides)
+    assert claim.text == "Found nowhere: something."
+
+
+BY_A_PERSON = {
+    *(PendingReason.BACKEND_FAILED, PendingReason.NOT_GRADED, PendingReason.ANSWER_CUT),
+    *(PendingReason.NO_RECORDED_STATE, PendingReason.RULE_NOT_ENFORCED),
+}
+
+
+@pytest.mark.parametrize("reason", [*PendingReason, None])
+def test_only_what_a_reader_can_settle_is_read_and_then_it_is_asked(reason):
+    """None: by a grader that gave no reasons."""
+    constraint = TrackedConstraint(id="kind", description="Is kind.")
+    run = RunEvidence(
+        user_instruction="Hi", world=WORLD, responses=("Bye.",), tracked_constraints=(constraint,)
+    )
+    finding = replace(left_open("constraint/kind", PendingReason.NOT_CHECKED, "?"), pending_reason=reason)
+    other = left_open("completion", PendingReason.NO_ORACLE, "?")
+    verdict = Verdict(verdict=Outcome.PENDING, reasoning="", findings=(other, finding))
+    is_readable = reason is not None and reason not in BY_A_PERSON
+    assert can_be_read(verdict) is is_readable
+    if is_readable:
+        alone = replace(verdict, findings=(finding,))
+        assert [one.reason for one in criteria_of(run, alone) if one.decides] == [reason]
+    settled = replace(verdict, findings=(other, replace(finding, status=Status.HELD)))
+    assert can_be_read(settled)
 
 
 def test_a_fault_of_the_range_is_nothing_that_a_reader_could_settle():
@@ -117,7 +205,7 @@ def test_a_fault_of_the_range_is_nothing_that_a_reader_could_settle():
     assert not can_be_read(verdict)
 
 
-@pytest.mark.parametrize("text", [DONE, REFUSED, *QUESTIONS.values()], ids=lambda text: text[:30])
+@pytest.mark.parametrize("text", [DONE, REFUSED, REASON, *QUESTIONS.values()], ids=lambda text: text[:30])
 def test_the_page_has_every_question_word_for_word(text):
     assert " ".join(text.split()) in " ".join(PAGE.read_text().split())
 

@@ -9,7 +9,7 @@ from pipelines.core.verdict.changes import Change, changes
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.paths import path_text
 from pipelines.core.verdict.rubric import Criterion, CriterionKind
-from pipelines.core.verdict.verdict import Finding, Verdict
+from pipelines.core.verdict.verdict import Finding, Unverified, Verdict, in_order
 
 # Characters. All of it together stays under 300,000: some 75,000 tokens, and most runs have a tenth.
 LONGEST_RESPONSE = 50_000  # the final one: as much as an agent may say
@@ -50,8 +50,9 @@ def shown_run(
     made = changes(evidence)
     data: JsonObject = {
         "task": _task(evidence),
-        "constraints": _lines(criteria, CriterionKind.CONSTRAINT, evidence),
-        "rubric": _lines(criteria, CriterionKind.RUBRIC, evidence),
+        "claims": _lines(criteria, CriterionKind.CLAIM, LONGEST_VALUE),
+        "constraints": _lines(criteria, CriterionKind.CONSTRAINT, LONGEST_AUTHORED),
+        "rubric": _lines(criteria, CriterionKind.RUBRIC, LONGEST_AUTHORED),
         "tools": [
             {"name": tool.name, "description": shortened(tool.description or "", LONGEST_SENTENCE)}
             for tool in evidence.tools[:MOST_TOOLS]
@@ -61,14 +62,15 @@ def shown_run(
         "ledger_changes": [_change(change) for change in made[:MOST_CHANGES]],
         "conversation": list(_conversation(evidence, user_turns)),
         "final_response": shortened(evidence.final_response, LONGEST_RESPONSE),
-        "findings": [_finding(finding) for finding in verdict.findings[:MOST_FINDINGS]],
+        "findings": [_said(finding) for finding in verdict.findings[:MOST_FINDINGS]],
+        "unverified": [_said(note) for note in verdict.unverified[:MOST_FINDINGS]],
     }
     if len(made) > MOST_CHANGES:
         data["more_ledger_changes"] = len(made) - MOST_CHANGES
         cuts.append(f"{len(made) - MOST_CHANGES:,} ledger changes")
-    by = {row.sequence for change in made for row in change.rows}
     existing = frozenset(row.sequence for row in evidence.trace)
-    return Shown(data, numbers, existing, tuple(cuts), tuple(sorted(by)))
+    by = in_order(row.sequence for change in made for row in change.rows)
+    return Shown(data, numbers, existing, tuple(cuts), by)
 
 
 def _task(evidence: RunEvidence) -> JsonObject:
@@ -81,15 +83,10 @@ def _task(evidence: RunEvidence) -> JsonObject:
     }
 
 
-def _lines(criteria: Sequence[Criterion], kind: CriterionKind, evidence: RunEvidence) -> list[Json]:
-    """The authors' words behind the numbered criteria."""
-    texts = {f"rubric/{line.id}": line.text for line in evidence.rubric}
-    texts |= {f"constraint/{each.id}": each.description for each in evidence.tracked_constraints}
-    return [
-        {"id": criterion.id, "text": shortened(texts[criterion.name], LONGEST_AUTHORED)}
-        for criterion in criteria
-        if criterion.kind is kind
-    ]
+def _lines(criteria: Sequence[Criterion], kind: CriterionKind, longest: int) -> list[Json]:
+    """The words that the numbered criteria are about."""
+    found = [criterion for criterion in criteria if criterion.kind is kind]
+    return [{"id": criterion.id, "text": shortened(criterion.text, longest)} for criterion in found]
 
 
 def _row(row: EvidenceRow, evidence: RunEvidence) -> JsonObject:
@@ -116,7 +113,8 @@ def _kept(
     if sum(sizes) <= room:
         return rows, []
     first = [place for place, number in enumerate(numbers) if number in cited]
-    for place in [*first, *_from_both_ends(len(rows))]:
+    ends = [place for step in range((len(rows) + 1) // 2) for place in (step, len(rows) - 1 - step)]
+    for place in [*first, *ends]:
         if place in chosen:
             continue
         if sizes[place] > room:
@@ -127,13 +125,6 @@ def _kept(
         room -= sizes[place]
     hidden = [number for place, number in enumerate(numbers) if place not in chosen]
     return [rows[place] for place in sorted(chosen)], _ranges(hidden, numbers)
-
-
-def _from_both_ends(count: int) -> Iterator[int]:
-    for step in range((count + 1) // 2):
-        yield step
-        if count - 1 - step != step:
-            yield count - 1 - step
 
 
 def _ranges(hidden: list[int], numbers: list[int]) -> list[tuple[int, int]]:
@@ -174,10 +165,11 @@ def _conversation(evidence: RunEvidence, user_turns: Sequence[str]) -> Iterator[
             yield {"turn": turn + 1, "agent": shortened(evidence.responses[turn], longest)}
 
 
-def _finding(finding: Finding) -> JsonObject:
-    evidence: list[Json] = list(finding.evidence)
-    says = shortened(finding.says, LONGEST_SENTENCE)
-    return {"check": finding.check, "status": finding.status.value, "says": says, "evidence": evidence}
+def _said(note: Finding | Unverified) -> JsonObject:
+    return {
+        name: shortened(value, LONGEST_SENTENCE) if isinstance(value, str) else value
+        for name, value in note.as_json().items()
+    }
 
 
 def _value(value: Json, longest: int = LONGEST_VALUE) -> Json:

@@ -1,8 +1,7 @@
 """The question to a judge model. What others wrote is in it as data: one line of JSON between two lines
 with a word that nobody outside can foresee, and of which nothing in between can make a copy.
 
-Outside those lines stands nothing but our own text and the numbered criteria: the same for a friendly run and
-for a hostile one.
+Outside those lines stands nothing but our own text: of a run, only how many lines and claims it has shows.
 """
 
 import re

@@ -50,7 +50,7 @@ SCHEMAS: Schemas = {
     "CriterionAnswer": record(
         "What a judge model says of one criterion.",
         {
-            "criterion": told(TEXT, "such as task_completion, constraint/ID, rubric/ID"),
+            "criterion": told(TEXT, "such as task_completion, claims/PHRASE, constraint/ID, rubric/ID"),
             "reasoning": TEXT,
             "status": one_of(Answered),
             "score": told(or_null(WHOLE), "1 to 5"),
