@@ -113,11 +113,11 @@ def odyssey_run(
             assert run.verdict(answer).verdict == "PASS"
 
     `columns` are the other columns of a task: behavior, failure_rules, expected_state, expected_calls,
-    expected_outcome, task_input, … with JSON values. `now` is the time in the run's world; without it
-    that is noon of 2026-01-01, so that a test that passes today passes tomorrow. Whatever `proxy_call`,
-    `post_trace_event` and their twins do goes to this run, also from threads that have its envelope. The same
-    task with the same `now` gives the same replies here and on the server. Raises BadTask for what an upload
-    would refuse.
+    expected_answer, expected_outcome, task_input, … with JSON values. `now` is the time in the run's world;
+    without it that is noon of 2026-01-01, so that a test that passes today passes tomorrow. Whatever
+    `proxy_call`, `post_trace_event` and their twins do goes to this run, also from threads that have its
+    envelope. The same task with the same `now` gives the same replies here and on the server. Raises BadTask
+    for what an upload would refuse.
     """
     row = {"user": user, "state": None if state is None else dict(state), "now": now, **columns}
     with seed_run(_read_task(tools_schema, row, ledger_schema)) as run:

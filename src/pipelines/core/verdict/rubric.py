@@ -8,7 +8,14 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from pipelines.core.verdict import constraints, expected_calls, expected_state, honesty, state_oracle
+from pipelines.core.verdict import (
+    constraints,
+    expected_answer,
+    expected_calls,
+    expected_state,
+    honesty,
+    state_oracle,
+)
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.judge import COMPLETION, REFUSAL
 from pipelines.core.verdict.verdict import ScoreName, Status, Verdict
@@ -107,7 +114,8 @@ _SCORED = frozenset(CriterionKind(name.value) for name in ScoreName)
 #: Findings of the embedded judge that no reading can settle: the range was at fault, or not all was read.
 _NOT_BY_READING = ("backend", "answer", "scorers", "tamper_suspected")  # nor a scorer that could not judge
 _OF_COMPLETION = (
-    *(COMPLETION, REFUSAL, expected_state.CHECK, expected_calls.CHECK, state_oracle.COLLATERAL),
+    *(COMPLETION, REFUSAL, state_oracle.COLLATERAL),
+    *(expected_state.CHECK, expected_calls.CHECK, expected_answer.CHECK),
     *(f"constraint/{id}" for id in (constraints.ANSWER, constraints.REFUSAL_REASON)),
 )
 

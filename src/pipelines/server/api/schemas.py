@@ -10,6 +10,7 @@ from pipelines.core.model_question import Purpose
 from pipelines.core.oracle_axes import MOST_NAME, MOST_NOTE
 from pipelines.core.passthrough_choice import CASSETTE_NAME
 from pipelines.core.rubric_lines import MOST_LINES
+from pipelines.core.seed import EXPECTED_OUTCOMES
 from pipelines.core.tasks_csv import COLUMNS
 from pipelines.wire.names import Role
 
@@ -143,11 +144,12 @@ _FAULT_SEED: JsonObject = {"type": "integer", "minimum": 0, "maximum": MAX_FAULT
 _ORACLE_JSON: JsonObject = {"type": ["object", "array", "null"]}
 ORACLE: JsonObject = {
     "type": "object",
-    "description": "at least one of the first five; null takes it away",
+    "description": "at least one of the first six; null takes it away",
     "properties": {
-        "expected_outcome": {"enum": ["completion", "refusal", None]},
+        "expected_outcome": {"enum": [*EXPECTED_OUTCOMES, None]},
         "expected_state": _ORACLE_JSON,
         "expected_calls": _ORACLE_JSON,
+        "expected_answer": {"type": ["object", "null"]},
         "tracked_constraints": {"type": ["array", "null"]},
         "rubric": {"type": ["array", "null"]},
         "note": {"type": "string", "maxLength": MOST_NOTE, "description": "why"},
