@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from pipelines.core.agent_reply import answer_in
 from pipelines.core.fair_slots import Place
 from pipelines.core.json_text import JsonObject, loads_own
 from pipelines.core.ledger import World
@@ -151,6 +152,7 @@ class _Gathered(NamedTuple):
     oracle: "_Oracle"
     most_judging_s: float
     grading: JsonObject | None = None  # of a coding run
+    unenforced: tuple[str, ...] = ()  # sentences of its behaviour text
 
 
 class _Oracle(NamedTuple):
@@ -233,8 +235,9 @@ def _gathered(
     warnings += platform.live_runs.slowed.warnings(run.id)
     warnings += platform.live_runs.models.warnings(run.id)
     warnings += reply_warnings(rows)
+    told, unenforced = _unenforced(connection, platform, run)
     if run.mode != "manual":  # there it was said when the run was opened
-        warnings += _unenforced(connection, platform, run)
+        warnings += told
     called = {row.tool_name for row in rows if row.kind == TOOL_CALL and row.tool_name is not None}
     warnings += _guessed(connection, platform, run, called, _refused(rows))
     grading = coding.grading_of_run(connection, run.id) if run.seed.coding_scenario is not None else None
@@ -242,7 +245,7 @@ def _gathered(
     if warnings:
         ending = replace(ending, soft_warnings=[*(ending.soft_warnings or []), *warnings])
     tools, most_s = tuple(toolbox.tools.values()), platform.limits.judging_s
-    return _Gathered(ending, rows, tools, world, asked, oracle, most_s, grading)
+    return _Gathered(ending, rows, tools, world, asked, oracle, most_s, grading, unenforced)
 
 
 def tamper_warnings(grading: JsonObject | None) -> list[str]:
@@ -270,12 +273,20 @@ async def _make_ready(platform: Platform, run: Run) -> None:
         log.exception("run %s could not be made ready to be judged", run.id)
 
 
-def _unenforced(connection: Connection, platform: Platform, run: Run) -> list[str]:
+class _Unenforced(NamedTuple):
+    warnings: list[str]
+    sentences: tuple[str, ...]
+
+
+def _unenforced(connection: Connection, platform: Platform, run: Run) -> _Unenforced:
+    live_runs = platform.live_runs
     try:
-        return platform.live_runs.unenforced(connection, run)
+        return _Unenforced(
+            live_runs.unenforced(connection, run), live_runs.unenforced_sentences(connection, run)
+        )
     except Exception:  # a stored seed that cannot be read: the judge meets it next, and says so on the run
         log.exception("what run %s does not enforce could not be read", run.id)
-        return []
+        return _Unenforced([], ())
 
 
 def _refused(rows: list[TraceRow]) -> list[tuple[str, Refusal]]:
@@ -340,6 +351,8 @@ def _with_verdict(
             error_class=ending.error_class,
             now=run.simulated_now or None,
             grading=found.grading,
+            answer=answer_in(ending.metadata),
+            unenforced=found.unenforced,
             keep_going=keep_going,
         )
         verdict = judge(evidence)
