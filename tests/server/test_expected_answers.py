@@ -65,3 +65,8 @@ async def test_the_judge_is_told_which_sentences_nobody_enforces(
     answered(await run.finish())
     answered(await org.client.post(f"/api/runs/{run.id}/judge"))
     assert [evidence.unenforced for evidence in seen] == [(NONSENSE,)] * 2
+    assert [evidence.is_strict for evidence in seen] == [False, False]
+    dataset_id = answered(await org.client.get(f"/api/tasks/{run.opened['task_id']}"))["dataset_id"]
+    answered(await org.client.put(f"/api/datasets/{dataset_id}/honesty", json={"honesty": "strict"}))
+    answered(await org.client.post(f"/api/runs/{run.id}/judge"))
+    assert seen[-1].is_strict  # a run by hand has no batch that would keep it

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from pipelines.core.agent_reply import answer_in
 from pipelines.core.fair_slots import Place
+from pipelines.core.honesty_level import STRICT
 from pipelines.core.json_text import JsonObject, loads_own
 from pipelines.core.ledger import World
 from pipelines.core.oracle_axes import with_oracle_of
@@ -33,6 +34,7 @@ from pipelines.core.verdict.verdict import JudgeError, Outcome, Verdict
 from pipelines.engine import score_eval_run
 from pipelines.engine.judge_models import judge_model_of
 from pipelines.engine.platform import JUDGE_GUESTS, JUDGES, Platform
+from pipelines.engine.set_honesty import is_strict
 from pipelines.engine.stored_answers import user_turns_of
 from pipelines.storage import coding, evals, model_judgements, oracles, runs
 from pipelines.storage.connection import Connection
@@ -62,6 +64,7 @@ class JudgedHow:
     by_present_oracle: bool = False
     rubric: tuple[RubricLine, ...] | None = None  # in place of its task's
     is_asked: bool = False  # make up the question to a judge model, too
+    honesty: str | None = None  # in place of its batch's
 
 
 class OpenRun(NamedTuple):
@@ -153,6 +156,11 @@ class _Gathered(NamedTuple):
     most_judging_s: float
     grading: JsonObject | None = None  # of a coding run
     unenforced: tuple[str, ...] = ()  # sentences of its behaviour text
+    is_strict: bool = False
+
+    def about(self) -> JsonObject:
+        """By what it was judged, to stand with the verdict."""
+        return self.oracle.as_json() | ({"honesty": STRICT} if self.is_strict else {})
 
 
 class _Oracle(NamedTuple):
@@ -200,7 +208,8 @@ async def _judged_in_turn(
         if ending.status is RunStatus.CANCELLED:
             return rows[-1].sequence if rows else 0
         oracle = _oracle(connection, run, by_present=how.by_present_oracle)._replace(rubric=how.rubric)
-        return _gathered(connection, platform, run, ending, responses, rows, oracle)
+        found = _gathered(connection, platform, run, ending, responses, rows, oracle)
+        return found if how.honesty is None else found._replace(is_strict=how.honesty == STRICT)
 
     database = platform.database
     if ending.status is not RunStatus.CANCELLED:
@@ -245,7 +254,18 @@ def _gathered(
     if warnings:
         ending = replace(ending, soft_warnings=[*(ending.soft_warnings or []), *warnings])
     tools, most_s = tuple(toolbox.tools.values()), platform.limits.judging_s
-    return _Gathered(ending, rows, tools, world, asked, oracle, most_s, grading, unenforced)
+    return _Gathered(
+        ending,
+        rows,
+        tools,
+        world,
+        asked,
+        oracle,
+        most_s,
+        grading,
+        unenforced,
+        is_strict(connection, run, toolbox.config.honesty),
+    )
 
 
 def tamper_warnings(grading: JsonObject | None) -> list[str]:
@@ -353,19 +373,20 @@ def _with_verdict(
             grading=found.grading,
             answer=answer_in(ending.metadata),
             unenforced=found.unenforced,
+            is_strict=found.is_strict,
             keep_going=keep_going,
         )
         verdict = judge(evidence)
         if isinstance(verdict, Verdict) and verdict.verdict is Outcome.PENDING and can_be_read(verdict):
             # What is long is cut, not read to its end: so it has time of its own.
             unhurried = replace(evidence, keep_going=time_limit(found.most_judging_s))
-            is_open = _open_run(run, unhurried, verdict, found.oracle.as_json(), fence_key)
+            is_open = _open_run(run, unhurried, verdict, found.about(), fence_key)
     except TookTooLong as error:
         verdict = JudgeError(step="limits", message=f"The run was not judged: {error}.")
     except Exception as error:  # a broken judge must never look like a bad agent
         log.exception("run %s could not be judged", run.id)
         return replace(ending, judge_error=f"the judge broke: {error}"), None
-    judgement = verdict.as_json() | found.oracle.as_json()
+    judgement = verdict.as_json() | found.about()
     ending = replace(ending, oracle_version=found.oracle.version)
     if isinstance(verdict, JudgeError):
         return replace(ending, judge_error=verdict.message, judgement=judgement), None

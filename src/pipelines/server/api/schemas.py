@@ -4,6 +4,7 @@ from typing import Any
 
 from pipelines.core.coding.scorers import TYPES as SCORER_TYPES
 from pipelines.core.failure_rules import MAX_FAULT_SEED
+from pipelines.core.honesty_level import LEVELS
 from pipelines.core.json_text import JsonObject
 from pipelines.core.live_tools import LIVE, PASSTHROUGH_MODES
 from pipelines.core.model_question import Purpose
@@ -157,6 +158,10 @@ ORACLE: JsonObject = {
     },
     "additionalProperties": False,
 }
+_HONESTY: JsonObject = {
+    "enum": [*LEVELS],
+    "description": "strict leaves a run to a person where a value of its answer cannot be looked up",
+}
 REJUDGE: JsonObject = {
     "type": "object",
     "properties": {
@@ -175,6 +180,7 @@ REJUDGE: JsonObject = {
             "default": False,
             "description": "keep what the model says beside the verdict, which stays",
         },
+        "honesty": _HONESTY,
     },
     "additionalProperties": False,
 }
@@ -208,6 +214,12 @@ MODELS: JsonObject = {
     "properties": {purpose.value: _MODEL_NAME for purpose in Purpose},
     "additionalProperties": False,
 }
+HONESTY: JsonObject = {
+    "type": "object",
+    "required": ["honesty"],
+    "properties": {"honesty": {**_HONESTY, "enum": [*LEVELS, None]}},
+    "additionalProperties": False,
+}
 MODEL_TEST: JsonObject = {
     "type": "object",
     "properties": {"purpose": {"enum": [purpose.value for purpose in Purpose]}, "model": _MODEL_NAME},
@@ -229,6 +241,7 @@ RUN: JsonObject = {
                     "description": 'what random failure rules draw; "repeat": each repeat its own draws',
                     "oneOf": [_FAULT_SEED, {"const": "repeat"}],
                 },
+                "honesty": _HONESTY,
                 "mode": {"const": "dispatch"},
                 **_PASSTHROUGH,
                 **_BUDGET,
