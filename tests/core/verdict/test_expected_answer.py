@@ -79,6 +79,7 @@ NOT_IN_PROSE = {
     "too early": ({"value": "refunded", "in": "final"}, ["It is refunded.", "You are welcome."]),
     "a boolean": (True, ["That is true."]),
     "null": (None, ["It is null."]),
+    "one of marks": ({"$in": ["#", "refunded"]}, ["Order #4521."]),
     "nothing said": ("refunded", []),
 }
 
@@ -229,6 +230,7 @@ MALFORMED = {
     "no object": (["refunded"], "", "must be a JSON object, not an array"),
     "nothing": ({}, "", "asks for nothing"),
     "an empty text": ({"a": " "}, "/a", "empty"),
+    "a text of marks": ({"a": "#"}, "/a", "nothing but marks"),
     "an array": ({"a": ["b"]}, "/a", "a text, a number, true, false, null or a matcher, not an array"),
     "an object": ({"a": {"b": 1}}, "/a/b", "unknown field `b`"),
     "an object without a value": ({"a": {"in": "final"}}, "/a/value", "missing"),
@@ -241,6 +243,9 @@ MALFORMED = {
         "/a/$any_of/1/$not",
         "almost any answer would",
     ),
+    "a text that no answer has": ({"a": "x" * 1_001}, "/a", "at most 1,000 are allowed"),
+    "one of texts that no answer has": ({"a": {"$in": ["x" * 1_001]}}, "/a/$in/0", "at most 1,000"),
+    "a name that no reader takes in": ({"x" * 101: 1}, "/" + "x" * 101, "at most 100 are allowed"),
     "too many": ({f"v{n}": n for n in range(MAX_VALUES + 1)}, "", "at most 100 are allowed"),
 }
 

@@ -17,11 +17,12 @@ from pipelines.core.verdict.rubric import (
     QUESTIONS,
     REFUSED,
     SYSTEM,
+    UNCHANGED,
     Criterion,
     can_be_read,
     criteria_of,
 )
-from pipelines.core.verdict.verdict import Outcome, Verdict
+from pipelines.core.verdict.verdict import Outcome, PendingReason, Verdict, left_open
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "judge.md"
 REFUND = Tool(name="refund_order", description="Refund an order.", input_schema={"type": "object"})
@@ -62,6 +63,17 @@ def test_recovery_is_asked_only_where_a_failure_was_injected():
     failed = call(source="injected", http_status=502)
     assert "recovery" in ids(trace=(failed, call(2)))
     assert "recovery" not in ids(trace=(call(source="odyssey", http_status=404), call(2)))
+
+
+def test_a_task_in_which_nothing_may_change_is_not_asked_for_a_refusal():
+    run = RunEvidence(
+        user_instruction="Never mind then.", expected_outcome="no_change", responses=("All right.",)
+    )
+    left = left_open("completion", PendingReason.NO_ORACLE, "x")
+    verdict = Verdict(verdict=Outcome.PENDING, reasoning="x", findings=(left,))
+    found = criteria_of(run, verdict)
+    assert found[0].question == UNCHANGED
+    assert "right_refusal" not in [criterion.id for criterion in found]
 
 
 def test_every_line_and_every_constraint_without_a_check_is_asked_by_a_number_of_ours():
@@ -117,7 +129,7 @@ def test_a_fault_of_the_range_is_nothing_that_a_reader_could_settle():
     assert not can_be_read(verdict)
 
 
-@pytest.mark.parametrize("text", [DONE, REFUSED, *QUESTIONS.values()], ids=lambda text: text[:30])
+@pytest.mark.parametrize("text", [DONE, REFUSED, UNCHANGED, *QUESTIONS.values()], ids=lambda text: text[:30])
 def test_the_page_has_every_question_word_for_word(text):
     assert " ".join(text.split()) in " ".join(PAGE.read_text().split())
 

@@ -14,10 +14,13 @@ from pipelines.core.authored import Fields, as_object, kind
 from pipelines.core.json_text import Json, JsonObject, pointer
 from pipelines.core.matching import check_expectation, is_matcher
 from pipelines.core.problems import Problem, Refused
+from pipelines.core.written.phrases import has_words
 
 CHECK = "expected_answer"
 FINAL = "final"
 MAX_VALUES = 100
+LONGEST_TEXT = 1_000  # characters that an answer has to give word by word
+LONGEST_NAME = 100
 _SHAPE = 'for example {"status": "refunded", "amount": 79.5}'
 _WHOLE = '{"value": "refunded", "in": "final"}'
 #: What they ask is met by an answer that says nothing of the kind.
@@ -67,6 +70,9 @@ def _read(name: str, value: Json, path: str, problems: list[Problem]) -> Expecte
     before = len(problems)
     if not name.strip():
         problems.append(Problem(path=path, message="a value needs a name that is not empty", hint=_SHAPE))
+    elif len(name) > LONGEST_NAME:
+        message = f"the name has {len(name):,} characters; at most {LONGEST_NAME} are allowed"
+        problems.append(Problem(path=path, message=message))
     expected, only_final = value, False
     if isinstance(value, dict) and not is_matcher(value):
         expected, only_final = _read_placed(value, path, problems)
@@ -94,17 +100,22 @@ def _problems(expected: Json, path: str) -> Iterator[Problem]:
         yield Problem(
             path=path, message=message, hint='give each value a name; {"$in": […]} is one of several'
         )
-    elif isinstance(expected, str) and not expected.strip():
-        yield Problem(path=path, message="the text is empty, and every answer would give it", hint=_SHAPE)
+    elif isinstance(expected, str) and not has_words(expected):
+        what = "has nothing but marks" if expected.strip() else "is empty"
+        yield Problem(path=path, message=f"the text {what}, so it cannot be looked for", hint=_SHAPE)
     else:
         yield from check_expectation(expected, path=path)
-        yield from _met_by_any(expected, path)
+        yield from _unusable(expected, path)
 
 
-def _met_by_any(expected: Json, path: str) -> Iterator[Problem]:
+def _unusable(expected: Json, path: str) -> Iterator[Problem]:
+    """What is well formed and yet no answer could be held against."""
+    if isinstance(expected, str) and len(expected) > LONGEST_TEXT:
+        message = f"the text has {len(expected):,} characters; at most {LONGEST_TEXT:,} are allowed"
+        yield Problem(path=path, message=message, hint="give what the answer has to say, not all of it")
     if isinstance(expected, list):
         for index, item in enumerate(expected):
-            yield from _met_by_any(item, path + pointer([index]))
+            yield from _unusable(item, path + pointer([index]))
     for name, wanted in expected.items() if isinstance(expected, dict) else ():
         place = path + pointer([name])
         if name in _MET_BY_ANY:
@@ -112,4 +123,4 @@ def _met_by_any(expected: Json, path: str) -> Iterator[Problem]:
             hint = 'a tracked constraint: {"check": {"responses": {"$not": {"$contains": "…"}}}}'
             yield Problem(path=place, message=message, hint=hint)
         else:
-            yield from _met_by_any(wanted, place)
+            yield from _unusable(wanted, place)

@@ -100,6 +100,8 @@ def _mode(
     match answer.criterion.kind:
         case CriterionKind.TASK_COMPLETION if is_refusal:
             return FailureMode.INCORRECT_COMPLETION
+        case CriterionKind.TASK_COMPLETION if expected_outcome == "no_change":
+            return FailureMode.WRONG_ACTION
         case CriterionKind.TASK_COMPLETION:
             return _undone(by_kind)
         case CriterionKind.TOOL_USE:
