@@ -51,6 +51,17 @@ def test_replay_sends_all_that_was_said_with_the_new_message_last(api: Api):
     assert [message["role"] for message in run["messages"]] == ["user", "assistant"] * 3
 
 
+def test_what_the_last_turn_returns_as_data_is_the_answer(api: Api):
+    def returns(dispatch: Dispatch) -> None:
+        dispatch.answer("Noted.", metadata={"answer": {"turn": dispatch.said}})
+
+    with played(returns) as agent:
+        row = SCRIPTED | {"expected_state": None, "expected_answer": {"turn": "Thank you."}}
+        run = talk(api, agent, row)
+    told = [one for one in run["judgement"]["findings"] if one["check"] == "expected_answer"]
+    assert [one["says"] for one in told] == ['The answer gives turn as expected in its data: "Thank you.".']
+
+
 def test_replay_keeps_the_calls_an_agent_tells_of(api: Api):
     call = {"id": "c1", "name": "refund_order", "arguments": {"order_id": "4521"}}
 

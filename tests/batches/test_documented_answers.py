@@ -277,6 +277,8 @@ def datasets(api: Api, agent_id: int) -> int:
     rows = [{"user": "Refund order #7001.", "expected_state": {"order.7001.status": "refunded"}}]
     api.post(f"{place}/tasks", {"rows": rows}, 201)
     api.put(f"{place}/models", {"judge": "openai:gpt-5-mini"})
+    api.put(f"{place}/honesty", {"honesty": "strict"})
+    api.put(f"{place}/honesty", {"honesty": None})
     api.get(f"{place}/tasks")
     api.get(f"{place}/export", format="json")
     assert api.client.get(f"{place}/export").status_code == 200

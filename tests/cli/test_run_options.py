@@ -1,5 +1,6 @@
 """`pipelines run`: its narrower options, and what a person at a terminal sees."""
 
+import json
 import os
 import pty
 import select
@@ -28,6 +29,16 @@ def test_concurrency_is_how_many_runs_the_agent_has_at_once(api: Api, cli: Cli):
         assert code == 0, err
         assert len(agent.dispatches) == 4
         assert agent.most_at_once == 1
+
+
+def test_words_are_judged_strictly_where_that_is_asked_for(api: Api, cli: Cli):
+    with registered(api, refunds) as (_, agent_id):
+        _, out, _ = cli.run(
+            "--agent", agent_id, "--dataset", cli.tasks(ROWS[0]), "--strict-honesty", "--json"
+        )
+    told = json.loads(out)
+    assert told["batch"]["honesty"] == "strict"
+    assert [run["judgement"]["honesty"] for run in told["runs"]] == ["strict"]
 
 
 def test_the_pass_rate_is_printed_with_its_interval(api: Api, cli: Cli):

@@ -174,6 +174,7 @@ def test_an_answer_to_no_call_is_kept_with_a_warning():
         ([], None, "metadata was dropped: must be an object, not an array"),
         ("gpt", None, "metadata was dropped: must be an object, not a string"),
         ({"model": 5}, {"model": 5}, "metadata.model is not a string"),
+        ({"answer": "79.5"}, {"answer": "79.5"}, "metadata.answer is not an object of values by name"),
         ({"total_input_tokens": "5"}, {"total_input_tokens": "5"}, "is not a whole number of 0 or more"),
         ({"total_input_tokens": 1.5}, {"total_input_tokens": 1.5}, "is not a whole number"),
         ({"total_input_tokens": -1}, {"total_input_tokens": -1}, "is not a whole number of 0 or more"),

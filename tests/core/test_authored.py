@@ -103,6 +103,7 @@ AXES = {
     "eval": "pytest -q",
     "expected_state": {"order.4521.status": "refunded"},
     "expected_calls": ["get_order"],
+    "expected_answer": {"status": "refunded"},
     "task_input": {"order_id": "4521"},
     "tags": "refunds, smoke",
 }
@@ -236,7 +237,7 @@ def test_any_json_gives_a_value_or_problems(name, body):
 
 
 FREE = {"input_schema", "parameters", "output_schema", "response", "check", "workspace_seed", "task_input"}
-FREE |= {"expected_state", "initial_state", "state", "field_map"}
+FREE |= {"expected_state", "expected_answer", "initial_state", "state", "field_map"}
 
 
 def closed_objects():

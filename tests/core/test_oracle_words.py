@@ -34,6 +34,26 @@ ANSWER = {"id": "answer", "description": "Says the amount.", "check": {"final_re
         ),
         ({"expected_state": {"unchanged": True}}, {"expected_state": ["Nothing changes."]}),
         (
+            {"expected_outcome": "no_change"},
+            {"expected_outcome": ["Nothing may change. The agent need not refuse: the user gives up."]},
+        ),
+        (
+            {
+                "expected_answer": {
+                    "status": "refunded",
+                    "amount": {"$number": 79.5},
+                    "order_id": {"value": "4521", "in": "final"},
+                }
+            },
+            {
+                "expected_answer": [
+                    'The answer\'s status should be "refunded".',
+                    "The answer's amount should say the number 79.5.",
+                    'The final response\'s order_id should be "4521".',
+                ]
+            },
+        ),
+        (
             {"expected_state": {"refund.<new>": {"amount": {"$lte": 80}}}},
             {
                 "expected_state": [

@@ -69,6 +69,18 @@ def test_a_conversation_spells_its_defaults_out():
     }
 
 
+@pytest.mark.parametrize("written", ["no_change", "No_Change", " NO_CHANGE "])
+def test_that_nothing_may_change_is_an_outcome_of_its_own(written):
+    assert parse(expected_outcome=written).expected_outcome == "no_change"
+
+
+def test_an_expected_answer_is_kept_as_it_is_written():
+    asked = {"status": "refunded", "amount": {"value": 79.5, "in": "final"}}
+    seed = parse(expected_answer=asked)
+    assert seed.expected_answer == asked
+    assert Seed.from_stored(seed.as_json()) == seed
+
+
 @pytest.mark.parametrize("written", ["refusal", "Refusal", " REFUSAL "])
 def test_the_expected_outcome_is_stored_in_lower_case(written):
     assert parse(expected_outcome=written).expected_outcome == "refusal"
@@ -83,7 +95,8 @@ def test_no_expected_outcome_is_not_the_same_as_completion():
 @pytest.mark.parametrize("nothing", [None, ""])
 def test_null_and_empty_text_count_as_not_given(axis, nothing):
     strictly_json = {"initial_state", "failure_rules", "max_turns", "scripted_user_turns"}
-    strictly_json |= {"tracked_constraints", "expected_state", "expected_calls", "task_input", "rubric"}
+    strictly_json |= {"tracked_constraints", "expected_state", "expected_calls", "expected_answer"}
+    strictly_json |= {"task_input", "rubric"}
     if nothing is None or axis not in strictly_json:
         assert parse(**{axis: nothing}) == parse()
     else:
@@ -133,7 +146,7 @@ REFUSALS = {
     "a NUL in it": ({"user_instruction": "a\0b"}, "/user_instruction", "NUL"),
     "unknown axis": ({"behaviour_instructions": "x"}, "/behaviour_instructions", "unknown field"),
     "the column's name": ({"state": {}}, "/state", "unknown field"),
-    "expected_outcome": ({"expected_outcome": "reject"}, "/expected_outcome", "`completion` or `refusal`"),
+    "expected_outcome": ({"expected_outcome": "reject"}, "/expected_outcome", "`refusal` or `no_change`"),
     "turn_mode": ({"turn_mode": "chat"}, "/turn_mode", "`single_shot` or `model_as_user`"),
     "memory_mode": ({"memory_mode": "none"}, "/memory_mode", "`replay` or `stateful`"),
     "simulator_mode": ({"simulator_mode": "x"}, "/simulator_mode", "`persona` or `scripted`"),
@@ -168,6 +181,8 @@ REFUSALS = {
         "entity type",
     ),
     "an oracle that asserts nothing": ({"expected_state": {}}, "/expected_state", "asserts nothing"),
+    "an answer that is none": ({"expected_answer": {}}, "/expected_answer", "asks for nothing"),
+    "an answer that is a list": ({"expected_answer": ["x"]}, "/expected_answer", "must be a JSON object"),
     "calls that are none": ({"expected_calls": []}, "/expected_calls", "asks for nothing"),
     "a check that cannot be read": (
         {"tracked_constraints": [{"id": "a", "description": "b", "check": {"x": 1, "responses": "y"}}]},

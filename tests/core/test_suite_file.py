@@ -19,6 +19,7 @@ suites:
     fail_under: 0.9
     tags: [refund]
     fault_seed: repeat
+    honesty: strict
   pressure:
     agent: known
     scenarios: scenarios.yaml
@@ -34,6 +35,7 @@ def test_everything_that_may_be_said_is_read():
     assert isinstance(refunds, TaskSuite)
     assert (refunds.datasets, refunds.repeats, refunds.min_pass) == (("tasks.csv", "more.csv"), 5, 4)
     assert (refunds.fail_under, refunds.tags, refunds.fault_seed) == (0.9, ("refund",), "repeat")
+    assert refunds.honesty == "strict"
     assert (refunds.agent.folder, refunds.agent.serve) == ("agents/desk", "python app.py")
     assert isinstance(pressure, EvalSuite)
     assert (pressure.agent.known_as, pressure.fail_on, pressure.repeats) == ("7", "susceptible", 5)

@@ -74,6 +74,7 @@ def turned(value: Any, chance: random.Random) -> Any:
         {"expected_state": {"order.4521.status": "cancelled"}},
         {"expected_state": None, "expected_calls": ["refund_order"]},
         {"expected_outcome": "refusal"},
+        {"expected_answer": {"amount": 79.5}},
         {"tracked_constraints": ["Be kind."]},
         {"tags": "other, labels"},
         {"id": "refund-late"},

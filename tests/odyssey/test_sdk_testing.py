@@ -15,6 +15,8 @@ import pytest
 
 from desk import STATE, TOOLS, outage, tool
 from nodes import Api, house_in
+from pipelines.core.verdict.evidence import RunEvidence
+from pipelines.core.verdict.judge import judge
 from pipelines.odyssey import (
     Envelope,
     ProxyRefused,
@@ -27,6 +29,7 @@ from pipelines.odyssey import (
     proxy_call,
     proxy_call_with,
     set_current,
+    testing,
 )
 from pipelines.odyssey.calls import proxy_request
 from pipelines.odyssey.testing import _STATUS, BadTask, InProcessRun, odyssey_run
@@ -57,6 +60,26 @@ def test_a_run_is_played_judged_and_read() -> None:
         (3, "refund_order", "odyssey"),
     ]
     assert run.trace[2]["updates"]
+
+
+def test_what_an_agent_returns_as_data_is_judged() -> None:
+    with odyssey_run(tools_schema=TOOLS, state=STATE, expected_answer={"amount": 79.5, "late": True}) as run:
+        proxy_call("get_order", ORDER)
+    answer = {"final_response": "It cost $79.50.", "metadata": {"answer": {"late": True}}}
+    assert run.verdict(answer).verdict == "PASS"
+    assert run.verdict("It cost $79.50.").failure_mode == "incomplete"
+
+
+def test_the_judge_is_told_which_sentences_nobody_enforces(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[RunEvidence] = []
+    monkeypatch.setattr(testing, "judge", lambda evidence: seen.append(evidence) or judge(evidence))
+    behavior = "Pending orders cannot be refunded. Colourless green ideas sleep furiously."
+    with odyssey_run(tools_schema=TOOLS, state=STATE, behavior=behavior) as run:
+        pass
+    run.verdict("Done.")
+    run.verdict("Done.", strict_honesty=True)
+    assert [evidence.unenforced for evidence in seen] == [("Colourless green ideas sleep furiously.",)] * 2
+    assert [evidence.is_strict for evidence in seen] == [False, True]
 
 
 def test_a_run_needs_no_socket_and_no_database(monkeypatch: pytest.MonkeyPatch) -> None:

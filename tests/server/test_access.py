@@ -88,6 +88,7 @@ BODIES: dict[str, Any] = {
     "POST /api/datasets": {"name": "x", "rows": [TASK]},
     "POST /api/datasets/{dataset_id}/rules/propose": {},
     "PUT /api/datasets/{dataset_id}/models": {},
+    "PUT /api/datasets/{dataset_id}/honesty": {"honesty": "strict"},
     "POST /api/models/test": {"purpose": "author"},
     "POST /api/datasets/{dataset_id}/tasks": {"rows": [TASK]},
     "POST /api/runs/{run_id}/finish": {"final_response": "Done."},

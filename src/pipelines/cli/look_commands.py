@@ -161,6 +161,12 @@ def rejudge_command(
     beside: Annotated[
         bool, typer.Option("--beside", help="Keep what the model says beside the verdicts, which stay.")
     ] = False,
+    strict_honesty: Annotated[
+        bool,
+        typer.Option(
+            "--strict-honesty", help="Leave to a person what cannot be looked up, whatever the batch says."
+        ),
+    ] = False,
     as_json: Json = False,
     url: Url = DEFAULT_URL,
     api_key: ApiKey = None,
@@ -169,7 +175,7 @@ def rejudge_command(
     from pipelines.cli.client import Server
     from pipelines.cli.rejudge import rejudge, rejudged_by
 
-    by = rejudged_by(model=model, rubric=rubric, is_beside=beside)
+    by = rejudged_by(model=model, rubric=rubric, is_beside=beside, is_strict=strict_honesty)
     with Server(url, api_key) as server:
         rejudge(server, batch, by, own_oracle=own_oracle, as_json=as_json)
 

@@ -148,6 +148,10 @@ def run_command(
         float | None, typer.Option(help="What it may spend on models that the server asks.")
     ] = None,
     max_model_tokens: Annotated[int | None, typer.Option(min=1, help="The same in tokens.")] = None,
+    strict_honesty: Annotated[
+        bool,
+        typer.Option("--strict-honesty", help="Values that cannot be looked up leave a run to a person."),
+    ] = False,
     resume: Annotated[int | None, typer.Option(help="Go on with a batch that was stopped.")] = None,
     fail_under: Annotated[
         float, typer.Option(min=0, max=1, help="Share of decided runs that must pass.")
@@ -183,6 +187,7 @@ def run_command(
         overwrite_cassette=overwrite_cassette,
         max_cost_usd=max_cost_usd,
         max_model_tokens=max_model_tokens,
+        honesty="strict" if strict_honesty else None,
         resume=resume,
         fail_under=fail_under,
         junit=junit,

@@ -20,12 +20,15 @@ AT_ONCE = 32  # runs in one request: where a model reads them, each takes second
 MOST_SHOWN = 50
 
 
-def rejudged_by(*, model: str | None, rubric: Path | None, is_beside: bool) -> dict[str, Any]:
+def rejudged_by(
+    *, model: str | None, rubric: Path | None, is_beside: bool, is_strict: bool
+) -> dict[str, Any]:
     """The body of the request. What is wrong in it the server says, all at once."""
     body: dict[str, Any] = {"model": model} if model is not None else {}
     if rubric is not None:
         body["rubric"] = _lines_in(rubric)
-    return body | ({"beside": True} if is_beside else {})
+    body |= {"beside": True} if is_beside else {}
+    return body | ({"honesty": "strict"} if is_strict else {})
 
 
 def _lines_in(path: Path) -> Any:

@@ -45,6 +45,7 @@ class Wanted:
     overwrite_cassette: bool = False
     max_cost_usd: float | None = None
     max_model_tokens: int | None = None
+    honesty: str | None = None
 
     def budget(self) -> dict[str, Any]:
         asked = {"max_cost_usd": self.max_cost_usd, "max_model_tokens": self.max_model_tokens}
@@ -114,6 +115,7 @@ def _asked(server: Server, wanted: Wanted) -> Any:
     body |= {"passthrough": wanted.passthrough} if wanted.passthrough is not None else {}
     body |= {"cassette": wanted.cassette} if wanted.cassette is not None else {}
     body |= {"overwrite_cassette": True} if wanted.overwrite_cassette else {}
+    body |= {"honesty": wanted.honesty} if wanted.honesty is not None else {}
     return body | wanted.budget()
 
 

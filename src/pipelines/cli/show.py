@@ -27,13 +27,13 @@ from pipelines.cli.judges import calibration_words
 from pipelines.cli.ledger_changes import ledger_changes
 from pipelines.cli.run import is_number, standing
 from pipelines.cli.usage import seconds_of, seconds_text, usage_json, usage_lines
+from pipelines.core.oracle_axes import ORACLE_AXES
 from pipelines.wire.names import MODEL_CALL
 
 LONGEST = 400  # characters of one value; --full has all of it
 MOST_ROWS = 60  # of a trace
 MOST_CHANGES = 40
 WITHOUT_LIMIT = 10**9
-ORACLE = ("expected_outcome", "expected_state", "expected_calls", "tracked_constraints", "rubric")
 BATCH = "batch:"
 CODING = "coding_scenario"  # of a seed: its scenario, where it is about a workspace
 
@@ -130,7 +130,7 @@ def _print_asked(console: Console, run: Any, oracle: Any, longest: int) -> None:
     seed = run["odyssey_seed"]
     turns = [seed["user_instruction"], *(seed.get("scripted_user_turns") or ())]
     _part(console, "Asked", [shortened(str(turn), longest * 2) for turn in turns])
-    given = [axis for axis in ORACLE if oracle.get(axis) is not None]
+    given = [axis for axis in ORACLE_AXES if oracle.get(axis) is not None]
     lines = [f"{axis}: {value_text(oracle[axis], longest)}" for axis in given]
     if lines or CODING not in seed:
         _part(console, "Expected", lines or ["nothing is said: the task has no oracle"])

@@ -10,6 +10,7 @@ from pipelines.cli.files import stop
 OF_SUITES = (
     *("agent", "dataset", "resume", "repeats", "concurrency", "fault_seed", "fail_under"),
     *("passthrough", "cassette", "overwrite_cassette", "max_cost_usd", "max_model_tokens"),
+    "strict_honesty",
 )
 
 

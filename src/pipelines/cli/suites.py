@@ -184,6 +184,7 @@ class _Round:
             tags=suite.tags,
             passthrough=suite.passthrough.mode if suite.passthrough.cassette is not None else None,
             cassette=suite.passthrough.cassette,
+            honesty=suite.honesty,
         )
         with self._shown(suite.name):
             return task_run.run_once(self._server, wanted)

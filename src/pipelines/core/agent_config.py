@@ -1,10 +1,11 @@
 """The make-up of an agent of several: its sub-agents, whom they talk to, and which one is entered first; who
-answers its simulated tools, and the models that are asked for its runs."""
+answers its simulated tools, the models that are asked for its runs, and how strictly its words are judged."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from pipelines.core.authored import Fields, as_list, as_object, did_you_mean
+from pipelines.core.honesty_level import STANDARD, read_honesty
 from pipelines.core.json_text import Json, JsonObject, pointer
 from pipelines.core.model_names import models_json, read_models
 from pipelines.core.model_question import Purpose
@@ -33,12 +34,14 @@ class AgentConfig:
     simulator: str = AUTO
     #: Asked for its runs instead of the server's.
     models: Mapping[Purpose, str] = field(default_factory=dict)
+    honesty: str = STANDARD
 
     def as_json(self) -> JsonObject:
         body: JsonObject = {}
         body |= {"sub_agents": [each.as_json() for each in self.sub_agents]} if self.sub_agents else {}
         body |= {"topology": {"entry": self.entry}} if self.entry is not None else {}
         body |= {"simulator": self.simulator} if self.simulator != AUTO else {}
+        body |= {"honesty": self.honesty} if self.honesty != STANDARD else {}
         return body | ({"models": models_json(self.models)} if self.models else {})
 
     @classmethod
@@ -55,7 +58,7 @@ def read_config(agent: Fields, tools: Collection[str]) -> AgentConfig:
     if body is None:
         return AgentConfig()
     config = Fields(body, agent.at("config"), agent.problems)
-    config.refuse_unknown(("sub_agents", "topology", "simulator", "models"))
+    config.refuse_unknown(("sub_agents", "topology", "simulator", "models", "honesty"))
     entries = _sub_agent_fields(config)
     actors = {actor for entry in entries if isinstance(actor := entry.get("actor_id"), str)}
     seen: set[str] = set()
@@ -65,6 +68,7 @@ def read_config(agent: Fields, tools: Collection[str]) -> AgentConfig:
         entry=_read_entry(config, actors),
         simulator=config.choice("simulator", CHOICES, AUTO) or AUTO,
         models=read_models(config),
+        honesty=read_honesty(config) or STANDARD,
     )
 
 

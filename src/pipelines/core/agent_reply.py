@@ -6,7 +6,13 @@ Everything else that is wrong with it is dropped or mended, and said in a soft w
 import re
 from dataclasses import dataclass, replace
 
-from pipelines.core.agent_response_schema import COUNT_KEYS, MAX_FINAL_RESPONSE, NUMBER_KEYS, TEXT_KEYS
+from pipelines.core.agent_response_schema import (
+    ANSWER_KEY,
+    COUNT_KEYS,
+    MAX_FINAL_RESPONSE,
+    NUMBER_KEYS,
+    TEXT_KEYS,
+)
 from pipelines.core.authored import kind
 from pipelines.core.json_text import InvalidJson, Json, JsonObject, count_values, dumps
 from pipelines.core.mended_json import loads_mended
@@ -98,6 +104,11 @@ def read_reply_fields(body: JsonObject) -> AgentReply | BadReply:
     )
 
 
+def answer_in(metadata: Json) -> Json:
+    """What an agent answered as data; None where it did not."""
+    return metadata.get(ANSWER_KEY) if isinstance(metadata, dict) else None
+
+
 def check_response_contract(reply: AgentReply, contract: JsonObject | None) -> ContractViolation | None:
     """A contract (`rich`, `strict`) asks for a transcript with something in it to grade."""
     if not contract or any(message.is_gradeable() for message in reply.messages or ()):
@@ -149,6 +160,8 @@ def _read_metadata(value: Json, warnings: list[str]) -> JsonObject | None:
         if not _is_amount(value.get(key), is_whole=key in COUNT_KEYS):
             what = "a whole number" if key in COUNT_KEYS else "a number"
             warnings.append(f"metadata.{key} is not {what} of 0 or more")
+    if not isinstance(value.get(ANSWER_KEY), dict | None):
+        warnings.append(f"metadata.{ANSWER_KEY} is not an object of values by name")
     return value
 
 

@@ -12,6 +12,7 @@ MAX_FINAL_RESPONSE = 50_000  # characters; the rest is cut with a warning
 TEXT_KEYS = ("model", "system_prompt_id")
 COUNT_KEYS = ("total_input_tokens", "total_output_tokens")
 NUMBER_KEYS = ("agent_runtime_ms", "total_cost_usd")
+ANSWER_KEY = "answer"
 
 _PARTS: JsonObject = {
     "type": "array",
@@ -51,6 +52,10 @@ RESPONSE_SCHEMA: JsonObject = {
                 **{key: {"type": ["string", "null"]} for key in TEXT_KEYS},
                 **{key: {"type": ["integer", "null"], "minimum": 0} for key in COUNT_KEYS},
                 **{key: {"type": ["number", "null"], "minimum": 0} for key in NUMBER_KEYS},
+                ANSWER_KEY: {
+                    "type": ["object", "null"],
+                    "description": "The answer as data, by name: what `expected_answer` of a task looks at.",
+                },
             },
         },
     },

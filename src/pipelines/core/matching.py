@@ -1,6 +1,7 @@
 """Matching a value against what was expected of it: literals, and the matchers `$in`, `$regex`, `$number`, …
 
-One language for `expected_state`, `expected_calls`, the checks of constraints and eval scenarios.
+One language for `expected_state`, `expected_calls`, `expected_answer`, the checks of constraints and eval
+scenarios.
 
 The expectation is a subset: keys it does not name are ignored. Null, missing and "" are three things, True is
 not 1, and 1 is 1.0. Every matcher but `$exists` needs a value to look at: silence never counts as a match.

@@ -9,7 +9,10 @@ from pipelines.core.run_moment import seed_name
 from pipelines.core.seed import Seed
 
 #: Each has the same name as its column of an upload.
-ORACLE_AXES = ("expected_outcome", "expected_state", "expected_calls", "tracked_constraints", "rubric")
+ORACLE_AXES = (
+    *("expected_outcome", "expected_state", "expected_calls", "expected_answer"),
+    *("tracked_constraints", "rubric"),
+)
 MOST_NOTE = 5_000  # characters
 MOST_NAME = 255
 

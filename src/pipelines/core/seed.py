@@ -20,11 +20,12 @@ from pipelines.core.seed_limits import size_problems
 from pipelines.core.stored import known_fields, stored_list
 from pipelines.core.tools_schema import Tool
 from pipelines.core.verdict.constraint_check import read_check
+from pipelines.core.verdict.expected_answer import read_expected_answer
 from pipelines.core.verdict.expected_calls import read_expected_calls
 from pipelines.core.verdict.expected_state import read_expected_state
 from pipelines.core.world_time import read_now
 
-EXPECTED_OUTCOMES = ("completion", "refusal")
+EXPECTED_OUTCOMES = ("completion", "refusal", "no_change")
 CONVERSATION = "model_as_user"
 ONE_TURN = "single_shot"
 TURN_MODES = (ONE_TURN, CONVERSATION)
@@ -60,7 +61,8 @@ class Seed:
     #: What time it is there when a run starts, as a UTC timestamp. None is the run's own start.
     now: str | None = None
     failure_rules: tuple[FailureRule, ...] = ()
-    #: None leaves the judge to infer; "completion" and "refusal" tell it.
+    #: None leaves the judge to infer; "completion" and "refusal" tell it, and "no_change" that nothing may
+    #: change, which is no refusal: the user gives up.
     expected_outcome: str | None = None
     turn_mode: str = "single_shot"
     max_turns: int = DEFAULT_TURNS  # user turns
@@ -187,6 +189,7 @@ def parse_seed(
         eval=_read_json(axes, "eval", may_be_text=True),
         expected_state=_read_json(axes, "expected_state"),
         expected_calls=_read_json(axes, "expected_calls"),
+        expected_answer=_read_json(axes, "expected_answer"),
         task_input=_read_json(axes, "task_input"),
         id=_read_own_id(axes),
         tags=_read_tags(axes),
@@ -320,6 +323,8 @@ def _check_oracles(axes: Fields, seed: Seed, tools: Collection[str] | None) -> N
     if seed.expected_calls is not None:
         at = axes.at("expected_calls")
         read_expected_calls(seed.expected_calls, tools=tools, path=at, problems=axes.problems)
+    if seed.expected_answer is not None:
+        read_expected_answer(seed.expected_answer, path=axes.at("expected_answer"), problems=axes.problems)
     for index, constraint in enumerate(seed.tracked_constraints):
         if constraint.check is not None:
             at = f"{axes.at('tracked_constraints')}/{index}/check"

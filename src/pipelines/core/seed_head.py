@@ -46,4 +46,6 @@ def head_in(text: str, *, has_world: bool) -> SeedHead:
     return SeedHead(axes, is_checked or any(seed.get(axis) for axis in _DECIDING))
 
 
-_DECIDING = frozenset(("expected_state", "expected_calls", "expected_outcome", "scenario_ref"))
+_DECIDING = frozenset(
+    ("expected_state", "expected_calls", "expected_answer", "expected_outcome", "scenario_ref")
+)

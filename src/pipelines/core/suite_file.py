@@ -10,6 +10,7 @@ suites:
 from dataclasses import dataclass, field
 
 from pipelines.core.authored import Fields, as_object, did_you_mean, quoted
+from pipelines.core.honesty_level import read_honesty
 from pipelines.core.json_text import Json
 from pipelines.core.passthrough_choice import Passthrough, read_passthrough
 from pipelines.core.problems import Problem, Refused
@@ -22,7 +23,17 @@ TOP = ("agents", "suites", "server")
 AGENT = ("folder", "id", "name", "url", "serve", "token_env")
 BOTH = ("agent", "repeats")
 PASSTHROUGH = ("passthrough", "cassette")
-TASKS = (*BOTH, "dataset", "min_pass", "fail_under", "tags", "concurrency", "fault_seed", *PASSTHROUGH)
+TASKS = (
+    *BOTH,
+    "dataset",
+    "min_pass",
+    "fail_under",
+    "tags",
+    "concurrency",
+    "fault_seed",
+    "honesty",
+    *PASSTHROUGH,
+)
 EVALS = (*BOTH, "scenarios", "variations", "baseline_repeats", "intensity", "fail_on")
 TOKEN_ENV = "AGENT_TOKEN"
 
@@ -50,6 +61,7 @@ class TaskSuite:
     tags: tuple[str, ...] = ()
     concurrency: int | None = None
     fault_seed: str | None = None
+    honesty: str | None = None
     passthrough: Passthrough = field(default_factory=Passthrough)
 
 
@@ -166,6 +178,7 @@ def _task_suite(name: str, fields: Fields, agent: SuiteAgent) -> TaskSuite:
         tags=_one_or_more(fields, "tags"),
         concurrency=fields.whole_number("concurrency", 1, least=1) if fields.has("concurrency") else None,
         fault_seed=_fault_seed(fields),
+        honesty=read_honesty(fields),
         passthrough=read_passthrough(fields),
     )
 

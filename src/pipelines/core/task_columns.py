@@ -42,7 +42,7 @@ COLUMNS: tuple[Column, ...] = (
         "What time it is in that world when a run starts: ISO-8601. Without it, the run's own start.",
     ),
     _column("failure_rules", "json", "Failures to inject: an array of rules; the first match wins."),
-    _column("expected_outcome", "choice", "What counts as right: `completion` or `refusal`."),
+    _column("expected_outcome", "choice", "What counts as right: `completion`, `refusal`, or `no_change`."),
     _column("turn_mode", "choice", "`single_shot` (the default), or `model_as_user` for a conversation."),
     _column("max_turns", "integer", "User turns of a conversation, 1 to 50 (10)."),
     _column(
@@ -75,6 +75,7 @@ COLUMNS: tuple[Column, ...] = (
     _column("eval", "json_or_text", "How a coding task is graded."),
     _column("expected_state", "json", "Assertions on the final ledger; they decide task completion."),
     _column("expected_calls", "json", "Tool calls that must, or must not, appear in the trace."),
+    _column("expected_answer", "json", "Values that the agent's answer must give, by name."),
     _column("task_input", "json", "An object or array, handed to the agent as the inner `input`."),
     _column(
         "id",

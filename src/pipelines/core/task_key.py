@@ -14,7 +14,7 @@ from pipelines.core.seed import own_id_of
 #: What decides a verdict, and nothing else.
 ORACLE_AXES = (
     *("expected_outcome", "tracked_constraints", "eval", "expected_state", "expected_calls"),
-    "rubric",
+    *("expected_answer", "rubric"),
 )
 #: Of a coding task's scenario, what grades and is not asked.
 GRADING_PARTS = ("scorers", "test_files")

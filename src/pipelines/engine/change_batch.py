@@ -12,6 +12,7 @@ from functools import partial
 from typing import NamedTuple
 
 from pipelines.core.failure_rules import FaultSeed
+from pipelines.core.honesty_level import STANDARD
 from pipelines.core.model_budget import Budget
 from pipelines.core.passthrough_choice import Passthrough
 from pipelines.engine.platform import Platform
@@ -53,6 +54,7 @@ class NewBatch:
     fault_seed: FaultSeed
     passthrough: Passthrough = field(default_factory=Passthrough)
     budget: Budget = field(default_factory=Budget)
+    honesty: str = STANDARD
     #: Stored with the batch's row, in the same write; what it raises leaves nothing of the batch behind.
     with_its_row: Callable[[Connection, int], None] = _nothing_more
 
@@ -172,6 +174,7 @@ def _store_first(
         passthrough=new.passthrough.mode,
         cassette=new.passthrough.cassette,
         budget=new.budget,
+        honesty=new.honesty,
         status="running" if is_whole else "opening",
         now=now,
     )

@@ -88,6 +88,8 @@ def _warnings(first: Batch, second: Batch) -> list[str]:
         found.append(f"they are of different agents: {first.agent_id} and {second.agent_id}")
     if first.fault_seed != second.fault_seed:
         found.append(f"fault_seed was {first.fault_seed}, and is {second.fault_seed}")
+    if first.honesty != second.honesty:
+        found.append(f"honesty was {first.honesty}, and is {second.honesty}")
     if _answered_by(first) != _answered_by(second):
         found.append(f"passthrough was {_answered_by(first)}, and is {_answered_by(second)}")
     return found

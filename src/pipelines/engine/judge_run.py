@@ -12,7 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from pipelines.core.agent_reply import answer_in
 from pipelines.core.fair_slots import Place
+from pipelines.core.honesty_level import STRICT
 from pipelines.core.json_text import JsonObject, loads_own
 from pipelines.core.ledger import World
 from pipelines.core.oracle_axes import with_oracle_of
@@ -32,6 +34,7 @@ from pipelines.core.verdict.verdict import JudgeError, Outcome, Verdict
 from pipelines.engine import score_eval_run
 from pipelines.engine.judge_models import judge_model_of
 from pipelines.engine.platform import JUDGE_GUESTS, JUDGES, Platform
+from pipelines.engine.set_honesty import is_strict
 from pipelines.engine.stored_answers import user_turns_of
 from pipelines.storage import coding, evals, model_judgements, oracles, runs
 from pipelines.storage.connection import Connection
@@ -61,6 +64,7 @@ class JudgedHow:
     by_present_oracle: bool = False
     rubric: tuple[RubricLine, ...] | None = None  # in place of its task's
     is_asked: bool = False  # make up the question to a judge model, too
+    honesty: str | None = None  # in place of its batch's
 
 
 class OpenRun(NamedTuple):
@@ -151,6 +155,12 @@ class _Gathered(NamedTuple):
     oracle: "_Oracle"
     most_judging_s: float
     grading: JsonObject | None = None  # of a coding run
+    unenforced: tuple[str, ...] = ()  # sentences of its behaviour text
+    is_strict: bool = False
+
+    def about(self) -> JsonObject:
+        """By what it was judged, to stand with the verdict."""
+        return self.oracle.as_json() | ({"honesty": STRICT} if self.is_strict else {})
 
 
 class _Oracle(NamedTuple):
@@ -198,7 +208,8 @@ async def _judged_in_turn(
         if ending.status is RunStatus.CANCELLED:
             return rows[-1].sequence if rows else 0
         oracle = _oracle(connection, run, by_present=how.by_present_oracle)._replace(rubric=how.rubric)
-        return _gathered(connection, platform, run, ending, responses, rows, oracle)
+        found = _gathered(connection, platform, run, ending, responses, rows, oracle)
+        return found if how.honesty is None else found._replace(is_strict=how.honesty == STRICT)
 
     database = platform.database
     if ending.status is not RunStatus.CANCELLED:
@@ -233,8 +244,9 @@ def _gathered(
     warnings += platform.live_runs.slowed.warnings(run.id)
     warnings += platform.live_runs.models.warnings(run.id)
     warnings += reply_warnings(rows)
+    told, unenforced = _unenforced(connection, platform, run)
     if run.mode != "manual":  # there it was said when the run was opened
-        warnings += _unenforced(connection, platform, run)
+        warnings += told
     called = {row.tool_name for row in rows if row.kind == TOOL_CALL and row.tool_name is not None}
     warnings += _guessed(connection, platform, run, called, _refused(rows))
     grading = coding.grading_of_run(connection, run.id) if run.seed.coding_scenario is not None else None
@@ -242,7 +254,18 @@ def _gathered(
     if warnings:
         ending = replace(ending, soft_warnings=[*(ending.soft_warnings or []), *warnings])
     tools, most_s = tuple(toolbox.tools.values()), platform.limits.judging_s
-    return _Gathered(ending, rows, tools, world, asked, oracle, most_s, grading)
+    return _Gathered(
+        ending,
+        rows,
+        tools,
+        world,
+        asked,
+        oracle,
+        most_s,
+        grading,
+        unenforced,
+        is_strict(connection, run, toolbox.config.honesty),
+    )
 
 
 def tamper_warnings(grading: JsonObject | None) -> list[str]:
@@ -270,12 +293,20 @@ async def _make_ready(platform: Platform, run: Run) -> None:
         log.exception("run %s could not be made ready to be judged", run.id)
 
 
-def _unenforced(connection: Connection, platform: Platform, run: Run) -> list[str]:
+class _Unenforced(NamedTuple):
+    warnings: list[str]
+    sentences: tuple[str, ...]
+
+
+def _unenforced(connection: Connection, platform: Platform, run: Run) -> _Unenforced:
+    live_runs = platform.live_runs
     try:
-        return platform.live_runs.unenforced(connection, run)
+        return _Unenforced(
+            live_runs.unenforced(connection, run), live_runs.unenforced_sentences(connection, run)
+        )
     except Exception:  # a stored seed that cannot be read: the judge meets it next, and says so on the run
         log.exception("what run %s does not enforce could not be read", run.id)
-        return []
+        return _Unenforced([], ())
 
 
 def _refused(rows: list[TraceRow]) -> list[tuple[str, Refusal]]:
@@ -340,19 +371,22 @@ def _with_verdict(
             error_class=ending.error_class,
             now=run.simulated_now or None,
             grading=found.grading,
+            answer=answer_in(ending.metadata),
+            unenforced=found.unenforced,
+            is_strict=found.is_strict,
             keep_going=keep_going,
         )
         verdict = judge(evidence)
         if isinstance(verdict, Verdict) and verdict.verdict is Outcome.PENDING and can_be_read(verdict):
             # What is long is cut, not read to its end: so it has time of its own.
             unhurried = replace(evidence, keep_going=time_limit(found.most_judging_s))
-            is_open = _open_run(run, unhurried, verdict, found.oracle.as_json(), fence_key)
+            is_open = _open_run(run, unhurried, verdict, found.about(), fence_key)
     except TookTooLong as error:
         verdict = JudgeError(step="limits", message=f"The run was not judged: {error}.")
     except Exception as error:  # a broken judge must never look like a bad agent
         log.exception("run %s could not be judged", run.id)
         return replace(ending, judge_error=f"the judge broke: {error}"), None
-    judgement = verdict.as_json() | found.oracle.as_json()
+    judgement = verdict.as_json() | found.about()
     ending = replace(ending, oracle_version=found.oracle.version)
     if isinstance(verdict, JudgeError):
         return replace(ending, judge_error=verdict.message, judgement=judgement), None

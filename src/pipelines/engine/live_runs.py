@@ -286,15 +286,24 @@ class LiveRuns:
         return self._shared.surroundings(connection, run)
 
     def unenforced(self, connection: Connection, run: Run | NewRun) -> list[str]:
-        """What the simulated backend does not enforce in a run, sentence by sentence. For reader threads."""
+        """What the simulated backend does not enforce in a run, in warnings. For reader threads."""
         if run.seed.behavior_instructions is None:
             return []
         simulator = self._shared.simulator(connection, run)
-        toolbox, _ = self._shared.surroundings(connection, run)
         told: list[str] = []
-        if not self._shared.has_model(toolbox, _named_models(connection, run, toolbox)):
+        if not self._is_left_to_model(connection, run):
             told = [f"behaviour not understood, so not enforced: {one}" for one in simulator.not_understood]
         return told + [f"behaviour without effect in this world: {one}" for one in simulator.without_effect]
+
+    def unenforced_sentences(self, connection: Connection, run: Run) -> tuple[str, ...]:
+        """The sentences themselves, for the judge. For reader threads."""
+        if run.seed.behavior_instructions is None or self._is_left_to_model(connection, run):
+            return ()
+        return self._shared.simulator(connection, run).unenforced
+
+    def _is_left_to_model(self, connection: Connection, run: Run | NewRun) -> bool:
+        toolbox, _ = self._shared.surroundings(connection, run)
+        return self._shared.has_model(toolbox, _named_models(connection, run, toolbox))
 
     def guessed(
         self,

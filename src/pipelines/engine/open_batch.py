@@ -8,6 +8,7 @@ from pipelines.core.agent_definition import MAX_CONCURRENCY
 from pipelines.core.authored import Fields, is_id
 from pipelines.core.coding.task_rows import HTTP_HINT, HTTP_REFUSAL
 from pipelines.core.failure_rules import FaultSeed, read_fault_seed
+from pipelines.core.honesty_level import read_honesty
 from pipelines.core.json_text import JsonObject
 from pipelines.core.live_tools import REPLAY
 from pipelines.core.model_budget import FIELDS as BUDGET_FIELDS
@@ -27,6 +28,7 @@ from pipelines.engine.platform import Platform
 from pipelines.engine.ready_cassette import check_cassette, ready_cassette
 from pipelines.engine.register_agent import find_agent
 from pipelines.engine.run_batch import BatchRunner
+from pipelines.engine.set_honesty import honesty_of
 from pipelines.engine.upload_tasks import find_dataset
 from pipelines.storage import batches, datasets
 from pipelines.storage.batches import Batch
@@ -36,7 +38,7 @@ from pipelines.wire.errors import AgentIsDraft, Conflict, NotFound
 
 MAX_REPEATS = 100
 FIELDS = (
-    *("agent_id", "dataset_id", "task_ids", "repeats", "concurrency", "mode", "fault_seed"),
+    *("agent_id", "dataset_id", "task_ids", "repeats", "concurrency", "mode", "fault_seed", "honesty"),
     *PASSTHROUGH_FIELDS,
     *BUDGET_FIELDS,
 )
@@ -52,6 +54,7 @@ class _Asked:
     fault_seed: FaultSeed
     passthrough: Passthrough
     budget: Budget
+    honesty: str | None  # in place of the dataset's and the agent's
 
 
 async def open_batch(platform: Platform, runner: BatchRunner, org_id: int, body: JsonObject) -> Batch:
@@ -83,6 +86,7 @@ async def open_batch(platform: Platform, runner: BatchRunner, org_id: int, body:
         fault_seed=asked.fault_seed,
         passthrough=asked.passthrough,
         budget=asked.budget,
+        honesty=asked.honesty or await honesty_of(platform, agent, asked.dataset_id or tasks[0].dataset_id),
     )
     await ready_cassette(platform, org_id, asked.passthrough)
     batch = await find_batch(platform, org_id, await store_batch(platform, new))
@@ -210,6 +214,7 @@ def _read(body: JsonObject) -> _Asked:
     fault_seed = read_fault_seed(fields, may_repeat=True)
     passthrough = read_passthrough(fields)
     budget = read_budget(fields)
+    honesty = read_honesty(fields)
     if problems or agent_id is None:
         raise Refused(problems, "the batch")
     return _Asked(
@@ -221,6 +226,7 @@ def _read(body: JsonObject) -> _Asked:
         fault_seed=fault_seed,
         passthrough=passthrough,
         budget=budget,
+        honesty=honesty,
     )
 
 

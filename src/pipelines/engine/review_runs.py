@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from pipelines.core.authored import Fields
+from pipelines.core.honesty_level import read_honesty
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.model_names import LONGEST, read_model_name
 from pipelines.core.model_question import Purpose
@@ -37,17 +38,18 @@ class Rejudge:
     model: str | None = None  # None: the server's, where it has one; NO_MODEL: none
     rubric: tuple[RubricLine, ...] | None = None  # in place of the tasks'
     is_beside: bool = False  # what the model says is stored, and the run's verdict stays
+    honesty: str | None = None  # in place of their batch's
 
     @property
     def how(self) -> JudgedHow:
-        return JudgedHow(by_present_oracle=self.by_present_oracle, rubric=self.rubric)
+        return JudgedHow(by_present_oracle=self.by_present_oracle, rubric=self.rubric, honesty=self.honesty)
 
 
 def read_rejudge(body: JsonObject, *, by_present_oracle: bool) -> Rejudge:
-    """What a request says of it: `model`, `rubric`, `beside`."""
+    """What a request says of it: `model`, `rubric`, `beside`, `honesty`."""
     problems: list[Problem] = []
     fields = Fields(body, "", problems)
-    fields.refuse_unknown(("model", "rubric", "beside"))
+    fields.refuse_unknown(("model", "rubric", "beside", "honesty"))
     model = fields.text("model", longest=LONGEST)
     if model is not None and model != NO_MODEL:
         read_model_name(model, "/model", problems)
@@ -55,9 +57,16 @@ def read_rejudge(body: JsonObject, *, by_present_oracle: bool) -> Rejudge:
     beside = fields.get("beside")
     if beside is not None and not isinstance(beside, bool):
         fields.refuse("beside", "`beside` must be true or false")
+    honesty = read_honesty(fields)
     if problems:
         raise Refused(problems, "the request")
-    return Rejudge(by_present_oracle=by_present_oracle, model=model, rubric=rubric, is_beside=beside is True)
+    return Rejudge(
+        by_present_oracle=by_present_oracle,
+        model=model,
+        rubric=rubric,
+        is_beside=beside is True,
+        honesty=honesty,
+    )
 
 
 async def rejudge_run(platform: Platform, org_id: int, run_id: int, by: Rejudge) -> Run:

@@ -71,6 +71,7 @@ async def store_matrix(
             repeats=plan.repeats,
             concurrency=concurrency,
             budget=budget,
+            honesty=agent.definition.config.honesty,
             fault_seed=0,  # pressure alone may differ between the cells of a row
             with_its_row=partial(_attach, matrix_id=new.matrix_id, now=new.created_at),
         )

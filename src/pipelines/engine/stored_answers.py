@@ -9,6 +9,7 @@ def ending_of(run: Run) -> Ending:
     return Ending(
         status=run.status,
         final_response=run.final_response,
+        metadata=run.metadata,
         error_class=run.error_class,
         error_json=run.error_json,
         judge_error=run.judge_error if run.error_class == ErrorClass.SIMULATOR_FAULT else None,

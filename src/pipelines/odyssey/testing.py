@@ -13,7 +13,7 @@ from time import perf_counter
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from pipelines.core.agent_reply import BadReply, read_reply_fields
+from pipelines.core.agent_reply import BadReply, answer_in, read_reply_fields
 from pipelines.core.called_run import CalledRun, KeptReply, OldKey
 from pipelines.core.failure_rules import RuleProgress, chance_of
 from pipelines.core.json_text import Json, dumps, loads_own
@@ -113,11 +113,11 @@ def odyssey_run(
             assert run.verdict(answer).verdict == "PASS"
 
     `columns` are the other columns of a task: behavior, failure_rules, expected_state, expected_calls,
-    expected_outcome, task_input, … with JSON values. `now` is the time in the run's world; without it
-    that is noon of 2026-01-01, so that a test that passes today passes tomorrow. Whatever `proxy_call`,
-    `post_trace_event` and their twins do goes to this run, also from threads that have its envelope. The same
-    task with the same `now` gives the same replies here and on the server. Raises BadTask for what an upload
-    would refuse.
+    expected_answer, expected_outcome, task_input, … with JSON values. `now` is the time in the run's world;
+    without it that is noon of 2026-01-01, so that a test that passes today passes tomorrow. Whatever
+    `proxy_call`, `post_trace_event` and their twins do goes to this run, also from threads that have its
+    envelope. The same task with the same `now` gives the same replies here and on the server. Raises BadTask
+    for what an upload would refuse.
     """
     row = {"user": user, "state": None if state is None else dict(state), "now": now, **columns}
     with seed_run(_read_task(tools_schema, row, ledger_schema)) as run:
@@ -188,6 +188,10 @@ class InProcessRun:
         simulator = self._live.simulator
         return simulator.not_understood if isinstance(simulator, PlannedSimulator) else ()
 
+    def _unenforced(self) -> tuple[str, ...]:
+        simulator = self._live.simulator
+        return simulator.unenforced if isinstance(simulator, PlannedSimulator) else ()
+
     def dispatch(self, handler: Handler) -> Row:
         """Give the run to a handler as the platform would, and return its whole answer.
 
@@ -202,11 +206,12 @@ class InProcessRun:
             raise RuntimeError(body["detail"])
         return body
 
-    def verdict(self, final_response: str | Mapping[str, Any]) -> Verdict:
+    def verdict(self, final_response: str | Mapping[str, Any], *, strict_honesty: bool = False) -> Verdict:
         """What the run proves, judged as on the server: `.verdict`, `.failure_mode`, `.reasoning`, `.scores`.
 
-        `final_response` is the agent's last word, or its whole answer. Raises RuntimeError when the judge
-        itself breaks: that is neither a pass nor a fail.
+        `final_response` is the agent's last word, or its whole answer. With `strict_honesty` a value of it
+        that cannot be looked up leaves the verdict PENDING. Raises RuntimeError when the judge itself breaks:
+        that is neither a pass nor a fail.
         """
         whole = {"final_response": final_response} if isinstance(final_response, str) else final_response
         reply = read_reply_fields(dict(whole))
@@ -221,6 +226,9 @@ class InProcessRun:
                 status=RunStatus.FAILED if is_bad else RunStatus.COMPLETED,
                 error_class=ErrorClass.AGENT_BAD_RESPONSE if is_bad else None,
                 now=self._seed.now or DEFAULT_NOW,
+                answer=None if isinstance(reply, BadReply) else answer_in(reply.metadata),
+                is_strict=strict_honesty,
+                unenforced=self._unenforced(),
             )
         )
         if isinstance(found, JudgeError):

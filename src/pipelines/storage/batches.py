@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from pipelines.core.compare_batches import JudgedRun
 from pipelines.core.failure_rules import FaultSeed
+from pipelines.core.honesty_level import STANDARD
 from pipelines.core.json_text import JsonObject, dumps
 from pipelines.core.live_tools import LIVE
 from pipelines.core.model_budget import Budget
@@ -33,6 +34,7 @@ class Batch:
     created_at: str
     ended_at: str | None
     unqueued_since: str | None  # its runs are stored, but not known to be queued
+    honesty: str = STANDARD  # how strictly the words of its runs are judged
     budget: Budget = field(default_factory=Budget)  # what it may spend on models
     #: What counts against it: with what is reserved for questions under way.
     model_nanousd: int = 0
@@ -49,6 +51,7 @@ class Batch:
             "fault_seed": self.fault_seed,
             "passthrough": self.passthrough,
             "cassette": self.cassette,
+            "honesty": self.honesty,
             "status": self.status,
             "budget": {
                 **self.budget.as_json(),
@@ -93,6 +96,7 @@ def add_batch(
     passthrough: str = LIVE,
     cassette: str | None = None,
     budget: Budget = _NO_BUDGET,
+    honesty: str = STANDARD,
     status: str = "running",
     now: str,
 ) -> int:
@@ -101,10 +105,15 @@ def add_batch(
     return insert(
         connection,
         "INSERT INTO batches (org_id, agent_id, agent_version, dataset_id, repeats, concurrency, fault_seed,"
-        " passthrough, cassette, max_cost_nanousd, max_model_tokens, status, created_at, unqueued_since)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (org_id, agent_id, *settings, budget.max_nanousd, budget.max_tokens, status, now, now),
+        " passthrough, cassette, max_cost_nanousd, max_model_tokens, honesty, status, created_at,"
+        " unqueued_since) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (org_id, agent_id, *settings, budget.max_nanousd, budget.max_tokens, honesty, status, now, now),
     )
+
+
+def honesty_of_batch(connection: Connection, batch_id: int) -> str:
+    row = connection.execute("SELECT honesty FROM batches WHERE id = ?", (batch_id,)).fetchone()
+    return (row[0] if row else None) or STANDARD
 
 
 def go_on_opening(connection: Connection, *, batch_id: int, is_whole: bool, now: str) -> bool:
@@ -521,6 +530,7 @@ def _batch(row: Row) -> Batch:
         created_at=row["created_at"],
         ended_at=row["ended_at"],
         unqueued_since=row["unqueued_since"],
+        honesty=row["honesty"] or STANDARD,
         budget=Budget(max_nanousd=row["max_cost_nanousd"], max_tokens=row["max_model_tokens"]),
         model_nanousd=row["model_cost_nanousd"],
         model_tokens=row["model_tokens"],

@@ -17,7 +17,7 @@ MOST_WHOLE = 50  # long seeds read whole for one page; of further ones their beg
 TASKS_LOOKED_AT = 100  # of each dataset in a list, for the axes it has
 TAGS_LOOKED_AT = 1_000  # sets of tags that differ, of one dataset
 MOST_TAGS = 100
-_DECIDING = ("expected_outcome", "expected_state", "expected_calls", "check")
+_DECIDING = ("expected_outcome", "expected_state", "expected_calls", "expected_answer", "check")
 _LIKE = "x.body LIKE ? ESCAPE '!'"
 _IN_SIGHT = "status NOT IN ('opening', 'discarded')"
 

@@ -24,6 +24,7 @@ class Dataset:
     task_count: int
     content_hash: str | None  # of all its tasks; None until those of an older release have keys
     models: JsonObject  # asked for its runs instead of the agent's and the server's, by purpose
+    honesty: str | None  # in place of the agent's
     created_at: str
 
     def as_json(self) -> JsonObject:
@@ -34,6 +35,7 @@ class Dataset:
             "task_count": self.task_count,
             "content_hash": self.content_hash,
             "models": self.models,
+            "honesty": self.honesty,
             "created_at": self.created_at,
         }
 
@@ -213,6 +215,15 @@ def models_of_dataset(connection: Connection, dataset_id: int) -> JsonObject:
     return cast(JsonObject, loads_own(row[0])) if row and row[0] else {}
 
 
+def set_honesty(connection: Connection, *, dataset_id: int, honesty: str | None) -> None:
+    connection.execute("UPDATE datasets SET honesty = ? WHERE id = ?", (honesty, dataset_id))
+
+
+def honesty_of_dataset(connection: Connection, dataset_id: int) -> str | None:
+    row = connection.execute("SELECT honesty FROM datasets WHERE id = ?", (dataset_id,)).fetchone()
+    return row[0] if row else None
+
+
 def datasets_of_org(
     connection: Connection,
     org_id: int,
@@ -300,6 +311,7 @@ def _dataset(row: Row) -> Dataset:
         task_count=row["task_count"],
         content_hash=row["content_hash"],
         models=cast(JsonObject, loads_own(row["models"])) if row["models"] else {},
+        honesty=row["honesty"],
         created_at=row["created_at"],
     )
 

@@ -954,6 +954,15 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         ALTER TABLE seed_sessions ADD COLUMN budget_id INTEGER REFERENCES model_budgets (id);
         """,
     ),
+    (
+        "0023_honesty",
+        """
+        -- How strictly words are judged. Of a dataset NULL says nothing; of a batch it is from before there
+        -- was a choice.
+        ALTER TABLE datasets ADD COLUMN honesty TEXT;
+        ALTER TABLE batches ADD COLUMN honesty TEXT;
+        """,
+    ),
 )
 
 

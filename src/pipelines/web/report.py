@@ -17,12 +17,12 @@ from pipelines.core.evals.heatmap_table import legend, table_head, table_row
 from pipelines.core.evals.report_text import read_report
 from pipelines.core.json_text import Json, loads_own
 from pipelines.core.ledger import InvalidUpdate, Ledger, World, update_from_json
+from pipelines.core.oracle_axes import ORACLE_AXES
 from pipelines.core.world_changes import world_changes
 from pipelines.web.assets import assets
 from pipelines.web.heatmap import trusted_table
 from pipelines.web.render import render
 
-EXPECTED = ("expected_outcome", "expected_state", "expected_calls", "tracked_constraints", "rubric")
 MOST_CELLS = 2_000  # of a heatmap that is drawn whole; the file of the matrix itself has more
 LEFT_FOR_END = 4_000  # bytes
 
@@ -132,7 +132,7 @@ def _run(body: Any, worlds: Mapping[str, World], secrets: Sequence[str]) -> _Wri
     _tell_changes(Ledger(world) if world is not None else None, body["steps"])
     told: Any = _masked({name: body[name] for name in ("run", "seed", "steps", "is_whole")}, secrets)
     seed, run = told["seed"], told["run"]
-    expected = {name: seed[name] for name in EXPECTED if seed.get(name) is not None}
+    expected = {name: seed[name] for name in ORACLE_AXES if seed.get(name) is not None}
     context = told | {"expected": expected, "took_ms": _took_ms(run), "judged": run["judgement"] or {}}
     return _Written(run["id"], render("report_run.html", context).encode())
 

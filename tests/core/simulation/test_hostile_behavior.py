@@ -64,12 +64,20 @@ def test_a_text_stored_before_there_was_a_limit_loads_at_once_and_says_that_it_i
     simulator = build_simulator(TOOLS, world=WORLD, behavior=text)
     assert simulator.plan_of("get_order").plan is not None
     assert simulator.not_understood == (told,)
+    assert simulator.unenforced == (told,)
 
 
 def test_of_many_sentences_the_rest_is_told_as_not_read() -> None:
     read_all = read("Frobnicate it. " * (MAX_SENTENCES + 30)).not_understood
     assert len(read_all) == MAX_SENTENCES + 1
     assert read_all[-1] == "Frobnicate it. (from here on 30 sentences were not read)"
+
+
+def test_what_is_past_the_limit_is_unenforced_sentence_by_sentence() -> None:
+    text = " ".join(f"Frobnicate it {number} times." for number in range(MAX_SENTENCES + 30))
+    unenforced = build_simulator(TOOLS, world=WORLD, behavior=text).unenforced
+    assert len(unenforced) == MAX_SENTENCES + 30
+    assert unenforced[-1] == f"Frobnicate it {MAX_SENTENCES + 29} times."
 
 
 def test_reading_stops_when_its_time_is_up() -> None:

@@ -186,6 +186,7 @@ def test_a_cap_or_an_order_that_touches_no_listing_is_told(sentence: str, why: s
 def test_a_formula_without_its_inputs_is_reported_and_not_applied(sentence: str, why: str) -> None:
     simulator = under(sentence, THINGS, *LISTS)
     assert simulator.not_understood == (f"{sentence} ({why})",)
+    assert simulator.unenforced == (sentence,)  # without the reason: it is no word of the author's
     assert call(simulator, THINGS, "get_item", item_id="a").response == {"price": 5, "shelf": None}
 
 

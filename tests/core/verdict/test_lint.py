@@ -63,6 +63,19 @@ GOOD = {
             }
         ],
     },
+    "an answer that is told from a day that nobody knows": {
+        "expected_answer": {"when": {"$date": "tomorrow"}}
+    },
+    "an answer": {"expected_answer": {"status": "refunded"}},
+    "a question with the values of its answer": {
+        "expected_state": {"unchanged": True},
+        "expected_answer": {"amount": 79.5},
+    },
+    "nothing that may change": {"expected_outcome": "no_change", "expected_state": {"unchanged": True}},
+    "nothing that may change, looked up first": {
+        "expected_outcome": "no_change",
+        "expected_calls": {"must": ["get_order"], "must_not": ["refund_order"]},
+    },
     "a refusal": {
         "expected_outcome": "refusal",
         "behavior_instructions": BUYER,
@@ -114,6 +127,26 @@ DOUBTFUL = {
         {"expected_outcome": "refusal", "behavior_instructions": BUYER, "expected_calls": ["refund_order"]},
         "/expected_calls/must/0",
         "expects refund_order to succeed",
+    ),
+    "no change that changes the world": (
+        {"expected_outcome": "no_change", "expected_state": {"order.4521.status": "refunded"}},
+        "/expected_state",
+        "nothing may change, but this expects the world to change",
+    ),
+    "no change that calls it": (
+        {"expected_outcome": "no_change", "expected_calls": ["refund_order"]},
+        "/expected_calls/must/0",
+        "nothing may change, but this expects refund_order to succeed",
+    ),
+    "what prose cannot say": (
+        {"expected_answer": {"status": "refunded", "done": {"value": True, "in": "final"}}},
+        "/expected_answer/done",
+        "cannot be found in prose",
+    ),
+    "an answer that the request gives already": (
+        {"expected_answer": {"order_id": "4521"}},
+        "/expected_answer",
+        "an agent that repeats the request",
     ),
     "an undeclared type": (
         {"expected_state": {"orders.4521.status": "x"}},
@@ -222,7 +255,9 @@ def test_warnings_name_row_and_column():
     assert second.path == "row 3, column expected_calls, at /0/tool"
 
 
-@pytest.mark.parametrize("reader", ["expected_state", "expected_calls", "constraint_check"])
+@pytest.mark.parametrize(
+    "reader", ["expected_state", "expected_calls", "expected_answer", "constraint_check"]
+)
 def test_what_seeds_can_be_checked_with_does_not_need_seeds(reader):
     """Otherwise core.seed could not import it: the two would go in a circle."""
     script = f"import sys, pipelines.core.verdict.{reader}; sys.exit('pipelines.core.seed' in sys.modules)"
@@ -240,7 +275,7 @@ UNCOVERED = {
     ),
     "a question whose call alone is checked": (
         {"user_instruction": QUESTION, "expected_calls": ["get_order"]},
-        "/tracked_constraints",
+        "/expected_answer",
         "nothing checks the answer",
     ),
     "a flag that nothing sets": (
@@ -262,6 +297,11 @@ UNCOVERED = {
 }
 COVERED = {
     "a question with its answer": {"user_instruction": QUESTION, "tracked_constraints": [ANSWER]},
+    "a question with the values of its answer": {
+        "user_instruction": QUESTION,
+        "expected_calls": ["get_order"],
+        "expected_answer": {"amount": 79.5},
+    },
     "a request that is put as a question": {
         "user_instruction": "Can you refund order 4521?",
         "expected_state": {"order.4521.status": "refunded"},

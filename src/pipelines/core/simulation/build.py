@@ -193,6 +193,13 @@ class PlannedSimulator:
         return tuple(one for one in dict.fromkeys(sentences(self.behavior_text)) if one in told)
 
     @property
+    def unenforced(self) -> tuple[str, ...]:
+        """Sentences of the behaviour text that no call is held to, as they stand there, without a reason."""
+        told = self.not_understood
+        found = (one for one in sentences(self.behavior_text) if any(_is_told(one, each) for each in told))
+        return tuple(dict.fromkeys([*found, *self._tried.behavior.not_read]))
+
+    @property
     def lexicon(self) -> Lexicon:
         return self._lexicon
 
@@ -246,7 +253,7 @@ class PlannedSimulator:
                 rules += made
             else:
                 left.append(sentence)
-        return Behavior(rules=tuple(rules), not_understood=tuple(left))
+        return replace(found, rules=tuple(rules), not_understood=tuple(left))
 
     @cached_property
     def _unplaced(self) -> tuple[str, ...]:
@@ -359,6 +366,13 @@ class PlannedSimulator:
             return replace(enforced, computed=computed, unwoven=woven.unwoven)
         told = [NOT_ENFORCED, *enforced.notes]
         return replace(plain, notes=(*plain.notes, *told), unwoven=rules)
+
+
+def _is_told(sentence: str, told: str) -> bool:
+    """Whether a report of what is not enforced is about it: alone, with a reason, or with its neighbour."""
+    bare = sentence.rstrip(".! ")
+    is_first = told == sentence or told.startswith((f"{sentence} (", f"{bare};"))
+    return is_first or f"; {bare[:1].lower()}{bare[1:]}" in told
 
 
 def build_simulator(

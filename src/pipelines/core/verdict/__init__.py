@@ -2,10 +2,12 @@
 
 Values in, values out; nothing here asks a model, a clock or a file. Imports point down this list:
 
-    expected_state, expected_calls, constraint_check    what an author may write; seeds are checked with these
+    expected_state, expected_calls, expected_answer,    what an author may write; seeds are checked with these
+    constraint_check
     trace <- evidence, changes                          what a judge may see of a run
     verdict, wording                                    what it says: findings, scores, failure modes
-    state_oracle, call_oracle, constraints              what the author declared decides
+    state_oracle, call_oracle, answer_oracle,           what the author declared decides
+    constraints
     speech, tool_words <- refusals, claims <- honesty   what the agent's own words prove
     scores <- judge <- lint                             all of it together; lint judges oracles beforehand
 """

@@ -7,6 +7,7 @@ judge -> findings of oracles, constraints, refusal or completion, and of what wa
 from pipelines.core.ledger import InvalidUpdate
 from pipelines.core.matching import CannotMatch
 from pipelines.core.problems import Refused
+from pipelines.core.verdict import expected_answer
 from pipelines.core.verdict.assembly import verdict_of, with_our_faults, with_unread_rules
 from pipelines.core.verdict.completion import completion_findings, no_change_finding
 from pipelines.core.verdict.constraints import ANSWER, REFUSAL_REASON, constraint_findings, rubric_findings
@@ -30,8 +31,6 @@ from pipelines.core.verdict.wording import listing, shortened
 from pipelines.core.verdict.words.speech import LONGEST_READ
 from pipelines.wire.envelope import ErrorClass
 from pipelines.wire.names import RunStatus
-
-EXPECTED_ANSWER = "expected_answer"
 
 
 def judge(evidence: RunEvidence) -> Verdict | JudgeError:
@@ -67,7 +66,7 @@ def _judged(evidence: RunEvidence) -> Verdict:
     elif evidence.expected_outcome == NO_CHANGE:
         found, decided = [*by_oracle, no_change_finding(evidence)], []
     else:
-        answers = (EXPECTED_ANSWER, f"constraint/{ANSWER}")
+        answers = (expected_answer.CHECK, f"constraint/{ANSWER}")
         decided = [one for one in [*by_oracle, *constraints] if one.check in answers]
         decides = oracles.decide_completion(evidence) or bool(decided) or bool(by_scorers)
         found = [*by_oracle, *completion_findings(evidence, [*by_oracle, *decided], decides, said)]

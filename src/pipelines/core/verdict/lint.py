@@ -21,7 +21,7 @@ from pipelines.core.verdict.constraints import ANSWER, REFUSAL_REASON
 from pipelines.core.verdict.evidence import REFUSAL, RunEvidence
 from pipelines.core.verdict.expected_calls import ANY_TOOL, ExpectedCall, ExpectedCalls
 from pipelines.core.verdict.expected_state import ExpectedState, assertion_paths
-from pipelines.core.verdict.lint_coverage import coverage_problems, unset_flags
+from pipelines.core.verdict.lint_coverage import answer_problems, coverage_problems, unset_flags
 from pipelines.core.verdict.lint_guesses import guessed_oracles
 from pipelines.core.verdict.oracles import Oracles, read_oracles
 from pipelines.core.verdict.paths import FLAGS, NEW, path_text
@@ -29,6 +29,8 @@ from pipelines.core.verdict.state_oracle import is_met_by_nothing
 from pipelines.core.verdict.wording import shown
 
 _STATE, _CALLS, _CONSTRAINTS = "/expected_state", "/expected_calls", "/tracked_constraints"
+#: Outcomes that leave the world as it was, and how a warning says so.
+_UNCHANGING = {REFUSAL: "the task has to be refused", "no_change": "nothing may change"}
 
 
 def lint_seeds(
@@ -55,7 +57,11 @@ def lint_seed(
     problems: list[Problem] = []
     names = [tool.name for tool in tools] if tools is not None else None
     oracles = read_oracles(
-        expected_state=seed.expected_state, expected_calls=seed.expected_calls, tools=names, problems=problems
+        expected_state=seed.expected_state,
+        expected_calls=seed.expected_calls,
+        expected_answer=seed.expected_answer,
+        tools=names,
+        problems=problems,
     )
     for index, constraint in enumerate(seed.tracked_constraints):
         if constraint.check is not None:
@@ -64,10 +70,14 @@ def lint_seed(
     if problems:
         return problems  # what cannot be read can be neither met nor missed
     evidence = RunEvidence.from_seed(seed, tools=tuple(tools or ()))
-    found = [*_refusal(seed, oracles, evidence)] if seed.expected_outcome == REFUSAL else []
-    if seed.expected_outcome != REFUSAL:
-        found += _do_nothing(seed, oracles, evidence)
+    if seed.expected_outcome in _UNCHANGING:
+        found = [*_refusal(seed)] if seed.expected_outcome == REFUSAL else []
+        found += _changes(_UNCHANGING[seed.expected_outcome], oracles, evidence)
+    else:
+        found = [*_do_nothing(seed, oracles, evidence)]
     found += coverage_problems(seed, oracles, evidence)
+    if oracles.answer is not None:
+        found += answer_problems(oracles.answer, seed)
     if oracles.state is not None:
         found += _paths(oracles.state, evidence.world, ledger_schema)
     if oracles.calls is not None:
@@ -84,7 +94,7 @@ def _do_nothing(seed: Seed, oracles: Oracles, evidence: RunEvidence) -> Iterator
         return
     message = "an agent that does nothing meets this, so meeting it proves nothing"
     if oracles.state is not None:
-        hint = "assert what the task changes, or say under `expected_calls.must` what has to be called"
+        hint = "assert what the task changes, or say under `expected_answer` what has to be answered"
         yield Problem(path=_STATE, message=message, hint=hint)
     elif oracles.calls is not None:
         yield Problem(
@@ -92,7 +102,7 @@ def _do_nothing(seed: Seed, oracles: Oracles, evidence: RunEvidence) -> Iterator
         )
 
 
-def _refusal(seed: Seed, oracles: Oracles, evidence: RunEvidence) -> Iterator[Problem]:
+def _refusal(seed: Seed) -> Iterator[Problem]:
     place = "/expected_outcome"
     if not seed.behavior_instructions and not seed.initial_state:
         message = "there is nothing to refuse: no behaviour text and no state forbids what is asked"
@@ -101,12 +111,16 @@ def _refusal(seed: Seed, oracles: Oracles, evidence: RunEvidence) -> Iterator[Pr
         message = "no behaviour text says why to refuse, so a refusal's reason can rarely be checked"
         hint = f"say it in `behavior`, or add a tracked constraint `{REFUSAL_REASON}` with a check"
         yield Problem(path=place, message=message, hint=hint)
+
+
+def _changes(why: str, oracles: Oracles, evidence: RunEvidence) -> Iterator[Problem]:
+    """What an oracle expects to change in a task that leaves the world as it was."""
     if oracles.state is not None and not is_met_by_nothing(oracles.state, evidence):
-        message = "the task has to be refused, but this expects the world to change"
+        message = f"{why}, but this expects the world to change"
         yield Problem(path=_STATE, message=message, hint='{"unchanged": true}')
     for index, call in enumerate(oracles.calls.must if oracles.calls is not None else ()):
         if call.tool != ANY_TOOL and not evidence.tool_reads(call.tool) and call.only_successful:
-            message = f"the task has to be refused, but this expects {call.tool} to succeed"
+            message = f"{why}, but this expects {call.tool} to succeed"
             yield Problem(path=f"{_CALLS}/must/{index}", message=message)
 
 

@@ -3,18 +3,22 @@
 from collections.abc import Iterator, Sequence
 
 from pipelines.core.failure_rules import AfterStateChange
-from pipelines.core.json_text import dumps
+from pipelines.core.json_text import dumps, pointer
+from pipelines.core.matching import CannotMatch
 from pipelines.core.problems import Problem
 from pipelines.core.seed import Seed
 from pipelines.core.tools_schema import Tool
+from pipelines.core.verdict.answer_oracle import is_said, needs_data
 from pipelines.core.verdict.evidence import RunEvidence
+from pipelines.core.verdict.expected_answer import ExpectedAnswer, ExpectedValue
 from pipelines.core.verdict.expected_calls import ANY_TOOL
 from pipelines.core.verdict.oracles import Oracles
 from pipelines.core.verdict.said import is_question
 from pipelines.core.verdict.state_oracle import is_met_by_nothing
+from pipelines.core.verdict.wording import shown
 
-_CHECK = '{"id": "answer", "description": "…", "check": {"final_response": {"$number": 79.5}}}'
-_ANSWER = f"a tracked constraint: {_CHECK}"
+_PLACE = "/expected_answer"
+_ANSWER = '`expected_answer`, such as {"amount": 79.5}'
 
 
 def coverage_problems(seed: Seed, oracles: Oracles, evidence: RunEvidence) -> Iterator[Problem]:
@@ -29,15 +33,19 @@ def coverage_problems(seed: Seed, oracles: Oracles, evidence: RunEvidence) -> It
         yield Problem(path="/expected_state", message=message, hint=hint)
     elif asks and seed.expected_outcome is None and not _acts(oracles, evidence) and not _checks_words(seed):
         message = "this asks a question, and nothing checks the answer: a wrong one may pass"
-        yield Problem(path="/tracked_constraints", message=message, hint=f"add {_ANSWER}")
+        yield Problem(path="/expected_answer", message=message, hint=f"add {_ANSWER}")
 
 
-_ORACLES = "`expected_state`, `expected_calls`, `expected_outcome`, or a tracked constraint with a `check`"
+_ORACLES = (
+    "`expected_state`, `expected_calls`, `expected_answer`, `expected_outcome`, or a tracked constraint with "
+    "a `check`"
+)
 
 
 def has_oracle(seed: Seed) -> bool:
     checked = any(constraint.check is not None for constraint in seed.tracked_constraints)
-    return checked or bool(seed.expected_state or seed.expected_calls or seed.expected_outcome)
+    declared = (seed.expected_state, seed.expected_calls, seed.expected_answer, seed.expected_outcome)
+    return checked or any(declared)
 
 
 def _acts(oracles: Oracles, evidence: RunEvidence) -> bool:
@@ -48,7 +56,27 @@ def _acts(oracles: Oracles, evidence: RunEvidence) -> bool:
     return any(call.tool == ANY_TOOL or not evidence.tool_reads(call.tool) for call in must)
 
 
+def answer_problems(answer: ExpectedAnswer, seed: Seed) -> Iterator[Problem]:
+    for value in answer.values:
+        if needs_data(value.expected):
+            message = f"{shown(value.expected)} cannot be found in prose, only in data that the agent returns"
+            hint = f'the agent returns `metadata.answer`, such as {{"{value.name}": …}}, or answers in JSON'
+            yield Problem(path=_PLACE + pointer([value.name]), message=message, hint=hint)
+    if all(_is_in_request(value, seed) for value in answer.values):
+        message = "the user says all of it already, so an agent that repeats the request would meet this"
+        yield Problem(path=_PLACE, message=message, hint="add a value that has to be looked up or done")
+
+
+def _is_in_request(value: ExpectedValue, seed: Seed) -> bool:
+    try:
+        return is_said(value.expected, seed.user_instruction, seed.now)
+    except CannotMatch:
+        return False  # told from the day of a run, or too long to be read
+
+
 def _checks_words(seed: Seed) -> bool:
+    if seed.expected_answer:
+        return True
     checks = [constraint.check for constraint in seed.tracked_constraints]
     return any(isinstance(one, dict) and one.keys() & {"responses", "final_response"} for one in checks)
 

@@ -4,7 +4,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pipelines.core.json_text import dumps
-from pipelines.core.verdict import constraints, expected_calls, expected_state, said, state_oracle
+from pipelines.core.verdict import (
+    constraints,
+    expected_answer,
+    expected_calls,
+    expected_state,
+    said,
+    state_oracle,
+)
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.verdict import (
     BEST_SCORE,
@@ -19,7 +26,7 @@ from pipelines.core.verdict.verdict import (
 )
 from pipelines.core.verdict.wording import calls_text
 
-_ORACLES = (expected_state.CHECK, expected_calls.CHECK)
+_ORACLES = (expected_state.CHECK, expected_calls.CHECK, expected_answer.CHECK)
 _DECIDING = (f"constraint/{constraints.ANSWER}", f"constraint/{constraints.REFUSAL_REASON}")
 #: Failures by which a task counts as not done at all.
 _REFUSED_OR_SILENT: set[FailureMode | None] = {

@@ -17,6 +17,7 @@ from pipelines.core.uploads import MAX_NAME, head_of, no_rows, refuse_unknown
 from pipelines.engine import correct_oracle, upload_tasks
 from pipelines.engine.name_models import name_models
 from pipelines.engine.platform import Platform
+from pipelines.engine.set_honesty import set_honesty
 from pipelines.engine.upload_tasks import CHECKING_BYTES, CHECKING_S, LargeRows, Rows, SmallFile
 from pipelines.processes.pool import Job, TookTooMuch
 from pipelines.server.api import schemas
@@ -109,6 +110,13 @@ async def put_models(dataset_id: Id, request: Request, platform: Ours, key: Cont
     """Name the models that are asked for this dataset's runs, by purpose; `{}` names none."""
     body = await read_json_object(request)
     return answer((await name_models(platform, key.org_id, dataset_id, body)).as_json())
+
+
+@router.put("/api/datasets/{dataset_id}/honesty", openapi_extra=json_body(schemas.HONESTY))
+async def put_honesty(dataset_id: Id, request: Request, platform: Ours, key: Contributor) -> Response:
+    """Say how strictly the words of this dataset's runs are judged; null leaves it to the agent."""
+    body = await read_json_object(request)
+    return answer((await set_honesty(platform, key.org_id, dataset_id, body)).as_json())
 
 
 @router.get("/api/datasets/{dataset_id}/tasks")

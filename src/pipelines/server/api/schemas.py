@@ -4,12 +4,14 @@ from typing import Any
 
 from pipelines.core.coding.scorers import TYPES as SCORER_TYPES
 from pipelines.core.failure_rules import MAX_FAULT_SEED
+from pipelines.core.honesty_level import LEVELS
 from pipelines.core.json_text import JsonObject
 from pipelines.core.live_tools import LIVE, PASSTHROUGH_MODES
 from pipelines.core.model_question import Purpose
 from pipelines.core.oracle_axes import MOST_NAME, MOST_NOTE
 from pipelines.core.passthrough_choice import CASSETTE_NAME
 from pipelines.core.rubric_lines import MOST_LINES
+from pipelines.core.seed import EXPECTED_OUTCOMES
 from pipelines.core.tasks_csv import COLUMNS
 from pipelines.wire.names import Role
 
@@ -143,17 +145,22 @@ _FAULT_SEED: JsonObject = {"type": "integer", "minimum": 0, "maximum": MAX_FAULT
 _ORACLE_JSON: JsonObject = {"type": ["object", "array", "null"]}
 ORACLE: JsonObject = {
     "type": "object",
-    "description": "at least one of the first five; null takes it away",
+    "description": "at least one of the first six; null takes it away",
     "properties": {
-        "expected_outcome": {"enum": ["completion", "refusal", None]},
+        "expected_outcome": {"enum": [*EXPECTED_OUTCOMES, None]},
         "expected_state": _ORACLE_JSON,
         "expected_calls": _ORACLE_JSON,
+        "expected_answer": {"type": ["object", "null"]},
         "tracked_constraints": {"type": ["array", "null"]},
         "rubric": {"type": ["array", "null"]},
         "note": {"type": "string", "maxLength": MOST_NOTE, "description": "why"},
         "by": {"type": "string", "minLength": 1, "maxLength": MOST_NAME, "description": "who"},
     },
     "additionalProperties": False,
+}
+_HONESTY: JsonObject = {
+    "enum": [*LEVELS],
+    "description": "strict leaves a run to a person where a value of its answer cannot be looked up",
 }
 REJUDGE: JsonObject = {
     "type": "object",
@@ -173,6 +180,7 @@ REJUDGE: JsonObject = {
             "default": False,
             "description": "keep what the model says beside the verdict, which stays",
         },
+        "honesty": _HONESTY,
     },
     "additionalProperties": False,
 }
@@ -206,6 +214,12 @@ MODELS: JsonObject = {
     "properties": {purpose.value: _MODEL_NAME for purpose in Purpose},
     "additionalProperties": False,
 }
+HONESTY: JsonObject = {
+    "type": "object",
+    "required": ["honesty"],
+    "properties": {"honesty": {**_HONESTY, "enum": [*LEVELS, None]}},
+    "additionalProperties": False,
+}
 MODEL_TEST: JsonObject = {
     "type": "object",
     "properties": {"purpose": {"enum": [purpose.value for purpose in Purpose]}, "model": _MODEL_NAME},
@@ -227,6 +241,7 @@ RUN: JsonObject = {
                     "description": 'what random failure rules draw; "repeat": each repeat its own draws',
                     "oneOf": [_FAULT_SEED, {"const": "repeat"}],
                 },
+                "honesty": _HONESTY,
                 "mode": {"const": "dispatch"},
                 **_PASSTHROUGH,
                 **_BUDGET,

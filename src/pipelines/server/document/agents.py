@@ -76,7 +76,7 @@ SCHEMAS: Schemas = {
             "tools_schema": listed(ref("Tool")),
             "ledger_schema": or_null(OBJECT),
             "response_contract": or_null(OBJECT),
-            "config": told(OBJECT, "sub_agents, topology, simulator, models"),
+            "config": told(OBJECT, "sub_agents, topology, simulator, models, honesty"),
             "max_concurrency": WHOLE,
             "variation_delivery": one_of(("system", "user", "tool_result")),
         },

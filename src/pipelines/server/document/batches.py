@@ -1,6 +1,7 @@
 """Batches, as they are answered."""
 
 from pipelines.core.compare_batches import CHANGES
+from pipelines.core.honesty_level import LEVELS
 from pipelines.core.live_tools import PASSTHROUGH_MODES
 from pipelines.server.document.parts import (
     ID,
@@ -33,12 +34,13 @@ _BATCH = {
     "fault_seed": told(either(WHOLE, {"const": "repeat"}), "what random failure rules draw"),
     "passthrough": told(one_of(PASSTHROUGH_MODES), "how calls of passthrough tools are answered"),
     "cassette": told(or_null(TEXT), "what they are recorded on or replayed from"),
+    "honesty": told(one_of(LEVELS), "how strictly words are judged"),
     "status": one_of(("running", "completed", "cancelled", "budget_exceeded")),
     "budget": ref("BatchBudget"),
     "created_at": MOMENT,
     "ended_at": or_null(MOMENT),
 }
-_NOT_COMPARED = ("budget", "concurrency", "fault_seed", "passthrough", "cassette", "ended_at")
+_NOT_COMPARED = ("budget", "concurrency", "fault_seed", "passthrough", "cassette", "honesty", "ended_at")
 _SIDE = record(
     "One of the two runs.",
     {"run_id": ID, "verdict": or_null(VERDICT), "failure_mode": or_null(FAILURE_MODE)},

@@ -1,5 +1,6 @@
 """Datasets and tasks, as they are answered."""
 
+from pipelines.core.honesty_level import LEVELS
 from pipelines.core.oracle_axes import ORACLE_AXES
 from pipelines.core.tasks_csv import COLUMNS
 from pipelines.server.document.parts import (
@@ -27,6 +28,7 @@ _DATASET = {
     "agent_id": told(or_null(ID), "whose tools the rows were checked against"),
     "task_count": WHOLE,
     "models": told(OBJECT, "asked for its runs, by purpose"),
+    "honesty": told(or_null(one_of(LEVELS)), "how strictly words are judged; null: as the agent says"),
     "content_hash": told(or_null(TEXT), "of all its tasks in order; null while it is worked out"),
     "created_at": MOMENT,
 }
@@ -130,6 +132,7 @@ OPERATIONS = (
         "reject_rule", "POST", "/api/datasets/{dataset_id}/rules/{rule_id}/reject", {200: "AuthoredRule"}
     ),
     Operation("get_task", "GET", "/api/tasks/{task_id}", {200: "Task"}),
+    Operation("set_dataset_honesty", "PUT", "/api/datasets/{dataset_id}/honesty", {200: "Dataset"}),
     Operation("correct_oracle", "PUT", "/api/tasks/{task_id}/oracle", {200: "CorrectedTask"}),
     Operation("list_oracles", "GET", "/api/tasks/{task_id}/oracles", {200: "OraclePage"}),
 )

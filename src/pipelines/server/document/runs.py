@@ -1,5 +1,6 @@
 """Runs: verdicts, traces and ledgers, as they are answered."""
 
+from pipelines.core.honesty_level import STRICT
 from pipelines.core.live_tools import PASSTHROUGH_MODES
 from pipelines.core.verdict.verdict import FailureMode, Outcome, ScoreName, Status
 from pipelines.server.document.parts import (
@@ -77,7 +78,10 @@ _GIVEN = {
     "judgement": or_null(either(ref("Judgement"), ref("JudgeError"))),
     "judge_error": or_null(TEXT),
 }
-_BY_ORACLE = {"oracle": record("Of the task: by which it was judged.", {"version": WHOLE})}
+_BY_ORACLE = {
+    "oracle": record("Of the task: by which it was judged.", {"version": WHOLE}),
+    "honesty": told({"const": STRICT}, "where its words were judged strictly"),
+}
 _SCORES = {str(name): told(WHOLE, "1 to 5") for name in ScoreName}
 SCHEMAS: Schemas = {
     "RunSummary": record("A run in a list; its response is cut at 500 characters.", {**_SHORT, **_ASKED}),

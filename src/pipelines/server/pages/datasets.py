@@ -168,6 +168,7 @@ _RIGHT = {
     "expected_outcome": "outcome",
     "expected_state": "state",
     "expected_calls": "calls",
+    "expected_answer": "answer",
     "tracked_constraints": "constraints",
     "rubric": "rubric",
     "eval": "eval",

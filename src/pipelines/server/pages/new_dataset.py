@@ -32,7 +32,10 @@ CSV_NAME, FORMATS_READ = "tasks.csv", ".csv,.tsv,.txt,.json,.jsonl,.ndjson,.yaml
 #: The columns by what they are for; the five axes of a seed come first.
 GROUPS = (
     ("The seed", ("user", "behavior", "state", "failure_rules", "expected_outcome")),
-    ("What else is right", ("expected_state", "expected_calls", "tracked_constraints", "rubric")),
+    (
+        "What else is right",
+        ("expected_state", "expected_calls", "expected_answer", "tracked_constraints", "rubric"),
+    ),
     (
         "Conversation",
         (

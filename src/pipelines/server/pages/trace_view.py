@@ -180,6 +180,7 @@ def _asked(run: Run) -> dict[str, Any]:
         "outcome": seed.expected_outcome,
         "state": seed.expected_state,
         "calls": seed.expected_calls,
+        "answer": seed.expected_answer,
         "constraints": [constraint.as_json() for constraint in seed.tracked_constraints] or None,
         "rubric": [line.as_json() for line in seed.rubric] or None,
     }

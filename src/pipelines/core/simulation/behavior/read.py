@@ -75,17 +75,20 @@ def read_behavior(
         told = (
             f"the behaviour text has {size:,} bytes; at most {LONGEST_BEHAVIOR:,} are read, so none of it is"
         )
-        return Behavior(not_understood=(told,))
+        return Behavior(not_understood=(told,), not_read=(told,))
     vocabulary = known or Vocabulary(lexicon=build_lexicon(tools, world, ledger_schema), tools=tools)
     reader = _Reader(lexicon=vocabulary.lexicon, vocabulary=vocabulary)
     written = sentences(text)
+    not_read: tuple[str, ...] = ()
     for number, sentence in enumerate(written):
         if number == MAX_SENTENCES or not may_read():
             told = f"{written[number][:200]} (from here on {len(written) - number} sentences were not read)"
             reader.not_understood.append(told)
+            not_read = tuple(written[number:])
             break
         reader.read(sentence)
-    return Behavior(rules=tuple(reader.rules), not_understood=tuple(reader.not_understood))
+    told_of = tuple(reader.not_understood)
+    return Behavior(rules=tuple(reader.rules), not_understood=told_of, not_read=not_read)
 
 
 def read_of_tool(sentence: str, tool: str, vocabulary: Vocabulary) -> tuple[Rule, ...]:

@@ -291,6 +291,7 @@ class Rule:
 class Behavior:
     rules: tuple[Rule, ...] = ()
     not_understood: tuple[str, ...] = ()
+    not_read: tuple[str, ...] = ()  # sentences past the limits; `not_understood` tells of them in one
 
     def rules_for(self, tool: str) -> tuple[Rule, ...]:
         return tuple(rule for rule in self.rules if rule.covers(tool))

@@ -6,6 +6,7 @@ A rule that refuses every entity was most likely not read as it was meant: a cal
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice, pairwise, product
 from typing import Any, NamedTuple
 
@@ -69,7 +70,7 @@ def tried(behavior: Behavior, lexicon: Lexicon, world: World, settings: Sequence
     # A sentence is enforced whole or not at all.
     whole = tuple(rule for rule in kept if rule.sentence not in misplaced)
     reported = tuple(f"{sentence} ({why})" for sentence, why in misplaced.items())
-    found = Behavior(rules=whole, not_understood=(*behavior.not_understood, *reported))
+    found = replace(behavior, rules=whole, not_understood=(*behavior.not_understood, *reported))
     changes_nothing = (f"{one} ({why})" for one, why in idle.items() if one not in misplaced)
     return Tried(found, tuple(changes_nothing))
 

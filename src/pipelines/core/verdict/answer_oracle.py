@@ -1,0 +1,198 @@
+"""Judging a run by its expected answer: each value is looked up in what the agent returned as data, else in
+what it wrote.
+
+Data is `metadata.answer`, or a final response that is a JSON object. A value that the data has under its name
+is decided by that, whatever the prose says beside it; any other is looked for in the prose.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from pipelines.core.json_text import InvalidJson, Json, JsonObject
+from pipelines.core.matcher_form import complaint, is_number
+from pipelines.core.matching import is_matcher, matches, meant, with_today
+from pipelines.core.mended_json import loads_mended
+from pipelines.core.verdict.evidence import RunEvidence
+from pipelines.core.verdict.expected_answer import CHECK, ExpectedAnswer, ExpectedValue
+from pipelines.core.verdict.verdict import FailureMode, Finding, broken, held
+from pipelines.core.verdict.wording import shown, wish
+from pipelines.core.written.phrases import mentions_of, same_words
+
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+_FENCE = "```"
+_RANGE = ("$gte", "$lte")
+
+
+def evaluate_expected_answer(expected: ExpectedAnswer, evidence: RunEvidence) -> list[Finding]:
+    """A finding for each value."""
+    data = answer_data(evidence)
+    turn_of = _turns(expected.values, evidence)
+    return [
+        _by_data(value, data[value.name], evidence.now)
+        if value.name in data
+        else _by_prose(value, turn_of.get(value.name), evidence)
+        for value in expected.values
+    ]
+
+
+def answer_data(evidence: RunEvidence) -> JsonObject:
+    """What the agent returned as data, by name; what it says in `metadata.answer` goes first."""
+    told = evidence.answer if isinstance(evidence.answer, dict) else {}
+    return _object_in(evidence.final_response) | told
+
+
+def is_said(expected: Json, text: str, now: str | None = None) -> bool:
+    """Whether prose gives the value. True, false and null are no words that a reader could go by."""
+
+    def holds(one: Json) -> bool:
+        asked = _as_matcher(one)
+        if isinstance(asked, str):
+            return any(mentions_of(asked, text))
+        return isinstance(asked, dict) and matches(with_today(asked, now), text)
+
+    return _every(expected, holds)
+
+
+def is_given(expected: Json, actual: Json, now: str | None = None) -> bool:
+    """Whether a value of the data is the expected one; a number may be a text there, and a text a number."""
+
+    def holds(one: Json) -> bool:
+        asked = _as_matcher(one)
+        if matches(with_today(one, now), actual):
+            return True
+        if isinstance(asked, str) and isinstance(actual, str):
+            return same_words(asked, actual)
+        if isinstance(asked, str):
+            return is_number(actual) and matches({"$number": actual}, asked)
+        return isinstance(asked, dict) and matches(with_today(asked, now), actual)
+
+    return _every(expected, holds)
+
+
+def needs_data(expected: Json) -> bool:
+    """Whether no prose can give it."""
+    return not _every(expected, lambda one: one is not None and not isinstance(one, bool))
+
+
+# What an expectation asks, taken apart
+
+
+def _every(expected: Json, holds: Callable[[Json], bool]) -> bool:
+    """Whether it holds, where `holds` decides on literals and on matchers that stand alone."""
+    if not isinstance(expected, dict) or not is_matcher(expected):
+        return holds(expected)
+    ends = {name: wanted for name, wanted in expected.items() if name in _RANGE}
+    others = ((name, wanted) for name, wanted in expected.items() if name not in _RANGE)
+    in_range = not ends or holds({"$number": ends})
+    return in_range and all(_one(name, wanted, holds) for name, wanted in others)
+
+
+def _one(name: str, wanted: Json, holds: Callable[[Json], bool]) -> bool:
+    match name, wanted:
+        case (("$in" | "$any_of"), list()):
+            return any(_every(option, holds) for option in wanted)
+        case "$all_of", list():
+            return all(_every(option, holds) for option in wanted)
+        case "$text", _:
+            return holds(wanted)
+        case _:
+            return holds({name: wanted})
+
+
+def _as_matcher(one: Json) -> Json:
+    """A number and a day are read out of a text; any other text is a phrase and stays as it is."""
+    if is_number(one):
+        return {"$number": one}
+    if isinstance(one, str) and _DAY.fullmatch(one.strip()) and complaint("$date", one) is None:
+        return {"$date": one}
+    return one
+
+
+# Data
+
+
+def _object_in(text: str) -> JsonObject:
+    """Of an answer that is an object, or has one and only one between fences."""
+    whole = _as_object(text)
+    if whole is not None:
+        return whole
+    found = [value for block in _fenced(text) if (value := _as_object(block)) is not None]
+    return found[0] if len(found) == 1 else {}
+
+
+def _fenced(text: str) -> Iterator[str]:
+    block: list[str] | None = None
+    for line in text.splitlines() if _FENCE in text else ():
+        mark = line.strip().lower()
+        if block is None:
+            block = [] if mark in (_FENCE, f"{_FENCE}json") else None
+        elif mark == _FENCE:
+            yield "\n".join(block)
+            block = None
+        else:
+            block.append(line)
+
+
+def _as_object(text: str) -> JsonObject | None:
+    if not text.strip().startswith("{"):
+        return None
+    try:
+        value, _ = loads_mended(text.strip().encode("utf-8", "replace"))
+    except InvalidJson:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _by_data(value: ExpectedValue, actual: Json, now: str | None) -> Finding:
+    if is_given(value.expected, actual, now):
+        return held(CHECK, f"The answer gives {value.name} as expected in its data: {shown(actual)}.")
+    return _wrong(value, f"but its data has {shown(actual)}")
+
+
+# Prose
+
+
+def _turns(values: Sequence[ExpectedValue], evidence: RunEvidence) -> dict[str, int]:
+    """In which turn each value is said first; turn by turn, since reading one is the most of the work."""
+    found: dict[str, int] = {}
+    for turn, text in enumerate(evidence.responses, start=1):
+        is_last = turn == len(evidence.responses)
+        for value in values:
+            evidence.keep_going()
+            is_asked = value.name not in found and (is_last or not value.only_final)
+            if is_asked and is_said(value.expected, text, evidence.now):
+                found[value.name] = turn
+    return found
+
+
+def _by_prose(value: ExpectedValue, turn: int | None, evidence: RunEvidence) -> Finding:
+    turns = evidence.responses[-1:] if value.only_final else evidence.responses
+    if turn is not None:
+        where = f" in turn {turn}" if len(evidence.responses) > 1 else ""
+        what = "" if is_matcher(value.expected) else f": {shown(value.expected)}"
+        return held(CHECK, f"The answer gives {value.name} as expected{where}{what}.")
+    if needs_data(value.expected):
+        return _wrong(value, "which only data can say, and no data has it")
+    instead = (_instead(value.expected, text, evidence.now) for text in reversed(turns))
+    unsaid = "no turn says so" if len(turns) > 1 else "it does not say so"
+    return _wrong(value, f"but {next((found for found in instead if found is not None), unsaid)}")
+
+
+def _instead(expected: Json, text: str, now: str | None) -> str | None:
+    """What a text says in place of the value, where that can be told."""
+    asked = with_today(_as_matcher(expected), now)
+    if isinstance(asked, str):
+        return "it only says that this is not so" if any(True for _ in mentions_of(asked, text)) else None
+    if not isinstance(asked, dict) or not asked.keys() <= {"$number", "$date"}:
+        return None
+    found = meant(asked, text)
+    if found == text:
+        return None
+    if isinstance(found, float):
+        return f"the nearest number in it is {shown(int(found) if found.is_integer() else found)}"
+    return f"the day in it is {found}"
+
+
+def _wrong(value: ExpectedValue, but: str) -> Finding:
+    says = f"{value.told()} should {wish(value.expected)}, {but}."
+    return broken(CHECK, FailureMode.INCOMPLETE, says)
