@@ -95,8 +95,6 @@ async def test_it_is_listed_and_counted_without_a_reason(database: Database) -> 
     wanted = RunFilter(org_id=1, needs_review=True, has_unverified=False)
     page = await database.read(lambda connection: run_page(connection, wanted, limit=10, before_id=None))
     assert [(run["id"], run["pending_reason"], run["unverified"]) for run in page.items] == [(1, None, None)]
-    reasons = await database.read(
-        lambda connection: batch_outcomes.pending_reasons_of_batch(connection, 1)
-    )
+    reasons = await database.read(lambda connection: batch_outcomes.pending_reasons_of_batch(connection, 1))
     assert reasons == {}
     assert await database.read(lambda connection: batch_outcomes.unverified_of_batch(connection, 1)) == 0

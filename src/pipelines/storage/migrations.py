@@ -963,7 +963,7 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         ALTER TABLE runs ADD COLUMN unverified INTEGER;
         CREATE INDEX runs_pending_reasons ON runs (batch_id, pending_reason)
             WHERE pending_reason IS NOT NULL AND retried = 0;
-        CREATE INDEX runs_unverified ON runs (batch_id) WHERE unverified > 0 AND retried = 0;
+        CREATE INDEX runs_unverified ON runs (batch_id, unverified) WHERE unverified > 0 AND retried = 0;
         """,
     ),
 )

@@ -55,7 +55,7 @@ _SHORT = {
     "pending_reason": PENDING_REASON,
     "unverified": told(
         or_null(WHOLE),
-        "statements of the answer that the run neither proves nor contradicts; null where its grader lists none",
+        "how many statements of the answer the run neither proves nor contradicts: judgement.unverified",
     ),
     "judge_error": or_null(TEXT),
     "human_verdict": told(or_null(TEXT), "a person's; it stands beside the machine's"),
