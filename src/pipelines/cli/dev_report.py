@@ -13,6 +13,7 @@ from pipelines.cli.batch_report import why
 from pipelines.cli.blocks import COLOURS
 from pipelines.cli.client import Server
 from pipelines.cli.junit import printable
+from pipelines.cli.verdict_words import cause_of
 
 ENDED = ("completed", "failed", "cancelled")
 LONGEST_NAME = 24
@@ -80,7 +81,7 @@ class Report:
             self._console.print(Padding(Text(f"“{printable(run['final_response'])}”"), (0, 0, 0, 2)))
         verdict = run["verdict"] or ("ERROR" if run["judge_error"] else run["status"])
         self.verdicts.append(verdict)
-        mode = run["failure_mode"] or run["error_class"]
+        mode = cause_of(run)
         told = Table.grid(padding=(0, 2, 0, 0))
         reason = " ".join(filter(None, [f"{mode}:" if mode else "", why(run)]))
         told.add_row(

@@ -26,10 +26,13 @@ class Change:
     after: Case
 
     def as_json(self) -> JsonObject:
-        before: JsonObject = {"outcome": self.before.outcome, "met": self.before.is_met}
-        after: JsonObject = {"outcome": self.after.outcome, "met": self.after.is_met}
+        before, after = _side(self.before), _side(self.after)
         body: JsonObject = {"suite": self.suite, "key": self.after.key, "name": self.name}
         return body | {"before": before, "after": after, "why": self.after.why}
+
+
+def _side(case: Case) -> JsonObject:
+    return {"outcome": case.outcome, "met": case.is_met, "pending_reason": case.pending_reason}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -134,8 +137,9 @@ def _table(title: str, changes: Sequence[Change]) -> list[str]:
 
 
 def told(case: Case) -> str:
-    """`flaky, 3/5`"""
-    return f"{case.outcome}, {case.runs.passed}/{case.runs.total}" if case.runs.total > 1 else case.outcome
+    """`flaky, 3/5`, or `undecided (no_oracle)`"""
+    outcome = f"{case.outcome} ({case.pending_reason})" if case.pending_reason else case.outcome
+    return f"{outcome}, {case.runs.passed}/{case.runs.total}" if case.runs.total > 1 else outcome
 
 
 def in_cell(text: str) -> str:
