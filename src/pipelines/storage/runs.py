@@ -341,7 +341,7 @@ class Ending:
 
     @property
     def pending_reason(self) -> str | None:
-        reason = _told(self.judgement, "pending_reason")
+        reason = _told(self.judgement, "pending_reason") if self.verdict == "PENDING" else None
         return reason if isinstance(reason, str) else None
 
     @property
