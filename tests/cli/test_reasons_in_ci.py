@@ -1,12 +1,16 @@
 """What a CI is told of runs that are pending: JUnit, the file of results, the page of a job, the gate."""
 
+import io
 import json
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from rich.console import Console
 
 from given_verdicts import NOTES, PASSED, UNENFORCED, pending
+from pipelines.cli.client import Server
+from pipelines.cli.dev_report import Report
 from pipelines.cli.junit import as_junit
 from pipelines.cli.run import Ran, gate_code
 from pipelines.cli.suite_report import as_markdown, as_results, task_cases
@@ -97,6 +101,21 @@ def test_a_comparison_says_why_a_task_is_not_compared() -> None:
     (change,) = found.as_json()["unknown"]  # type: ignore[misc]
     assert change["after"]["pending_reason"] == "no_oracle"  # type: ignore[index,call-overload]
     assert "undecided (no\\_oracle)" in compared(found)
+    assert "- `no_oracle`: The task does not say what completing it means. Add expected_state" in compared(
+        found
+    )
+
+
+def test_dev_says_once_what_to_do_and_lists_what_was_not_verified() -> None:
+    said = io.StringIO()
+    report = Report(Console(file=said, width=80), Server("http://127.0.0.1:9", "k"), {})
+    more = {"final_response": None, "soft_warnings": []}
+    report._end(RUNS[1] | more)
+    report._end(RUNS[1] | more)
+    text = " ".join(said.getvalue().split())
+    assert "PENDING rule_not_enforced: Not decided" in text
+    assert text.count("what to do: Reword the rule") == 1
+    assert text.count(f'not verified: "{NOTES[0].phrase}": {NOTES[0].why}') == 2
 
 
 def test_the_gate_treats_pending_as_before_and_says_the_reasons(capsys: pytest.CaptureFixture[str]) -> None:

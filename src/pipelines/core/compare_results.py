@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.results import Case, SuiteResults
 from pipelines.core.statistics import exact_mcnemar
+from pipelines.core.verdict.pending_words import PENDING_WORDS
 
 #: A comment with this line is ours: it is changed, and no second one is written.
 MARK = "<!-- odyssey results -->"
@@ -111,6 +112,7 @@ def as_markdown(found: ResultsComparison) -> str:
         lines += _table(title, changes)
     lines += _table("Newly flaky, the gate still holds", found.newly_flaky)
     lines += _table("Not compared: not run, or not decided", found.unknown)
+    lines += _to_do(found.unknown)
     for word, names in (("new", found.added), ("gone", found.removed)):
         lines += [f"{len(names)} {word}."] if names else []
     return "\n".join(lines).rstrip() + "\n"
@@ -134,6 +136,14 @@ def _table(title: str, changes: Sequence[Change]) -> list[str]:
     if len(changes) > MOST_ROWS:
         lines.append(f"\n… and {len(changes) - MOST_ROWS} more")
     return [*lines, ""]
+
+
+def _to_do(changes: Sequence[Change]) -> list[str]:
+    """What decides those that are pending now, once for each reason; of a file's own word nothing is told."""
+    reasons = {change.after.pending_reason for change in changes}
+    known = [reason for reason in PENDING_WORDS if reason in reasons]
+    lines = [f"- `{reason}`: {PENDING_WORDS[reason].says} {PENDING_WORDS[reason].to_do}" for reason in known]
+    return [*lines, ""] if lines else []
 
 
 def told(case: Case) -> str:
