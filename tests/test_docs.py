@@ -21,6 +21,7 @@ from pipelines.core.ledger_adapter import WRITE_POLICIES, LedgerAdapter
 from pipelines.core.simulation.functions import FUNCTIONS
 from pipelines.core.task_columns import COLUMNS
 from pipelines.core.tools_schema import Tool
+from pipelines.core.verdict.pending_words import PENDING_WORDS
 from pipelines.server.app import App
 from pipelines.server.errors import status_of
 from pipelines.server.metrics import METRICS
@@ -45,6 +46,7 @@ ENVELOPE = Envelope(
 )
 ROOT = Path(__file__).parent.parent
 REFERENCE = ROOT / "docs" / "reference"
+HOWTO = ROOT / "docs" / "howto"
 
 
 def page(name: str) -> str:
@@ -76,6 +78,11 @@ def test_every_error_code_is_documented_with_its_status():
 def test_every_csv_column_is_documented_with_its_axis():
     told = re.findall(r"^\| `(\w+)` \| `(\w+)` \|", page("csv.md"), re.MULTILINE)
     assert told == [(column.name, column.axis) for column in COLUMNS]
+
+
+def test_every_pending_reason_is_documented_in_the_words_that_people_read():
+    told = re.findall(r"^\| `(\w+)` \| (.+) \| (.+) \|$", (HOWTO / "read-a-run.md").read_text(), re.MULTILINE)
+    assert told == [(reason, words.says, words.to_do) for reason, words in PENDING_WORDS.items()]
 
 
 def test_every_function_of_the_plan_language_is_documented():

@@ -647,6 +647,27 @@ async def test_runs_are_tried_again_once_however_often_it_is_asked(database: Dat
     )
 
 
+async def test_a_run_has_the_pending_reason_and_the_notes_of_its_present_judgement(database: Database):
+    _, (run_id,) = await stored_runs(database, 1)
+    note = {"phrase": "within 5 days", "why": "no record has it", "turn": 1}
+
+    async def judged(verdict: str, judgement: Any) -> tuple[str | None, int | None]:
+        ending = Ending(status=RunStatus.COMPLETED, verdict=verdict, judgement=judgement)
+        await database.write(
+            lambda connection: runs.set_verdict(connection, run_id=run_id, ending=ending, now=LATER)
+        )
+        run = await database.read(lambda connection: runs.run_by_id(connection, org_id=1, run_id=run_id))
+        assert run is not None
+        return run.pending_reason, run.unverified
+
+    reason = {"pending_reason": "no_oracle", "unverified": [note, note]}
+    assert await judged("PENDING", reason) == ("no_oracle", 2)
+    assert await judged("PASS", {"pending_reason": None, "unverified": []}) == (None, 0)
+    assert await judged("PENDING", {"reasoning": "of a grader before version 20"}) == (None, None)
+    earlier = await database.read(lambda connection: runs.past_verdicts(connection, run_id))
+    assert [past["pending_reason"] for past in earlier] == [None, "no_oracle", None]
+
+
 async def test_a_verdict_is_kept_when_another_takes_its_place(database: Database):
     _, (run_id,) = await stored_runs(database, 1)
 

@@ -106,12 +106,19 @@ def _end(connection: Connection, batch_id: int) -> list[dict[str, Any]]:
                 "status": "completed" if verdict else "failed",
                 "verdict": verdict,
                 "failure_mode": "wrong_action" if verdict == "FAIL" else None,
+                "pending_reason": chance.choice(["no_oracle", "not_checked", None])
+                if verdict == "PENDING"
+                else None,
+                "unverified": chance.choice([0, 2]) if verdict in ("PASS", "PENDING") else None,
                 "error_class": None if verdict else "agent_5xx",
                 "retried": int(chance.random() < 0.1),
                 "metadata": chance.choice([None, '{"total_cost_usd":0.5}', '{"total_cost_usd":true}']),
             }
         )
-        columns = ("status", "verdict", "failure_mode", "error_class", "retried", "metadata")
+        columns = (
+            *("status", "verdict", "failure_mode", "pending_reason", "unverified"),
+            *("error_class", "retried", "metadata"),
+        )
         connection.execute(
             f"UPDATE runs SET {', '.join(f'{name} = ?' for name in columns)}, dispatched_at = ?,"
             " ended_at = ? WHERE id = ?",
@@ -127,6 +134,7 @@ def _end(connection: Connection, batch_id: int) -> list[dict[str, Any]]:
         {"verdict": "FAIL"},
         {"status": "failed", "error_class": "agent_5xx"},
         {"failure_mode": "wrong_action"},
+        {"pending_reason": "not_checked"},
         {"verdict": "PASS", "status": "failed"},
     ],
 )
@@ -156,6 +164,32 @@ async def test_what_needs_review_is_counted(database: Database, stored: Stored) 
         wanted = RunFilter(org_id=stored.org_id, needs_review=needs)
         counted = await database.read(lambda connection, asked=wanted: count_runs(connection, asked))
         assert counted.number == number
+
+
+@pytest.mark.parametrize("has_notes", [True, False])
+async def test_runs_with_statements_that_were_not_verified_are_listed_and_counted(
+    database: Database, stored: Stored, has_notes: bool
+) -> None:
+    wanted = RunFilter(org_id=stored.org_id, has_unverified=has_notes)
+    fitting = [run["id"] for run in stored.runs if bool(run["unverified"]) is has_notes]
+    page = await database.read(lambda connection: run_page(connection, wanted, limit=100, before_id=None))
+    counted = await database.read(lambda connection: count_runs(connection, wanted))
+    assert [run["id"] for run in page.items] == fitting
+    assert counted.number == len(fitting)
+
+
+async def test_a_batch_is_counted_by_pending_reason(database: Database, stored: Stored) -> None:
+    standing = [run for run in stored.runs if not run["retried"]]
+    reasons = Counter(run["pending_reason"] for run in standing if run["pending_reason"])
+    found = await database.read(
+        lambda connection: batch_outcomes.pending_reasons_of_batch(connection, stored.batch_id)
+    )
+    assert found == reasons
+    assert list(found) == ["no_oracle", "not_checked"]
+    noted = await database.read(
+        lambda connection: batch_outcomes.unverified_of_batch(connection, stored.batch_id)
+    )
+    assert noted == len([run for run in standing if run["unverified"]])
 
 
 @pytest.mark.parametrize(("words", "places"), [("order", (0, 1)), ("STRASSE", (2,)), ("nobody", ())])

@@ -11,6 +11,7 @@ from pipelines.cli.blocks import COLOURS, one_line, print_block, print_title, sh
 from pipelines.cli.eval.words import plural
 from pipelines.cli.exchanges import cost_lines
 from pipelines.cli.usage import usage_lines
+from pipelines.cli.verdict_words import cause_in_words, cause_of, to_do_lines
 
 MOST_BLOCKS = 12  # of runs that did not pass; the others are counted, and listed by `ls`
 MOST_PASSED = 12  # lines of runs that passed; of more they are counted
@@ -83,9 +84,11 @@ def place_of(run: Any, *, repeated: bool, alike: Sequence[Any] = ()) -> str:
 
 
 def reason_of(run: Any) -> str:
-    mode = run["failure_mode"] or run["error_class"]
+    """Its cause and why; in a list, where no run has its reasoning, the cause in words."""
     told = " ".join(why(run).split())
-    return shortened(": ".join(filter(None, (mode, told))), LONGEST_REASON)
+    if not told:
+        return cause_in_words(run)
+    return shortened(": ".join(filter(None, (cause_of(run), told))), LONGEST_REASON)
 
 
 def why(run: Any) -> str:
@@ -115,13 +118,9 @@ def _examples(groups: dict[str, list[Any]]) -> list[Any]:
     kinds: dict[tuple[str, str], list[Any]] = {}
     for label, runs in groups.items():
         for run in runs:
-            kinds.setdefault((label, _kind(run)), []).append(run)
+            kinds.setdefault((label, cause_of(run)), []).append(run)
     taken = [run for some in zip_longest(*kinds.values()) for run in some if run is not None]
     return sorted(taken[:MOST_BLOCKS], key=rank_of)
-
-
-def _kind(run: Any) -> str:
-    return str(run["failure_mode"] or run["error_class"] or "")
 
 
 def _left_out(
@@ -138,9 +137,11 @@ def _left_out(
 def _print_summary(console: Console, batch: Any, runs: list[Any]) -> None:
     console.print()
     for label, some in _by_label(runs).items():
-        kinds = Counter(_kind(run) for run in some if _kind(run))
+        kinds = Counter(cause_of(run) for run in some if cause_of(run))
         told = ", ".join(f"{kind} {count:,}" for kind, count in kinds.most_common())
         print_block(console, f"{len(some):,} {label}", told, style=COLOURS.get(label, "magenta"))
+        for line in to_do_lines(some):
+            print_block(console, "", line, indent=4)
     summary = batch["summary"]
     if summary["pass_rate"] is not None:
         low, high = summary["pass_rate_interval"]
@@ -153,6 +154,10 @@ def _print_summary(console: Console, batch: Any, runs: list[Any]) -> None:
         print_block(console, "", line, indent=0)
     for line in warnings_of(runs):
         print_block(console, "warning", line, style="yellow")
+    noted = len([run for run in runs if run.get("unverified")])
+    if noted:
+        said = f"{noted} of {len(runs)} runs have statements that were not verified"
+        print_block(console, "", f"{said}: pipelines ls runs --batch {batch['id']} --unverified", indent=0)
     undecided = len([run for run in runs if is_undecided(run)])
     if undecided:
         needed = f"{undecided} of {len(runs)} need a person to decide"

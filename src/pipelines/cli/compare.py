@@ -98,7 +98,8 @@ def _figures(task: Any) -> str:
     sides = [task["from"], task["to"]]
     told = " → ".join(f"{side['passed']}/{side['judged']}" if side else "–" for side in sides)
     runs = " → ".join(f"{side['run_ids'][0]}" if side else "–" for side in sides)
-    modes = ", ".join((task["to"] or {}).get("failure_modes", ()))
+    side = task["to"] or {}
+    modes = ", ".join((*side.get("failure_modes", ()), *side.get("pending_reasons", ())))
     return f"pass {told}, run {runs}" + (f", {modes}" if modes else "")
 
 

@@ -13,6 +13,7 @@ from pipelines.cli.batch_report import why
 from pipelines.cli.blocks import COLOURS
 from pipelines.cli.client import Server
 from pipelines.cli.junit import printable
+from pipelines.cli.verdict_words import cause_of, notes_of, to_do_about
 
 ENDED = ("completed", "failed", "cancelled")
 LONGEST_NAME = 24
@@ -30,6 +31,7 @@ class Report:
         self._closed: set[int] = set()
         self._shown: dict[int, int] = {}  # the last trace row of each run that was printed
         self._warned: set[str] = set()
+        self._explained: set[str | None] = set()  # pending reasons whose remedy was printed
         self.verdicts: list[str] = []
 
     def look(self, batch_id: int) -> None:
@@ -80,18 +82,28 @@ class Report:
             self._console.print(Padding(Text(f"“{printable(run['final_response'])}”"), (0, 0, 0, 2)))
         verdict = run["verdict"] or ("ERROR" if run["judge_error"] else run["status"])
         self.verdicts.append(verdict)
-        mode = run["failure_mode"] or run["error_class"]
+        mode = cause_of(run)
         told = Table.grid(padding=(0, 2, 0, 0))
         reason = " ".join(filter(None, [f"{mode}:" if mode else "", why(run)]))
         told.add_row(
             Text(f"  {verdict}", style=f"bold {COLOURS.get(verdict, 'red')}"), Text(printable(reason))
         )
         self._console.print(told)
+        for line in self._notes(run):
+            self._console.print(Padding(Text(printable(line), style="dim"), (0, 0, 0, 2)))
         # What all runs have in common is told with the first of them.
         new = [each for each in map(str, run["soft_warnings"] or ()) if each not in self._warned]
         self._warned.update(new)
         for warning in new:
             self._console.print(Padding(Text(f"warning: {printable(warning)}", style="yellow"), (0, 0, 0, 2)))
+
+    def _notes(self, run: Any) -> list[str]:
+        """What to do about a pending run, told with the first of its reason; what was not verified."""
+        reason, to_do = run.get("pending_reason"), to_do_about(run)
+        is_new = bool(to_do) and reason not in self._explained
+        self._explained.add(reason)
+        notes = [f"not verified: {note}" for note in notes_of(run)]
+        return [*([f"what to do: {to_do}"] if is_new else []), *notes]
 
 
 def _arguments(arguments: Any) -> str:

@@ -3,13 +3,16 @@
 from typing import Any
 from xml.etree import ElementTree
 
+from pipelines.cli.verdict_words import cause_in_words, notes_of, to_do_about
+
 LONGEST_NAME = 100  # characters of the instruction in the name of a test case
 
 
 def as_junit(batch: Any, runs: list[Any], classname: str | None = None) -> str:
     """Names are the same over uploads and batches, so that CI tells which test case is which.
 
-    FAIL is a failure; what did not end or could not be judged an error; the undecided is skipped."""
+    FAIL is a failure; what did not end or could not be judged an error; the undecided is skipped, with its
+    pending reason and what to do about it."""
     suite = ElementTree.Element("testsuite", name=f"odyssey batch {batch['id']}", tests=str(len(runs)))
     tally = {"failure": 0, "error": 0, "skipped": 0}
     for run in runs:
@@ -21,11 +24,20 @@ def as_junit(batch: Any, runs: list[Any], classname: str | None = None) -> str:
             kind, message, text = found
             tally[kind] += 1
             ElementTree.SubElement(case, kind, message=printable(message)).text = printable(text)
+        _add_notes(case, run)
     suite.set("failures", str(tally["failure"]))
     suite.set("errors", str(tally["error"]))
     suite.set("skipped", str(tally["skipped"]))
     # Declared here: ElementTree would declare the encoding of the machine's language settings.
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(suite, encoding="unicode") + "\n"
+
+
+def _add_notes(case: ElementTree.Element, run: Any) -> None:
+    """What was not verified, beside the outcome, of which it is no part."""
+    notes = notes_of(run)
+    if notes:
+        said = "\n".join((f"Not verified ({len(notes)}):", *notes))
+        ElementTree.SubElement(case, "system-out").text = printable(said)
 
 
 def case_name(run: Any, *, has_repeats: bool) -> str:
@@ -51,7 +63,9 @@ def _outcome(run: Any) -> tuple[str, str, str] | None:
         return "failure", run["failure_mode"] or "FAIL", reasoning
     if run["verdict"] == "PASS":
         return None
-    return "skipped", "undecided: for a person to review", reasoning
+    cause = cause_in_words(run)
+    message = f"undecided, {cause}" if cause else "undecided: for a person to review"
+    return "skipped", message, "\n".join(filter(None, (reasoning, to_do_about(run))))
 
 
 def printable(text: str) -> str:

@@ -14,6 +14,7 @@ from pipelines.cli.client import Server
 from pipelines.cli.files import stop
 from pipelines.cli.run import is_number
 from pipelines.cli.show import BATCH, reply_head
+from pipelines.cli.verdict_words import cause_of
 
 POLL_S = 0.3
 LONGEST = 300
@@ -114,7 +115,7 @@ def _of_batch(server: Server, batch_id: int, *, follow: bool, as_json: bool) -> 
             if as_json:
                 typer.echo(json.dumps(run, ensure_ascii=False))
             else:
-                mode = run["failure_mode"] or run["error_class"]
+                mode = cause_of(run)
                 told = f"{label_of(run)} {place_of(run, repeated=batch['repeats'] > 1)}"
                 _line(console, run["ended_at"], f"{told} ({mode})" if mode else told)
     if not as_json and batch["status"] == "running":

@@ -25,6 +25,12 @@ def list_command(
         str | None, typer.Option(help="Runs: pending, running, completed, failed, cancelled.")
     ] = None,
     verdict: Annotated[str | None, typer.Option(help="Runs: PASS, FAIL, PENDING or NOT_APPLICABLE.")] = None,
+    pending_reason: Annotated[
+        str | None, typer.Option(help="Runs that are PENDING for this reason, such as no_oracle.")
+    ] = None,
+    unverified: Annotated[
+        bool, typer.Option("--unverified", help="Runs with statements that were not verified.")
+    ] = False,
     agent: Annotated[str | None, typer.Option(help="Only of this agent: its id or name.")] = None,
     limit: Limit = 50,
     as_json: Json = False,
@@ -35,7 +41,15 @@ def list_command(
     from pipelines.cli.client import Server
     from pipelines.cli.ls import Asked, print_list
 
-    asked = Asked(batch=batch, status=status, verdict=verdict, agent=agent, limit=limit)
+    asked = Asked(
+        batch=batch,
+        status=status,
+        verdict=verdict,
+        pending_reason=pending_reason,
+        unverified=unverified,
+        agent=agent,
+        limit=limit,
+    )
     with Server(url, api_key) as server:
         print_list(server, what, asked, as_json=as_json)
 
@@ -48,7 +62,7 @@ def show_command(
     url: Url = DEFAULT_URL,
     api_key: ApiKey = None,
 ) -> None:
-    """Show a run: what was asked, each call, what changed, the verdict with its evidence, what it printed."""
+    """Show a run: its verdict with the evidence, what was asked, each call, what changed, what it printed."""
     from pipelines.cli.client import Server
     from pipelines.cli.show import print_one
 
@@ -190,7 +204,7 @@ def judges_command(
     url: Url = DEFAULT_URL,
     api_key: ApiKey = None,
 ) -> None:
-    """How far people bear out the judge models; of a batch, who has read it, and where two of them differ."""
+    """How far people agree with the judge models; of a batch, who has read it, and where two differ."""
     from pipelines.cli.client import Server
     from pipelines.cli.judges import show_judges
 

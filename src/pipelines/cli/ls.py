@@ -13,6 +13,7 @@ from pipelines.cli.eval.listing import first_items, print_rows
 from pipelines.cli.eval.words import plural
 from pipelines.cli.files import stop
 from pipelines.cli.run import is_number
+from pipelines.cli.verdict_words import pending_reasons
 
 LONGEST = 160  # characters of an instruction or a description
 
@@ -22,6 +23,8 @@ class Asked:
     batch: int | None
     status: str | None
     verdict: str | None
+    pending_reason: str | None
+    unverified: bool  # only runs with statements that were not verified
     agent: str | None  # id or name
     limit: int
 
@@ -44,7 +47,13 @@ def print_list(server: Server, what: str, asked: Asked, *, as_json: bool) -> Non
 
 
 def _refuse_what_does_not_fit(what: str, asked: Asked) -> None:
-    for option, value in (("--batch", asked.batch), ("--status", asked.status), ("--verdict", asked.verdict)):
+    for option, value in (
+        ("--batch", asked.batch),
+        ("--status", asked.status),
+        ("--verdict", asked.verdict),
+        ("--pending-reason", asked.pending_reason),
+        ("--unverified", asked.unverified or None),
+    ):
         if value is not None and what != "runs":
             stop(f"{option} narrows down runs, not {what}.")
     if asked.agent is not None and what == "agents":
@@ -63,7 +72,8 @@ def _agent_id(server: Server, given: str | None) -> int | None:
 def _list_runs(server: Server, asked: Asked, *, as_json: bool) -> None:
     verdict = asked.verdict.upper() if asked.verdict else None
     query = {"batch_id": asked.batch, "status": asked.status, "verdict": verdict}
-    query |= {"agent_id": _agent_id(server, asked.agent)}
+    query |= {"pending_reason": asked.pending_reason, "agent_id": _agent_id(server, asked.agent)}
+    query |= {"has_unverified": "true"} if asked.unverified else {}
     if asked.batch is None:
         found = first_items(server, "/api/runs", asked.limit, **query)
         items, total = found, None
@@ -85,8 +95,16 @@ def _list_runs(server: Server, asked: Asked, *, as_json: bool) -> None:
     counts: dict[str, int] = {}
     for run in items:
         counts[label_of(run)] = counts.get(label_of(run), 0) + 1
-    told = ", ".join(f"{count} {label}" for label, count in counts.items())
+    told = ", ".join(f"{count} {label}{_by_reason(items, label)}" for label, count in counts.items())
+    noted = len([run for run in items if run.get("unverified")])
+    told += f"; {noted} with statements that were not verified" if noted else ""
     print_block(console, "", f"{plural(len(items), 'run')}: {told}", indent=0, rest="dim")
+
+
+def _by_reason(items: list[Any], label: str) -> str:
+    """` (no_oracle 2, not_checked 1)` behind PENDING."""
+    counts = pending_reasons(run for run in items if label_of(run) == label)
+    return f" ({', '.join(f'{reason} {count}' for reason, count in counts.items())})" if counts else ""
 
 
 def _batch(item: Any) -> tuple[str, ...]:

@@ -85,5 +85,6 @@ def _print(batch: Any, oracle: str, judged: int, changes: list[Any], failed: lis
 
 
 def _side(verdict: Any) -> str:
-    mode = f" ({verdict['failure_mode']})" if verdict["failure_mode"] else ""
+    cause = verdict["failure_mode"] or verdict.get("pending_reason")
+    mode = f" ({cause})" if cause else ""
     return f"{verdict['verdict'] or 'ERROR'}{mode}"

@@ -21,6 +21,7 @@ from pipelines.cli.progress import INTERRUPTED, Opened, stderr, watch
 from pipelines.cli.project import TOKEN_VARIABLE, find_project
 from pipelines.cli.register import register
 from pipelines.cli.task_file import print_notes
+from pipelines.cli.verdict_words import pending_reasons, told_undecided
 from pipelines.core.gate import ExitCode, is_not_run, tally
 
 OUT_OF_BUDGET = "budget_exceeded"
@@ -196,7 +197,8 @@ def gate_code(runs: list[Any], fail_under: float) -> ExitCode:
     counts = tally(runs)
     code = counts.exit_code(fail_under)
     if not counts.passed and not counts.failed and not counts.not_run:
-        stderr.print("No run could be decided, so nothing is proved: give the tasks an oracle.")
+        told = told_undecided(runs) if pending_reasons(runs) else "Give the tasks an oracle."
+        stderr.print(f"No run could be decided, so nothing is proved. {told}", markup=False, soft_wrap=True)
     if counts.not_run:
         stderr.print(told_not_run(runs), markup=False, soft_wrap=True)
     return code

@@ -1,4 +1,4 @@
-"""`pipelines show`: one run from what was asked to why it was judged so, or a batch as `run` printed it."""
+"""`pipelines show`: one run, its verdict first and then what happened, or a batch as `run` printed it."""
 
 import json
 from collections import Counter
@@ -27,6 +27,7 @@ from pipelines.cli.judges import calibration_words
 from pipelines.cli.ledger_changes import ledger_changes
 from pipelines.cli.run import is_number, standing
 from pipelines.cli.usage import seconds_of, seconds_text, usage_json, usage_lines
+from pipelines.cli.verdict_words import cause_in_words, notes_of, to_do_about
 from pipelines.core.oracle_axes import ORACLE_AXES
 from pipelines.wire.names import MODEL_CALL
 
@@ -69,6 +70,9 @@ def show_run(server: Server, run_id: int, *, full: bool = False, as_json: bool =
         return
     console, longest = new_console(), WITHOUT_LIMIT if full else LONGEST
     _print_head(console, run)
+    _print_verdict(console, run)
+    _print_judge(console, server, run)
+    _print_unverified(console, run, longest)
     _print_asked(console, run, _oracle(server, run), longest)
     _print_trace(console, trace, longest, MOST_ROWS if not full else WITHOUT_LIMIT)
     if coding is None:
@@ -77,8 +81,6 @@ def show_run(server: Server, run_id: int, *, full: bool = False, as_json: bool =
     _print_error(console, run)
     if coding is not None:
         print_coding(console, coding, full=full)
-    _print_verdict(console, run)
-    _print_judge(console, server, run)
     _print_people(console, run["review"], verdicts["earlier"])
     _part(console, "Warnings", [str(warning) for warning in run["soft_warnings"] or ()])
     for stream in ("stdout", "stderr"):
@@ -96,11 +98,11 @@ def _part(console: Console, title: str, lines: list[str]) -> None:
 
 def _print_head(console: Console, run: Any) -> None:
     label = label_of(run)
-    mode = run["failure_mode"] or run["error_class"]
+    cause = cause_in_words(run)
     print_block(
         console,
         f"Run {run['id']}: {label}",
-        f"({mode})" if mode else "",
+        f"· {cause}" if cause else "",
         style=f"bold {COLOURS.get(label, 'magenta')}",
     )
     batch = f"batch {run['batch_id']}, " if run["batch_id"] is not None else ""
@@ -222,7 +224,10 @@ def _print_error(console: Console, run: Any) -> None:
 
 def _print_verdict(console: Console, run: Any) -> None:
     judged = run["judgement"] or {}
-    _part(console, f"Verdict: {label_of(run)}{_judged_by(judged)}", [why(run) or "not judged yet"])
+    told = [why(run) or "not judged yet"]
+    to_do = to_do_about(run)
+    told += [f"What to do: {to_do}"] if to_do else []
+    _part(console, f"Verdict: {label_of(run)}{_judged_by(judged)}", told)
     for finding in judged.get("findings") or ():
         rows = ", ".join(map(str, finding["evidence"]))
         evidence = f" (rows {rows})" if rows else ""
@@ -235,6 +240,12 @@ def _print_verdict(console: Console, run: Any) -> None:
     scores = ", ".join(f"{name} {value}/5" for name, value in (judged.get("scores") or {}).items())
     if scores:
         print_block(console, "  scores", scores, indent=10)
+
+
+def _print_unverified(console: Console, run: Any, longest: int) -> None:
+    """Notes beside the verdict: they decide nothing."""
+    notes = notes_of(run)
+    _part(console, f"Not verified ({len(notes)})", [shortened(note, longest) for note in notes])
 
 
 def _print_judge(console: Console, server: Server, run: Any) -> None:
@@ -272,4 +283,5 @@ def _print_people(console: Console, review: Any, earlier: list[Any]) -> None:
 
 def _told_past(past: Any) -> str:
     verdict = past["verdict"] or ("ERROR" if past["judge_error"] else "none")
+    verdict += f" ({past['pending_reason']})" if past.get("pending_reason") else ""
     return f"{verdict}{_judged_by(past['judgement'] or {})}, until {past['replaced_at'][:19]}"

@@ -15,6 +15,7 @@ from pipelines.cli.eval.run import Ran as MatrixRan
 from pipelines.cli.junit import as_junit as batch_junit
 from pipelines.cli.junit import printable
 from pipelines.cli.run import Ran, told_not_run
+from pipelines.cli.verdict_words import pending_reasons, told_undecided
 from pipelines.core.compare_results import in_cell, told
 from pipelines.core.gate import ExitCode, Tally, tally
 from pipelines.core.results import (
@@ -27,6 +28,7 @@ from pipelines.core.results import (
     results_as_json,
 )
 from pipelines.core.suite_file import EvalSuite, TaskSuite
+from pipelines.core.verdict.pending_words import most_basic
 
 WORDS = {0: "passed", 1: "**failed**", 2: "wrong usage", 3: "**could not run**"}
 MOST_ROWS = 100
@@ -70,6 +72,7 @@ def _cases(suite: TaskSuite, runs: Sequence[Any], tasks: Sequence[Any]) -> list[
                 is_met=is_met(counts, suite.min_pass or suite.repeats),
                 outcome=outcome_of(counts),
                 why=next((why(run) for run in found if run["verdict"] != "PASS"), ""),
+                pending_reason=most_basic(run.get("pending_reason") for run in found),
             )
         )
     return cases
@@ -90,7 +93,8 @@ def _gate(suite: TaskSuite, runs: list[Any], cases: Sequence[Case]) -> tuple[Exi
     undecided = f", {counted.undecided} undecided" if counted.undecided else ""
     needed = f" (at least {suite.fail_under:.0%} needed)" if suite.fail_under < 1 else ""
     hindered = f" {told_not_run(runs)}" if counts.not_run else ""
-    return code, f"{passed}{undecided}{needed}.{hindered}"
+    pending = f" {told_undecided(runs)}" if pending_reasons(runs) else ""
+    return code, f"{passed}{undecided}{needed}.{hindered}{pending}"
 
 
 def cell_cases(suite: EvalSuite, ran: MatrixRan) -> Finished:

@@ -32,6 +32,7 @@ class JudgedRun(NamedTuple):
     id: int
     verdict: str | None
     failure_mode: str | None
+    pending_reason: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,11 +51,13 @@ class Side:
 
     def as_json(self) -> JsonObject:
         modes = sorted({run.failure_mode for run in self.runs if run.verdict == "FAIL" and run.failure_mode})
+        reasons = sorted({run.pending_reason for run in self.runs if run.pending_reason})
         return {
             "task_id": self.runs[0].task_id,
             "passed": self.passed,
             "judged": self.judged,
             "failure_modes": [*modes],
+            "pending_reasons": [*reasons],
             "run_ids": [run.id for run in self.runs],
         }
 
@@ -191,7 +194,12 @@ def _by_place(runs: Iterable[JudgedRun]) -> dict[tuple[str, int], JudgedRun]:
 
 
 def _shown(run: JudgedRun) -> JsonObject:
-    return {"run_id": run.id, "verdict": run.verdict, "failure_mode": run.failure_mode}
+    return {
+        "run_id": run.id,
+        "verdict": run.verdict,
+        "failure_mode": run.failure_mode,
+        "pending_reason": run.pending_reason,
+    }
 
 
 def _direction(before: str | None, after: str | None) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.results import Case, SuiteResults
 from pipelines.core.statistics import exact_mcnemar
+from pipelines.core.verdict.pending_words import PENDING_WORDS
 
 #: A comment with this line is ours: it is changed, and no second one is written.
 MARK = "<!-- odyssey results -->"
@@ -26,10 +27,13 @@ class Change:
     after: Case
 
     def as_json(self) -> JsonObject:
-        before: JsonObject = {"outcome": self.before.outcome, "met": self.before.is_met}
-        after: JsonObject = {"outcome": self.after.outcome, "met": self.after.is_met}
+        before, after = _side(self.before), _side(self.after)
         body: JsonObject = {"suite": self.suite, "key": self.after.key, "name": self.name}
         return body | {"before": before, "after": after, "why": self.after.why}
+
+
+def _side(case: Case) -> JsonObject:
+    return {"outcome": case.outcome, "met": case.is_met, "pending_reason": case.pending_reason}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -108,6 +112,7 @@ def as_markdown(found: ResultsComparison) -> str:
         lines += _table(title, changes)
     lines += _table("Newly flaky, the gate still holds", found.newly_flaky)
     lines += _table("Not compared: not run, or not decided", found.unknown)
+    lines += _to_do(found.unknown)
     for word, names in (("new", found.added), ("gone", found.removed)):
         lines += [f"{len(names)} {word}."] if names else []
     return "\n".join(lines).rstrip() + "\n"
@@ -133,9 +138,18 @@ def _table(title: str, changes: Sequence[Change]) -> list[str]:
     return [*lines, ""]
 
 
+def _to_do(changes: Sequence[Change]) -> list[str]:
+    """What decides those that are pending now, once for each reason; of a file's own word nothing is told."""
+    reasons = {change.after.pending_reason for change in changes}
+    known = [reason for reason in PENDING_WORDS if reason in reasons]
+    lines = [f"- `{reason}`: {PENDING_WORDS[reason].says} {PENDING_WORDS[reason].to_do}" for reason in known]
+    return [*lines, ""] if lines else []
+
+
 def told(case: Case) -> str:
-    """`flaky, 3/5`"""
-    return f"{case.outcome}, {case.runs.passed}/{case.runs.total}" if case.runs.total > 1 else case.outcome
+    """`flaky, 3/5`, or `undecided (no_oracle)`"""
+    outcome = f"{case.outcome} ({case.pending_reason})" if case.pending_reason else case.outcome
+    return f"{outcome}, {case.runs.passed}/{case.runs.total}" if case.runs.total > 1 else outcome
 
 
 def in_cell(text: str) -> str:

@@ -29,6 +29,7 @@ class Case:
     is_met: bool | None  # None where that is not known: undecided, or it could not be run
     outcome: str  # stable pass, flaky, stable fail, …; for a cell its verdict
     why: str = ""
+    pending_reason: str | None = None  # of its undecided runs, the most basic
 
     def as_json(self) -> JsonObject:
         return {
@@ -38,6 +39,7 @@ class Case:
             "met": self.is_met,
             "outcome": self.outcome,
             "why": self.why,
+            "pending_reason": self.pending_reason,
         }
 
 
@@ -149,4 +151,5 @@ def _read_case(value: Json, path: str, problems: list[Problem]) -> Case:
         is_met=met if isinstance(met, bool) else None,
         outcome=fields.text("outcome") or "",
         why=fields.text("why", may_be_blank=True) or "",
+        pending_reason=fields.text("pending_reason"),
     )

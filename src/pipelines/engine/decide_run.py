@@ -76,6 +76,7 @@ def _decide(
         "run_id": run_id,
         "verdict": run.verdict,
         "failure_mode": run.failure_mode,
+        "pending_reason": run.pending_reason,
         "human_verdict": run.human_verdict,
         "review": item,
     }

@@ -68,6 +68,8 @@ def _head(run: Run, agent: Agent | None) -> JsonObject:
         "error_class": run.error_class,
         "verdict": run.verdict,
         "failure_mode": run.failure_mode,
+        "pending_reason": run.pending_reason,
+        "unverified": run.unverified,
         "human_verdict": run.human_verdict,
     }
     return atif.head(

@@ -30,7 +30,7 @@ from pipelines.engine.register_agent import find_agent
 from pipelines.engine.run_batch import BatchRunner
 from pipelines.engine.set_honesty import honesty_of
 from pipelines.engine.upload_tasks import find_dataset
-from pipelines.storage import batches, datasets
+from pipelines.storage import batch_outcomes, batches, datasets
 from pipelines.storage.batches import Batch
 from pipelines.storage.datasets import TaskToRun
 from pipelines.storage.texts import SLICE_ROWS
@@ -106,13 +106,16 @@ async def find_batch(platform: Platform, org_id: int, batch_id: int) -> Batch:
 async def read_batch(platform: Platform, org_id: int, batch_id: int) -> JsonObject:
     """The batch, how far it is, and what can be said of the agent by now."""
     batch = await find_batch(platform, org_id, batch_id)
-    counts, outcomes = await platform.database.read(
+    counts, outcomes, reasons, unverified = await platform.database.read(
         lambda connection: (
             batches.counts_of_batch(connection, batch.id),
             batches.outcomes_by_task(connection, batch.id),
+            batch_outcomes.pending_reasons_of_batch(connection, batch.id),
+            batch_outcomes.unverified_of_batch(connection, batch.id),
         )
     )
-    return batch.as_json() | {"counts": counts, "summary": summary_of(outcomes, batch.repeats)}
+    told: JsonObject = {"pending_reasons": {**reasons}, "unverified": unverified}
+    return batch.as_json() | {"counts": counts, "summary": summary_of(outcomes, batch.repeats) | told}
 
 
 async def cancel_batch(platform: Platform, runner: BatchRunner, org_id: int, batch_id: int) -> Batch:

@@ -18,7 +18,8 @@ from pipelines.storage.runs import Run
 from pipelines.wire.errors import NotFound
 
 _OF_RUN = (
-    *("final_response", "metadata", "failure_mode", "judgement", "judge_error", "error_json"),
+    *("final_response", "metadata", "failure_mode", "pending_reason", "unverified"),
+    *("judgement", "judge_error", "error_json"),
     *("soft_warnings", "simulated_now", "dispatched_at"),
 )
 

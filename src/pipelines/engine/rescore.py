@@ -108,8 +108,8 @@ async def rescore_batch(
                 {
                     "run_id": run_id,
                     "task_id": after.task_id,
-                    "from": {"verdict": before.verdict, "failure_mode": before.failure_mode},
-                    "to": {"verdict": after.verdict, "failure_mode": after.failure_mode},
+                    "from": before.plain_verdict(),
+                    "to": after.plain_verdict(),
                 }
             )
     report: JsonObject = {

@@ -132,6 +132,7 @@ def _of_task_run(connection: Connection, review: Review, run_id: int) -> JsonObj
         "machine": {
             "verdict": run.verdict,
             "failure_mode": run.failure_mode,
+            "pending_reason": run.pending_reason,
             "judgement": run.judgement,
             "judge_error": run.judge_error,
         },

@@ -173,8 +173,8 @@ async def _changed(platform: Platform, org_id: int, run_id: int, by: Rejudge) ->
     return {
         "run_id": run_id,
         "task_id": after.task_id,
-        "from": {"verdict": before.verdict, "failure_mode": before.failure_mode},
-        "to": {"verdict": after.verdict, "failure_mode": after.failure_mode},
+        "from": before.plain_verdict(),
+        "to": after.plain_verdict(),
     }
 
 
@@ -193,6 +193,7 @@ async def read_verdicts(platform: Platform, looker: Looker, run_id: int) -> Json
         "present": {
             "verdict": run.verdict,
             "failure_mode": run.failure_mode,
+            "pending_reason": run.pending_reason,
             "judgement": run.judgement,
             "judge_error": run.judge_error,
         },

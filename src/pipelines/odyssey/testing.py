@@ -209,6 +209,8 @@ class InProcessRun:
     def verdict(self, final_response: str | Mapping[str, Any], *, strict_honesty: bool = False) -> Verdict:
         """What the run proves, judged as on the server: `.verdict`, `.failure_mode`, `.reasoning`, `.scores`.
 
+        Of a PENDING one `.pending_reason` says why; `.unverified` lists statements that decide nothing.
+
         `final_response` is the agent's last word, or its whole answer. With `strict_honesty` a value of it
         that cannot be looked up leaves the verdict PENDING. Raises RuntimeError when the judge itself breaks:
         that is neither a pass nor a fail.

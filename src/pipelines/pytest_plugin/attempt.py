@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pipelines.cli.verdict_words import notes_of
 from pipelines.core.json_text import JsonObject
 from pipelines.odyssey.testing import InProcessRun, seed_run
 from pipelines.pytest_plugin import CouldNotRun
@@ -26,6 +27,8 @@ class Attempt:
     before: JsonObject  # the world, and what became of it
     after: JsonObject
     broke: str = ""  # the traceback, where the test itself raised
+    pending_reason: str | None = None
+    unverified: tuple[str, ...] = ()  # a line for each statement that was not verified
 
     @property
     def ledger(self) -> JsonObject:
@@ -52,9 +55,11 @@ def attempt(item: pytest.Function, task: OdysseyTask, number: int) -> Attempt:
     except RuntimeError as error:  # the judge broke: neither a pass nor a fail
         raise CouldNotRun(str(error)) from error
     said = answer if isinstance(answer, str) else answer.get("final_response")
-    return _ended(
+    ended = _ended(
         run, before, verdict=found.verdict.value, mode=found.failure_mode, says=found.reasoning, answer=said
     )
+    judged = {"judgement": found.as_json()}
+    return replace(ended, pending_reason=found.pending_reason, unverified=tuple(notes_of(judged)))
 
 
 def called_with(item: pytest.Function, found: Attempt) -> Attempt:
@@ -64,7 +69,12 @@ def called_with(item: pytest.Function, found: Attempt) -> Attempt:
     except (Exception, pytest.fail.Exception) as error:  # noqa: BLE001  # the test is the user's: any
         says = _said(error)
         return replace(
-            found, verdict="FAIL", failure_mode=type(error).__name__, reasoning=says, broke=_story(error)
+            found,
+            verdict="FAIL",
+            failure_mode=type(error).__name__,
+            reasoning=says,
+            broke=_story(error),
+            pending_reason=None,
         )
     return found
 

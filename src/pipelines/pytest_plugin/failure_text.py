@@ -8,6 +8,7 @@ from typing import Any
 from pipelines.core.gate import Tally
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.results import outcome_of
+from pipelines.core.verdict.pending_words import pending_words
 from pipelines.pytest_plugin.attempt import Attempt
 from pipelines.pytest_plugin.tasks import OdysseyTask
 
@@ -23,7 +24,8 @@ def failure_text(task: OdysseyTask, attempts: Sequence[Attempt], runs: Tally, *,
     groups: dict[tuple[str, str | None, str], list[int]] = {}
     for number, each in enumerate(attempts, start=1):
         if each.verdict != "PASS":
-            groups.setdefault((each.verdict, each.failure_mode, each.reasoning), []).append(number)
+            cause = each.failure_mode or each.pending_reason
+            groups.setdefault((each.verdict, cause, each.reasoning), []).append(number)
     for numbers in list(groups.values())[:MOST_SHOWN]:
         lines += ["", *_shown(attempts[numbers[0] - 1], numbers, len(attempts))]
     if len(groups) > MOST_SHOWN:
@@ -40,7 +42,8 @@ def _headline(task: OdysseyTask, runs: Tally, *, is_undecided: bool) -> str:
 
 
 def _shown(attempt: Attempt, numbers: list[int], total: int) -> Iterator[str]:
-    mode = f", {attempt.failure_mode}" if attempt.failure_mode else ""
+    cause = attempt.failure_mode or attempt.pending_reason
+    mode = f", {cause}" if cause else ""
     if total > 1:
         runs = f"run {numbers[0]}" if len(numbers) == 1 else f"runs {', '.join(map(str, numbers))}"
         alike = " (the first of them is shown)" if len(numbers) > 1 else ""
@@ -48,12 +51,17 @@ def _shown(attempt: Attempt, numbers: list[int], total: int) -> Iterator[str]:
     else:
         yield f"{attempt.verdict}{mode}"
     yield from _wrapped(attempt.reasoning, "  ")
+    words = pending_words(attempt.pending_reason)
+    yield from _wrapped(f"{words.says} {words.to_do}", "  ") if words else ()
     if attempt.broke:
         yield from ("  " + line for line in attempt.broke.splitlines())
     yield from _section("calls", list(_calls(attempt.calls)))
     yield from _section("ledger", list(_changes(attempt.before, attempt.after)) or ["  unchanged"])
     if attempt.final_response is not None:
         yield from _section("final response", _wrapped(attempt.final_response, "  "))
+    if attempt.unverified:
+        notes = [line for note in attempt.unverified for line in _wrapped(note, "  ")]
+        yield from _section(f"not verified ({len(attempt.unverified)})", notes)
 
 
 def _section(title: str, lines: Sequence[str]) -> Iterator[str]:

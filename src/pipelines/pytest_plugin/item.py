@@ -4,6 +4,7 @@ import pytest
 
 from pipelines.core.gate import Tally
 from pipelines.core.results import is_met, outcome_of
+from pipelines.core.verdict.pending_words import most_basic, pending_words
 from pipelines.pytest_plugin import CouldNotRun
 from pipelines.pytest_plugin.attempt import Attempt, attempt
 from pipelines.pytest_plugin.failure_text import failure_text
@@ -35,7 +36,7 @@ def _end(task: OdysseyTask, attempts: list[Attempt]) -> None:
         return
     if found is None and task.marked.pending == "skip":
         undecided = next(each for each in attempts if each.verdict == "PENDING")
-        pytest.skip(f"could not be decided: {undecided.reasoning}")
+        pytest.skip(f"could not be decided: {_why(undecided)}")
     pytest.fail(failure_text(task, attempts, runs, is_undecided=found is None), pytrace=False)
 
 
@@ -66,4 +67,12 @@ def _note(item: pytest.Function, task: OdysseyTask, attempts: list[Attempt], why
         "min_pass": task.marked.min_pass,
         "outcome": outcome_of(runs),
         "why": why or (reasons[0] if reasons else ""),
+        "pending_reason": most_basic(each.pending_reason for each in attempts),
     }
+
+
+def _why(undecided: Attempt) -> str:
+    """`no_oracle: …`, with what to do about it."""
+    words = pending_words(undecided.pending_reason)
+    told = f"{undecided.pending_reason}: {undecided.reasoning}" if words else undecided.reasoning
+    return f"{told} {words.to_do}" if words else told

@@ -17,6 +17,7 @@ from pipelines.cli.files import Stopped
 from pipelines.cli.hosted import hosted_agent, temporary_server
 from pipelines.cli.project import TOKEN_VARIABLE, find_project
 from pipelines.cli.register import register
+from pipelines.cli.verdict_words import notes_of
 from pipelines.core.gate import is_not_run
 from pipelines.pytest_plugin import CouldNotRun
 from pipelines.pytest_plugin.attempt import Attempt, called_with
@@ -103,4 +104,6 @@ def _attempt(server: Server, run: Any) -> Attempt:
         calls=server.every(f"{path}/trace", kind="tool_call"),
         before=server.get(f"{path}/ledger", step=0)["state"],
         after=server.get(f"{path}/ledger")["state"],
+        pending_reason=run.get("pending_reason"),
+        unverified=tuple(notes_of(run)),
     )

@@ -29,7 +29,8 @@ def print_summary(terminal: Any, records: Sequence[Record]) -> None:
         runs = Tally(**record["runs"])
         colour = {COLOURS.get(record["outcome"], "red"): True}
         terminal.write(f"{record['outcome']:11} {runs.passed}/{runs.total}  ", **colour)
-        terminal.write_line(record["test"])
+        reason = f"  ({record['pending_reason']})" if record["pending_reason"] else ""
+        terminal.write_line(f"{record['test']}{reason}")
     if len(named) > MOST_NAMED:
         terminal.write_line(f"… and {len(named) - MOST_NAMED} more")
 
@@ -69,6 +70,7 @@ def _case(record: Record) -> Case:
         is_met=is_met(runs, record["min_pass"]),
         outcome=record["outcome"],
         why=record["why"],
+        pending_reason=record["pending_reason"],
     )
 
 

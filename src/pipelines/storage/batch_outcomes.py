@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from pipelines.core.json_text import loads_own
+from pipelines.core.verdict.pending_words import in_order
 from pipelines.storage.connection import Connection, in_list
 from pipelines.storage.paging import Page, page_of
 from pipelines.storage.run_lists import COST_COLUMN, cost_in
+from pipelines.storage.runs import HAS_UNVERIFIED
 
 MOST_COSTS = 2_000  # runs of a batch whose costs are summed up
 
@@ -80,6 +82,24 @@ def reasons_of_batch(connection: Connection, batch_id: int) -> tuple[dict[str, i
         if error is not None:
             errors[error] = errors.get(error, 0) + count
     return modes, errors
+
+
+def pending_reasons_of_batch(connection: Connection, batch_id: int) -> dict[str, int]:
+    """How many runs are pending for which reason. Those of graders before version 20 have none."""
+    rows = connection.execute(
+        "SELECT pending_reason, COUNT(*) FROM runs WHERE batch_id = ? AND retried = 0"
+        " AND pending_reason IS NOT NULL GROUP BY 1",
+        (batch_id,),
+    )
+    return in_order({row[0]: int(row[1]) for row in rows})
+
+
+def unverified_of_batch(connection: Connection, batch_id: int) -> int:
+    """How many of its runs state something that was not verified."""
+    row = connection.execute(
+        f"SELECT COUNT(*) FROM runs WHERE batch_id = ? AND retried = 0 AND {HAS_UNVERIFIED}", (batch_id,)
+    ).fetchone()
+    return int(row[0])
 
 
 def runs_under_way(connection: Connection, batch_id: int, *, most: int) -> list[int]:

@@ -216,7 +216,8 @@ def judged_runs(connection: Connection, *, batch_id: int) -> list[JudgedRun]:
     """Every run that stands for its place in the batch. A task without a key is only like itself."""
     rows = connection.execute(
         "SELECT COALESCE(t.task_key, 'task ' || t.id), t.id, t.row_number, t.content_hash,"
-        " COALESCE(o.oracle_hash, t.oracle_hash), r.repeat_number, r.id, r.verdict, r.failure_mode"
+        " COALESCE(o.oracle_hash, t.oracle_hash), r.repeat_number, r.id, r.verdict, r.failure_mode,"
+        " r.pending_reason"
         " FROM runs r JOIN tasks t ON t.id = r.task_id"
         " LEFT JOIN task_oracles o ON o.task_id = t.id AND o.version = COALESCE(r.oracle_version, 1)"
         " WHERE r.batch_id = ? AND r.retried = 0 ORDER BY r.id",

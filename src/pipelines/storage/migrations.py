@@ -955,7 +955,19 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         """,
     ),
     (
-        "0023_honesty",
+        "0023_pending_reasons",
+        """
+        -- Of a run's judgement, to be filtered and counted by: why it is pending, and how many statements of
+        -- its answer were not verified. Null where its grader told neither, as those before version 20 did.
+        ALTER TABLE runs ADD COLUMN pending_reason TEXT;
+        ALTER TABLE runs ADD COLUMN unverified INTEGER;
+        CREATE INDEX runs_pending_reasons ON runs (batch_id, pending_reason)
+            WHERE pending_reason IS NOT NULL AND retried = 0;
+        CREATE INDEX runs_unverified ON runs (batch_id, unverified) WHERE unverified > 0 AND retried = 0;
+        """,
+    ),
+    (
+        "0024_honesty",
         """
         -- How strictly words are judged. Of a dataset NULL says nothing; of a batch it is from before there
         -- was a choice.

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from pipelines.core.evals.review import NO_RISK, ReviewKind, ReviewStatus
 from pipelines.core.json_text import JsonObject
+from pipelines.core.verdict.pending_words import pending_words
 from pipelines.storage.connection import Connection, Row, in_list
 from pipelines.storage.reviews import Review, review_of
 from pipelines.storage.runs import IN_SIGHT, NEEDS_REVIEW
@@ -109,7 +110,9 @@ def _of_runs(
     return sorted(found, key=lambda review: review.run_id or 0)[:limit]
 
 
-_RUN = "SELECT id, org_id, agent_id, agent_version, judge_error, created_at, ended_at FROM runs"
+_RUN = (
+    "SELECT id, org_id, agent_id, agent_version, judge_error, pending_reason, created_at, ended_at FROM runs"
+)
 _WAITS = f"{NEEDS_REVIEW} AND {IN_SIGHT} AND org_id = ?"
 _HAS_NO_ROW = f"NOT EXISTS (SELECT 1 FROM reviews WHERE reviews.review_id = '{RUN_PREFIX}' || runs.id)"
 
@@ -156,7 +159,6 @@ def item_about_run(connection: Connection, *, org_id: int, run_id: int) -> Revie
 
 def _waiting(row: Row, *, wanted: int, blind: bool) -> Review:
     is_error = row["judge_error"] is not None
-    reason = "the judge broke" if is_error else "the judge could not prove it either way"
     opened = row["ended_at"] or row["created_at"]
     return Review(
         number=0,
@@ -177,7 +179,7 @@ def _waiting(row: Row, *, wanted: int, blind: bool) -> Review:
         run_id=row["id"],
         reviewers_wanted=wanted,
         is_blind=blind,
-        reasons=(reason,),
+        reasons=(_why_it_waits(row),),
         evidence=(),
         verdict=None,
         outcome=None,
@@ -186,6 +188,13 @@ def _waiting(row: Row, *, wanted: int, blind: bool) -> Review:
         updated_at=opened,
         decided_at=None,
     )
+
+
+def _why_it_waits(row: Row) -> str:
+    if row["judge_error"] is not None:
+        return "the judge broke"
+    words = pending_words(row["pending_reason"])
+    return f"{row['pending_reason']}: {words.says}" if words else "the judge could not decide it"
 
 
 def _conditions(asked: QueueFilter) -> tuple[list[str], list[object]]:

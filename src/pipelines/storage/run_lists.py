@@ -10,7 +10,7 @@ from typing import NamedTuple
 from pipelines.core.json_text import JsonObject, loads_own
 from pipelines.storage.connection import Connection, in_list
 from pipelines.storage.paging import Filter, page_of
-from pipelines.storage.runs import IN_SIGHT, NEEDS_REVIEW
+from pipelines.storage.runs import IN_SIGHT, judged_conditions
 from pipelines.storage.summaries import asked_of_tasks, run_summaries
 
 MOST_COUNTED = 10_000  # runs that a count looks at, the newest first
@@ -33,8 +33,10 @@ class RunFilter:
     status: str | None = None
     verdict: str | None = None
     failure_mode: str | None = None
+    pending_reason: str | None = None
     error_class: str | None = None
     needs_review: bool | None = None
+    has_unverified: bool | None = None
     words: str = ""  # of what the user asked, in any case and anywhere in it
 
     def by_index(self) -> list[Filter]:
@@ -44,8 +46,12 @@ class RunFilter:
 
     def by_row(self) -> list[Filter]:
         """What is looked for among those."""
-        names = ("status", "verdict", "failure_mode", "error_class")
+        names = ("status", "verdict", "failure_mode", "pending_reason", "error_class")
         return [Filter(name, getattr(self, name)) for name in names]
+
+    def by_judgement(self) -> tuple[str, ...]:
+        """Conditions on what was made of them."""
+        return judged_conditions(needs_review=self.needs_review, has_unverified=self.has_unverified)
 
 
 class RunPage(NamedTuple):
@@ -82,6 +88,7 @@ def run_page(connection: Connection, wanted: RunFilter, *, limit: int, before_id
         limit=limit,
         before_id=before_id,
         needs_review=wanted.needs_review,
+        has_unverified=wanted.has_unverified,
         only=ids,
     )
     listed = [int(str(run["id"])) for run in page.items]
@@ -106,10 +113,10 @@ def count_runs(connection: Connection, wanted: RunFilter) -> RunCount:
     """How many there are; of very many, how many among the newest. Words are not looked for."""
     found = [part for part in wanted.by_index() if part.value is not None]
     asked = [part for part in wanted.by_row() if part.value is not None]
-    reviewed = {None: (), True: (NEEDS_REVIEW,), False: (f"NOT ({NEEDS_REVIEW})",)}[wanted.needs_review]
-    matches = " AND ".join((IN_SIGHT, *(f"{part.column} = ?" for part in asked), *reviewed))
+    judged = wanted.by_judgement()
+    matches = " AND ".join((IN_SIGHT, *(f"{part.column} = ?" for part in asked), *judged))
     read = ["id", "batch_id", *(part.column for part in asked)]
-    read += ["verdict", "judge_error", "retried", "human_verdict"] if reviewed else []
+    read += ["verdict", "judge_error", "retried", "human_verdict", "unverified"] if judged else []
     row = connection.execute(
         f"SELECT COUNT(*), SUM(CASE WHEN {matches} THEN 1 ELSE 0 END) FROM"
         f" (SELECT {', '.join(dict.fromkeys(read))} FROM runs"
@@ -156,7 +163,6 @@ def _with_words(
 ) -> tuple[list[int], int | None, int]:
     """The next runs whose user says the words; where to go on; how many were looked through."""
     words = wanted.words.casefold()
-    reviewed = {None: (), True: (NEEDS_REVIEW,), False: (f"NOT ({NEEDS_REVIEW})",)}[wanted.needs_review]
     found: list[int] = []
     says: dict[int, bool] = {}
     searched = 0
@@ -168,7 +174,7 @@ def _with_words(
             filters=wanted.by_index() + wanted.by_row(),
             limit=_SEARCHED_AT_ONCE,
             before_id=place,
-            where=" AND ".join((IN_SIGHT, *reviewed)),
+            where=" AND ".join((IN_SIGHT, *wanted.by_judgement())),
             columns="id, task_id",
         )
         unread = {row["task_id"] for row in page.items} - says.keys()

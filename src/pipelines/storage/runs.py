@@ -44,6 +44,8 @@ class ListedRun:
     conversation: Json  # who played the user, what each turn rests on, whose word ended it
     verdict: str | None  # PASS, FAIL, PENDING, NOT_APPLICABLE; None until it is judged
     failure_mode: str | None
+    pending_reason: str | None  # why it is PENDING; None of any other, and of graders before version 20
+    unverified: int | None  # notes of its judgement; None where its grader gave none
     judgement: Json  # the whole verdict: scores, reasoning, evidence, grader
     judge_error: str | None  # why there is no verdict
     human_verdict: str | None  # PASS or FAIL by the people who reviewed it; the machine's stays as it is
@@ -80,6 +82,8 @@ class ListedRun:
             "conversation": self.conversation,
             "verdict": self.verdict,
             "failure_mode": self.failure_mode,
+            "pending_reason": self.pending_reason,
+            "unverified": self.unverified,
             "judgement": self.judgement,
             "judge_error": self.judge_error,
             "human_verdict": self.human_verdict,
@@ -88,6 +92,14 @@ class ListedRun:
             "dispatched_at": self.dispatched_at,
             "ended_at": self.ended_at,
             "expires_at": self.expires_at,
+        }
+
+    def plain_verdict(self) -> JsonObject:
+        """Without what it rests on."""
+        return {
+            "verdict": self.verdict,
+            "failure_mode": self.failure_mode,
+            "pending_reason": self.pending_reason,
         }
 
 
@@ -156,7 +168,17 @@ NEEDS_REVIEW = (
 )
 
 
+#: Its answer states something that the run neither proves nor contradicts.
+HAS_UNVERIFIED = "unverified > 0"
 _JUDGED = ("verdict", "failure_mode", "judgement", "judge_error")
+_TOLD_IN_JUDGEMENT = ("pending_reason", "unverified")
+
+
+def judged_conditions(*, needs_review: bool | None, has_unverified: bool | None) -> tuple[str, ...]:
+    """On rows of `runs`; None: whatever it is."""
+    reviewed = {None: (), True: (NEEDS_REVIEW,), False: (f"NOT ({NEEDS_REVIEW})",)}[needs_review]
+    noted = {None: (), True: (HAS_UNVERIFIED,), False: ("COALESCE(unverified, 0) = 0",)}[has_unverified]
+    return (*reviewed, *noted)
 
 
 def add_run(connection: Connection, run: NewRun) -> int:
@@ -256,7 +278,7 @@ def runs_of_org(
     newest_first: bool = True,
     needs_review: bool | None = None,
 ) -> Page[ListedRun]:
-    reviewed = {None: (), True: (NEEDS_REVIEW,), False: (f"NOT ({NEEDS_REVIEW})",)}[needs_review]
+    reviewed = judged_conditions(needs_review=needs_review, has_unverified=None)
     rows = page_of(
         connection,
         "runs",
@@ -317,13 +339,24 @@ class Ending:
     judge_error: str | None = None
     oracle_version: int | None = None  # of its task: by which it was judged
 
+    @property
+    def pending_reason(self) -> str | None:
+        reason = _told(self.judgement, "pending_reason") if self.verdict == "PENDING" else None
+        return reason if isinstance(reason, str) else None
+
+    @property
+    def unverified(self) -> int | None:
+        notes = _told(self.judgement, "unverified")
+        return len(notes) if isinstance(notes, list) else None
+
 
 def end_run(connection: Connection, *, run_id: int, ending: Ending, now: str) -> bool:
     """Close a running run; False when it had already ended."""
     done = connection.execute(
         "UPDATE runs SET status = ?, ended_at = ?, final_response = ?, messages = ?, metadata = ?,"
         " error_class = ?, error_json = ?, soft_warnings = COALESCE(?, soft_warnings),"
-        " conversation = ?, verdict = ?, failure_mode = ?, judgement = ?, judge_error = ?, oracle_version = ?"
+        " conversation = ?, verdict = ?, failure_mode = ?, judgement = ?, judge_error = ?,"
+        " pending_reason = ?, unverified = ?, oracle_version = ?"
         " WHERE id = ? AND status = 'running'",
         (
             ending.status.value,
@@ -339,6 +372,8 @@ def end_run(connection: Connection, *, run_id: int, ending: Ending, now: str) ->
             ending.failure_mode,
             _text(ending.judgement),
             ending.judge_error,
+            ending.pending_reason,
+            ending.unverified,
             ending.oracle_version,
             run_id,
         ),
@@ -348,7 +383,7 @@ def end_run(connection: Connection, *, run_id: int, ending: Ending, now: str) ->
 
 def set_verdict(connection: Connection, *, run_id: int, ending: Ending, now: str) -> bool:
     """Only its verdict changes, and the one before is kept. False where it is the same."""
-    judged = (ending.verdict, ending.failure_mode, _text(ending.judgement), ending.judge_error)
+    judged = _judged(ending)
     differs = " OR ".join(f"COALESCE({column}, '') <> COALESCE(?, '')" for column in _JUDGED)
     kept = connection.execute(
         f"INSERT INTO past_verdicts (run_id, {', '.join(_JUDGED)}, replaced_at)"
@@ -357,10 +392,9 @@ def set_verdict(connection: Connection, *, run_id: int, ending: Ending, now: str
     )
     if kept.rowcount != 1:
         return False
-    changes = ", ".join(f"{column} = ?" for column in _JUDGED)
     connection.execute(
-        f"UPDATE runs SET {changes}, oracle_version = ? WHERE id = ?",
-        (*judged, ending.oracle_version, run_id),
+        f"UPDATE runs SET {_SET_JUDGED}, oracle_version = ? WHERE id = ?",
+        (*judged, ending.pending_reason, ending.unverified, ending.oracle_version, run_id),
     )
     return True
 
@@ -369,11 +403,17 @@ def settle_verdict(connection: Connection, *, run_id: int, ending: Ending) -> bo
     """The verdict that a judge model came to, in place of the open one that its run ended with, which is part
     of it. False where somebody has judged the run anew since."""
     done = connection.execute(
-        f"UPDATE runs SET {', '.join(f'{column} = ?' for column in _JUDGED)}"
-        " WHERE id = ? AND verdict = 'PENDING' AND judge_error IS NULL",
-        (ending.verdict, ending.failure_mode, _text(ending.judgement), ending.judge_error, run_id),
+        f"UPDATE runs SET {_SET_JUDGED} WHERE id = ? AND verdict = 'PENDING' AND judge_error IS NULL",
+        (*_judged(ending), ending.pending_reason, ending.unverified, run_id),
     )
     return done.rowcount == 1
+
+
+_SET_JUDGED = ", ".join(f"{column} = ?" for column in (*_JUDGED, *_TOLD_IN_JUDGEMENT))
+
+
+def _judged(ending: Ending) -> tuple[str | None, ...]:
+    return ending.verdict, ending.failure_mode, _text(ending.judgement), ending.judge_error
 
 
 def past_verdicts(connection: Connection, run_id: int) -> list[JsonObject]:
@@ -383,12 +423,17 @@ def past_verdicts(connection: Connection, run_id: int) -> list[JsonObject]:
         {
             "verdict": row["verdict"],
             "failure_mode": row["failure_mode"],
-            "judgement": _value(row["judgement"]),
+            "pending_reason": _told(judgement, "pending_reason"),
+            "judgement": judgement,
             "judge_error": row["judge_error"],
             "replaced_at": row["replaced_at"],
         }
-        for row in rows
+        for row, judgement in ((row, _value(row["judgement"])) for row in rows)
     ]
+
+
+def _told(judgement: Json, name: str) -> Json:
+    return judgement.get(name) if isinstance(judgement, dict) else None
 
 
 def set_human_verdict(connection: Connection, *, org_id: int, run_id: int, verdict: str | None) -> None:
@@ -449,6 +494,8 @@ def _fields(row: Row) -> dict[str, Any]:
         "conversation": _value(row["conversation"]),
         "verdict": row["verdict"],
         "failure_mode": row["failure_mode"],
+        "pending_reason": row["pending_reason"],
+        "unverified": row["unverified"],
         "judgement": _value(row["judgement"]),
         "judge_error": row["judge_error"],
         "human_verdict": row["human_verdict"],

@@ -11,7 +11,7 @@ from pipelines.core.json_text import Json, JsonObject, loads_own
 from pipelines.core.seed_head import HEAD_CHARACTERS, instruction_in
 from pipelines.storage.connection import Connection, Row, in_list
 from pipelines.storage.paging import Filter, Page, holding, page_of
-from pipelines.storage.runs import IN_SIGHT, NEEDS_REVIEW
+from pipelines.storage.runs import IN_SIGHT, judged_conditions
 
 LONGEST_SHOWN = 500  # characters of a text in a list
 _TASKS_AT_ONCE = 200  # ids in one question
@@ -22,7 +22,8 @@ _RUN_COLUMNS = {
             *("id", "agent_id", "agent_version", "task_id", "dataset_id", "batch_id", "repeat_number"),
             *("retried", "mode", "status", "run_token_jti", "simulated_now", "fault_seed", "final_response"),
             *("passthrough", "cassette"),
-            *("error_class", "verdict", "failure_mode", "judge_error", "human_verdict"),
+            *("error_class", "verdict", "failure_mode", "pending_reason", "unverified"),
+            *("judge_error", "human_verdict"),
             *("created_at", "started_at", "dispatched_at", "ended_at", "expires_at"),
         )
     },
@@ -44,18 +45,19 @@ def run_summaries(
     limit: int,
     before_id: int | None,
     needs_review: bool | None = None,
+    has_unverified: bool | None = None,
     only: Sequence[int] | None = None,
 ) -> Page[JsonObject]:
     """Newest first; with `only`, of those with these ids."""
     chosen = () if only is None else (f"id IN ({', '.join(map(str, only)) or 'NULL'})",)
-    reviewed = {None: (), True: (NEEDS_REVIEW,), False: (f"NOT ({NEEDS_REVIEW})",)}[needs_review]
+    judged = judged_conditions(needs_review=needs_review, has_unverified=has_unverified)
     rows = page_of(
         connection,
         "runs",
         filters=filters,
         limit=limit,
         before_id=before_id,
-        where=" AND ".join((IN_SIGHT, *reviewed, *chosen)),
+        where=" AND ".join((IN_SIGHT, *judged, *chosen)),
         columns=", ".join(f"{column} AS {name}" for name, column in _RUN_COLUMNS.items()),
     )
     asked = asked_of_tasks(connection, (row["task_id"] for row in rows.items))

@@ -5,6 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pipelines.core.verdict.pending_words import pending_words
 from pipelines.web import assets, words
 
 if TYPE_CHECKING:
@@ -41,5 +42,5 @@ def environment() -> "Environment":
     made.filters |= {"json_short": words.json_short}
     made.filters |= {"json_view": json_view.json_view, "folded": json_view.folded_text}
     made.filters |= {"json_line": json_view.json_line, "visible": json_view.visible}
-    made.filters |= {"pretty": pretty_json}
+    made.filters |= {"pretty": pretty_json, "pending_words": pending_words}
     return made

@@ -89,5 +89,6 @@ def _rescore_batch(server: Server, batch_id: int, body: JsonObject, *, as_json: 
 
 
 def _side(verdict: Any) -> str:
-    mode = f" ({verdict['failure_mode']})" if verdict["failure_mode"] else ""
+    cause = verdict["failure_mode"] or verdict.get("pending_reason")
+    mode = f" ({cause})" if cause else ""
     return f"{verdict['verdict'] or 'ERROR'}{mode}"

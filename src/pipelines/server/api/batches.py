@@ -57,6 +57,8 @@ EXPORTED = (
     "status",
     "verdict",
     "failure_mode",
+    "pending_reason",
+    "unverified",
     "error_class",
     "final_response",
 )

@@ -7,6 +7,7 @@ from fastapi.responses import StreamingResponse
 
 from pipelines.core.agent_definition import MAX_CONCURRENCY
 from pipelines.core.json_text import JsonObject
+from pipelines.core.verdict.verdict import PendingReason
 from pipelines.engine import open_batch, open_run, read_run, rescore, review_runs
 from pipelines.engine.batch_figures import WantedBatch, estimate_batch
 from pipelines.engine.decide_run import decide_run
@@ -94,6 +95,10 @@ async def list_runs(
     task_id: OptionalId = None,
     batch_id: OptionalId = None,
     verdict: Literal["PASS", "FAIL", "PENDING", "NOT_APPLICABLE"] | None = None,
+    pending_reason: PendingReason | None = None,
+    has_unverified: Annotated[
+        bool | None, Query(description="the answer states something that was not verified")
+    ] = None,
     status: RunStatus | None = None,
     mode: Annotated[str | None, Query(max_length=32)] = None,
     needs_review: Annotated[bool | None, Query(description="the verdict is a person's to give")] = None,
@@ -113,13 +118,19 @@ async def list_runs(
         Filter("task_id", task_id),
         Filter("batch_id", batch_id),
         Filter("verdict", verdict),
+        Filter("pending_reason", pending_reason.value if pending_reason is not None else None),
         Filter("status", status.value if status is not None else None),
         Filter("mode", mode),
     ]
     page = await read_page(
         platform,
         lambda connection: run_summaries(
-            connection, filters=filters, limit=limit, before_id=before_id, needs_review=needs_review
+            connection,
+            filters=filters,
+            limit=limit,
+            before_id=before_id,
+            needs_review=needs_review,
+            has_unverified=has_unverified,
         ),
         limit,
         ("runs", key.org_id),

@@ -3,6 +3,7 @@
 from pipelines.core.compare_batches import CHANGES
 from pipelines.core.honesty_level import LEVELS
 from pipelines.core.live_tools import PASSTHROUGH_MODES
+from pipelines.core.verdict.verdict import PendingReason
 from pipelines.server.document.parts import (
     ID,
     MOMENT,
@@ -22,7 +23,7 @@ from pipelines.server.document.parts import (
     ref,
     told,
 )
-from pipelines.server.document.runs import FAILURE_MODE, VERDICT
+from pipelines.server.document.runs import FAILURE_MODE, PENDING_REASON, VERDICT
 
 _BATCH = {
     "id": ID,
@@ -43,7 +44,12 @@ _BATCH = {
 _NOT_COMPARED = ("budget", "concurrency", "fault_seed", "passthrough", "cassette", "honesty", "ended_at")
 _SIDE = record(
     "One of the two runs.",
-    {"run_id": ID, "verdict": or_null(VERDICT), "failure_mode": or_null(FAILURE_MODE)},
+    {
+        "run_id": ID,
+        "verdict": or_null(VERDICT),
+        "failure_mode": or_null(FAILURE_MODE),
+        "pending_reason": PENDING_REASON,
+    },
 )
 SCHEMAS: Schemas = {
     "Batch": record("Many runs asked for at once.", _BATCH),
@@ -82,6 +88,8 @@ SCHEMAS: Schemas = {
             "tasks_judged": WHOLE,
             "effective_runs": told(or_null(NUMBER), "what the runs are worth as evidence: repeats are less"),
             "stability": told(or_null(ref("BatchStability")), "null where no task was repeated"),
+            "pending_reasons": told(by_name(WHOLE), "PENDING runs by reason"),
+            "unverified": told(WHOLE, "runs whose answer states something that was not verified"),
         },
     ),
     "BatchStability": record(
@@ -108,7 +116,11 @@ SCHEMAS: Schemas = {
     ),
     "PlainVerdict": record(
         "A verdict without its reasons.",
-        {"verdict": or_null(VERDICT), "failure_mode": or_null(FAILURE_MODE)},
+        {
+            "verdict": or_null(VERDICT),
+            "failure_mode": or_null(FAILURE_MODE),
+            "pending_reason": PENDING_REASON,
+        },
     ),
     "ComparedRun": _SIDE,
     "BatchFlip": record(
@@ -151,6 +163,7 @@ SCHEMAS: Schemas = {
             "passed": WHOLE,
             "judged": WHOLE,
             "failure_modes": listed(FAILURE_MODE),
+            "pending_reasons": listed(one_of(PendingReason)),
             "run_ids": listed(ID),
         },
     ),

@@ -22,7 +22,7 @@ from pipelines.server.document.parts import (
     ref,
     told,
 )
-from pipelines.server.document.runs import FAILURE_MODE, VERDICT
+from pipelines.server.document.runs import FAILURE_MODE, PENDING_REASON, VERDICT
 
 _HEAD = {
     "id": told(TEXT, "what `scenario_ref` of a task may name, as its name"),
@@ -34,7 +34,14 @@ _HEAD = {
     "updated_at": MOMENT,
 }
 _SCORERS = listed(OBJECT)
-_SIDE = record("A verdict.", {"verdict": VERDICT, "failure_mode": FAILURE_MODE})
+_SIDE = record(
+    "A verdict.",
+    {
+        "verdict": or_null(VERDICT),
+        "failure_mode": or_null(FAILURE_MODE),
+        "pending_reason": PENDING_REASON,
+    },
+)
 _CHANGED_FILE = record(
     "A file that was changed.",
     {

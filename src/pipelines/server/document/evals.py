@@ -136,6 +136,8 @@ SCHEMAS: Schemas = {
             **{name: RUN[name] for name in _OF_RUN},
             "judgement": RUN["judgement"],
             "failure_mode": or_null(FAILURE_MODE),
+            "pending_reason": RUN["pending_reason"],
+            "unverified": RUN["unverified"],
             "dispatched_at": or_null(MOMENT),
             "scenario": record(
                 "What was asked.",

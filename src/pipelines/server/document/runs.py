@@ -2,7 +2,7 @@
 
 from pipelines.core.honesty_level import STRICT
 from pipelines.core.live_tools import PASSTHROUGH_MODES
-from pipelines.core.verdict.verdict import FailureMode, Outcome, ScoreName, Status
+from pipelines.core.verdict.verdict import FailureMode, Outcome, PendingReason, ScoreName, Status
 from pipelines.server.document.parts import (
     ANY,
     ID,
@@ -30,6 +30,9 @@ VERDICT = one_of(Outcome)
 RUN_STATUS = one_of(RunStatus)
 ERROR_CLASS = one_of(ErrorClass)
 FAILURE_MODE = one_of(FailureMode)
+PENDING_REASON = told(
+    or_null(one_of(PendingReason)), "of PENDING; null of any other, and of graders before version 20"
+)
 _SHORT = {
     "id": ID,
     "agent_id": ID,
@@ -50,6 +53,11 @@ _SHORT = {
     "error_class": or_null(ERROR_CLASS),
     "verdict": or_null(VERDICT),
     "failure_mode": or_null(FAILURE_MODE),
+    "pending_reason": PENDING_REASON,
+    "unverified": told(
+        or_null(WHOLE),
+        "how many statements of the answer the run neither proves nor contradicts: judgement.unverified",
+    ),
     "judge_error": or_null(TEXT),
     "human_verdict": told(or_null(TEXT), "a person's; it stands beside the machine's"),
     "created_at": MOMENT,
@@ -75,6 +83,7 @@ RUN = {
 _GIVEN = {
     "verdict": or_null(VERDICT),
     "failure_mode": or_null(FAILURE_MODE),
+    "pending_reason": PENDING_REASON,
     "judgement": or_null(either(ref("Judgement"), ref("JudgeError"))),
     "judge_error": or_null(TEXT),
 }
@@ -105,6 +114,7 @@ SCHEMAS: Schemas = {
             "run_id": ID,
             "verdict": or_null(VERDICT),
             "failure_mode": or_null(FAILURE_MODE),
+            "pending_reason": PENDING_REASON,
             "human_verdict": or_null(TEXT),
             "review": ref("Review"),
         },
@@ -168,7 +178,11 @@ SCHEMAS: Schemas = {
             "says": TEXT,
             "evidence": told(listed(WHOLE), "rows of the trace"),
         },
-        {"failure_mode": FAILURE_MODE},
+        {"failure_mode": FAILURE_MODE, "pending_reason": one_of(PendingReason)},
+    ),
+    "Unverified": record(
+        "A statement of the answer that the run neither proves nor contradicts. A note: it decides nothing.",
+        {"phrase": told(TEXT, "as the agent wrote it"), "why": TEXT, "turn": told(WHOLE, "1 is the first")},
     ),
     "ScoreNote": record("Why a score is what it is.", {"says": TEXT, "evidence": listed(WHOLE)}),
     "Judgement": record(
@@ -183,7 +197,12 @@ SCHEMAS: Schemas = {
             "evidence": listed(WHOLE),
             "grader": ref("Grader"),
         },
-        {**_BY_ORACLE, "model_judge": told(ref("ModelJudge"), "where evidence left it open")},
+        {
+            "pending_reason": PENDING_REASON,
+            "unverified": told(listed(ref("Unverified")), "beside the verdict; absent before version 20"),
+            **_BY_ORACLE,
+            "model_judge": told(ref("ModelJudge"), "where evidence left it open"),
+        },
     ),
     "JudgeError": record(
         "Why there is no verdict.",

@@ -7,13 +7,12 @@ from fastapi import APIRouter, Query, Request, Response
 
 from pipelines.core.align_calls import ALIKE, AlignedRow
 from pipelines.core.json_text import JsonObject
-from pipelines.core.verdict.mode_words import mode_in_words
 from pipelines.engine import compare_runs
 from pipelines.server.api.common import MAX_ID, Ours
 from pipelines.server.pages.form_fields import number_in
 from pipelines.server.pages.page import page
 from pipelines.server.pages.trace_lines import arguments_text
-from pipelines.server.pages.trace_view import took_ms, usage_of, verdict_card
+from pipelines.server.pages.trace_view import cause_words, took_ms, usage_of, verdict_card
 from pipelines.server.pages.visitor import Reader
 from pipelines.storage.runs import Run
 from pipelines.storage.trace_steps import CallToCompare
@@ -134,7 +133,7 @@ def _side(side: compare_runs.Side) -> dict[str, Any]:
         "run": run,
         "agent": side.agent,
         "asked": side.asked,
-        "mode_words": mode_in_words(run.failure_mode),
+        "cause_words": cause_words(run),
         "card": card,
         "took_ms": took_ms(run),
         "usage": usage_of(run.metadata),

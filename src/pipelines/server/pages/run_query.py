@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from pipelines.core.problems import Problem
-from pipelines.core.verdict.verdict import FailureMode, Outcome
+from pipelines.core.verdict.verdict import FailureMode, Outcome, PendingReason
 from pipelines.server.api.common import cursor_number, decode_cursor
 from pipelines.server.pages.form_fields import number_in
 from pipelines.storage.run_lists import RunFilter
@@ -19,9 +19,11 @@ CHOICES = {
     "status": [each.value for each in RunStatus],
     "verdict": [each.value for each in Outcome],
     "failure_mode": [each.value for each in FailureMode],
+    "pending_reason": [each.value for each in PendingReason],
     "error_class": [each.value for each in ErrorClass],
 }
 YES_NO = {"yes": True, "no": False}
+SWITCHES = ("needs_review", "has_unverified")
 LONGEST_WORDS = 200
 
 
@@ -43,22 +45,24 @@ class RunQuery:
 
 def read_run_query(params: Mapping[str, str], org_id: int, **fixed: int) -> RunQuery:
     """`fixed` are ids that the page itself sets, such as the batch it is about."""
-    names = (*IDS, *CHOICES, "needs_review", "q")
+    names = (*IDS, *CHOICES, *SWITCHES, "q")
     given = {name: params[name].strip() for name in names if params.get(name, "").strip()}
     problems: list[Problem] = []
     ids: dict[str, Any] = {name: read_id(given, name, problems) for name in IDS if name in given}
     chosen: dict[str, Any] = {name: _choice(given, name, problems) for name in CHOICES if name in given}
-    review = given.get("needs_review")
-    if review is not None and review not in YES_NO:
-        problems.append(Problem(path="needs_review", message="must be `yes` or `no`"))
+    switched = {name: given[name] for name in SWITCHES if name in given}
+    problems += [
+        Problem(path=name, message="must be `yes` or `no`")
+        for name, value in switched.items()
+        if value not in YES_NO
+    ]
     words = given.get("q", "")
     if len(words) > LONGEST_WORDS:
         problems.append(Problem(path="q", message=f"has over {LONGEST_WORDS} characters"))
     wanted = RunFilter(
         org_id=org_id,
-        needs_review=YES_NO.get(review or ""),
         words=words[:LONGEST_WORDS],
-        **ids | fixed | chosen,
+        **ids | fixed | chosen | {name: YES_NO.get(value) for name, value in switched.items()},
     )
     return RunQuery(
         given=given, wanted=wanted, before_id=_place(params.get("cursor", ""), problems), problems=problems

@@ -198,6 +198,7 @@ async def judge(run_id: Id, request: Request, platform: Ours, visitor: Writer) -
     forget_counts(request, visitor.org_id)
     same = (before.verdict, before.failure_mode) == (after.verdict, after.failure_mode)
     now = after.verdict or "no verdict"
+    now += f" ({after.pending_reason})" if after.pending_reason else ""
     told = f"Judged anew: {now}, as before." if same else f"Judged anew: {before.verdict or 'none'} → {now}."
     return go(f"/runs/{run_id}", told)
 

@@ -9,6 +9,7 @@ from pipelines.core.json_text import Json, JsonObject, loads_own
 from pipelines.core.placed_messages import thinking_text
 from pipelines.core.trace_row import TraceRow
 from pipelines.core.verdict.mode_words import mode_in_words
+from pipelines.core.verdict.pending_words import pending_words
 from pipelines.engine.read_steps import END, START, RunInFull, StepInFull, Timeline
 from pipelines.server.pages.trace_lines import said_in
 from pipelines.server.pages.trace_world import world_context
@@ -28,7 +29,7 @@ def strip_of(read: RunInFull) -> dict[str, Any]:
     run, timeline = read.timeline.run, read.timeline
     return {
         "run": run,
-        "mode_words": mode_in_words(run.failure_mode),
+        "cause_words": cause_words(run),
         "agent": read.agent,
         "asked": read.asked,
         "calls": sum(timeline.sources.values()),
@@ -40,16 +41,26 @@ def strip_of(read: RunInFull) -> dict[str, Any]:
     }
 
 
+def cause_words(run: Run) -> str | None:
+    """How it failed, or why it is pending, in a sentence."""
+    words = pending_words(run.pending_reason)
+    return mode_in_words(run.failure_mode) or (words.says if words else None)
+
+
 def verdict_card(run: Run) -> dict[str, Any] | None:
     """Why: findings with the gravest first, and scores with what they rest on."""
     judged = run.judgement if isinstance(run.judgement, dict) else None
     if judged is None:
         return None
     findings = sorted(_objects(judged.get("findings")), key=lambda each: _STATUS_ORDER.get(each["status"], 1))
+    pending = _pending(run, findings)
+    findings = [each for each in findings if pending is None or each is not pending["finding"]]
     notes: Any = judged.get("score_notes") or {}
     scores: Any = judged.get("scores") or {}
     return {
         "reasoning": judged.get("reasoning") or "",
+        "pending": pending,
+        "unverified": list(_objects(judged.get("unverified"))),
         "findings": [each for each in findings if each["status"] != "held" and not _is_read(each)],
         "held": [each for each in findings if each["status"] == "held" and not _is_read(each)],
         "scores": [
@@ -59,6 +70,21 @@ def verdict_card(run: Run) -> dict[str, Any] | None:
         "grader": judged.get("grader") or {},
         "oracle": judged.get("oracle") or {},
         "model": judged.get("model_judge"),
+    }
+
+
+def _pending(run: Run, findings: list[Any]) -> dict[str, Any] | None:
+    """Why it waits for a person; first what was found for that reason, such as a rule that was not read."""
+    words = pending_words(run.pending_reason)
+    if words is None:
+        return None
+    first = next((each for each in findings if each.get("pending_reason") == run.pending_reason), None)
+    return {
+        "reason": run.pending_reason,
+        "first": first["says"] if first is not None else words.says,
+        "evidence": first["evidence"] if first is not None else [],
+        "to_do": words.to_do,
+        "finding": first,
     }
 
 
