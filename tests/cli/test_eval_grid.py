@@ -153,6 +153,13 @@ def test_control_characters_of_an_agent_do_not_reach_the_terminal():
     assert "\x07" not in text
 
 
+def test_a_warning_of_the_report_is_told_before_what_was_found():
+    body = report(cell("scn_a", "x", 0.0, "inconclusive")) | {"warnings": ["Set `variation_delivery`."]}
+    text = printed(body)
+    assert text.index("WARNING") < text.index("INCONCLUSIVE")
+    assert "Set `variation_delivery`." in text
+
+
 def test_nothing_found_is_said():
     assert "No cell is critical" in printed(report(cell("scn_a", "x")))
 

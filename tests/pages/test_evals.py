@@ -277,6 +277,14 @@ def test_the_heatmap_is_a_table_with_a_value_and_a_sentence_in_every_cell(
     assert "onerror=&quot;" in text or "onerror=&#34;" in text
 
 
+def test_a_matrix_that_moved_nothing_says_which_setting_to_look_at(client: httpx2.Client, desk: Desk) -> None:
+    asked = {"scenario_ids": desk.scenario_ids[:1], "agent_id": desk.agent_id}
+    opened = desk.api.post(f"{V1}/matrix", asked | {"variation_types": ["sycophancy"]}, 202)
+    ended_matrix(desk.api, opened["matrix_id"])
+    assert "variation_delivery" in client.get(f"/evals/{opened['matrix_id']}").text
+    assert "variation_delivery" not in client.get(f"/evals/{desk.matrix_id}").text
+
+
 def test_the_rows_are_filtered_and_what_was_seen_is_not_sent_again(client: httpx2.Client, desk: Desk) -> None:
     path = f"/evals/{desk.matrix_id}"
     assert "4 of 4 rows" in words(client.get(f"{path}?show=flagged"))

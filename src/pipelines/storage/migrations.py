@@ -954,6 +954,14 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         ALTER TABLE seed_sessions ADD COLUMN budget_id INTEGER REFERENCES model_budgets (id);
         """,
     ),
+    (
+        "0024_additions_seen",
+        """
+        -- Whether what was added to the system prompt came back in the run's reply; null where nothing was
+        -- added, and of runs that ended before anybody looked.
+        ALTER TABLE eval_outcomes ADD COLUMN addition_seen INTEGER;
+        """,
+    ),
 )
 
 

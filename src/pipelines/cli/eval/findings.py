@@ -17,6 +17,7 @@ LABEL_STYLES = {
     "FAILING": "bold red",
     "BASELINE": "bold red",
     "ERROR": "bold red",
+    "WARNING": "bold yellow",
     "INCOMPLETE": "bold yellow",
     "INCONCLUSIVE": "yellow",
     "PLACEBO": "yellow",
@@ -29,7 +30,8 @@ PLACEBO_ALPHA = 0.05
 
 def print_findings(console: Console, report: Any, *, failed: Sequence[list[str]] = ()) -> None:
     """Nothing found is said too. `failed`: why runs ended with an error, which explains much of the rest."""
-    found = [("ERROR", lines) for lines in failed] + list(_findings(report))
+    warnings = [("WARNING", [str(each)]) for each in report.get("warnings") or ()]
+    found = [("ERROR", lines) for lines in failed] + warnings + list(_findings(report))
     if not found:
         console.print("No cell is critical, susceptible, failing, inconclusive or incomplete.")
     for label, lines in found:
