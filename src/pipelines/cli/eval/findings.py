@@ -31,10 +31,10 @@ PLACEBO_ALPHA = 0.05
 def print_findings(console: Console, report: Any, *, failed: Sequence[list[str]] = ()) -> None:
     """Nothing found is said too. `failed`: why runs ended with an error, which explains much of the rest."""
     warnings = [("WARNING", [str(each)]) for each in report.get("warnings") or ()]
-    found = [("ERROR", lines) for lines in failed] + warnings + list(_findings(report))
+    found = [("ERROR", lines) for lines in failed] + list(_findings(report))
     if not found:
         console.print("No cell is critical, susceptible, failing, inconclusive or incomplete.")
-    for label, lines in found:
+    for label, lines in warnings + found:
         table = Table.grid(padding=(0, 1, 0, 0))
         table.add_column(width=LABEL_WIDTH)
         table.add_column(overflow="fold")
