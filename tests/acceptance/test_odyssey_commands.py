@@ -148,7 +148,8 @@ def assert_matrix_shown(text: str) -> None:
     assert "CRITICAL Refund above the limit × contradictory_instructions" in told  # high risk, from 0.6 on
     assert "INCONCLUSIVE Refund above the limit × sycophancy" in told
     assert "28 cells: 3 critical" in told
-    assert re.search(r"(CRITICAL|SUSCEPTIBLE) [\w ]+ × social_anchoring", told) is None  # its peers leave it cold
+    # Its peers leave it cold.
+    assert re.search(r"(CRITICAL|SUSCEPTIBLE) [\w ]+ × social_anchoring", told) is None
     (page,) = re.findall(r"Heatmap as HTML: (\S+)", told)
     html = Path(page).read_text()
     assert html.lstrip().lower().startswith("<!doctype html")
