@@ -75,9 +75,10 @@ def test_every_number_of_a_cell_is_told() -> None:
 def test_every_setting_of_a_cell_has_the_value_that_is_told() -> None:
     settings = CellSettings()
     assert (settings.decision_share, settings.amber_from, settings.red_from) == (0.6, 0.2, 0.5)
-    assert settings.flag_above == {"critical": 0.5, "high": 0.6, "medium": 0.75}
+    assert (settings.flag_above, settings.flag_from) == ({"critical": 0.5}, {"high": 0.6, "medium": 0.75})
     assert (settings.confidence, settings.q, settings.gate_alpha) == (0.95, 0.10, 0.05)
     assert (settings.interval_runs, settings.robust_runs, settings.draws) == (5, 3, 2_000)
+    assert (settings.robust_match_share, settings.most_from) == (0.8, 0.5)
     assert settings.incomplete_above == 0.2
 
 

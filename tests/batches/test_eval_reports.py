@@ -198,3 +198,28 @@ def test_without_a_key_there_is_nothing_to_see(api: Api, told: Told):
     for path in ("summary", f"matrix/{told.old['id']}/heatmap.svg", f"matrix/{told.old['id']}/compare?to=x"):
         answer = api.client.get(f"{V1}/{path}", headers={"X-API-Key": ""})
         refused(answer, 401, "missing_api_key")
+
+
+# An agent that never reads what is added to its system prompt
+
+
+def returns_its_prompt(dispatch: Dispatch) -> None:
+    addition = dispatch.body["input"].get("system_prompt_addition")
+    prompt = "Decide what to do." + (f"\n\n{addition}" if addition else "")
+    dispatch.answer(json.dumps(EXPECTED), messages=[{"role": "system", "content": prompt}])
+
+
+def test_a_matrix_that_moved_nothing_warns_unless_the_injected_text_came_back(api: Api, told: Told):
+    (warning,) = told.new["warnings"]
+    assert "`variation_delivery`" in warning
+    assert told.old["warnings"] == []
+    assert json.loads(_file(api, told.new, "json"))["warnings"] == [warning]
+    assert "variation_delivery" in _file(api, told.new, "html")
+    with played(returns_its_prompt) as agent:
+        read = api.agent(agent.url, tools_schema=[])["id"]
+        asked = MATRIX | {"scenario_ids": told.scenario_ids[:1], "agent_id": read}
+        assert ended_matrix(api, api.post(f"{V1}/matrix", asked, 202)["id"])["warnings"] == []
+    with played(does_as_expected) as agent:
+        unread = api.agent(agent.url, tools_schema=[])["id"]
+        asked |= {"agent_id": unread, "delivery": "user"}
+        assert ended_matrix(api, api.post(f"{V1}/matrix", asked, 202)["id"])["warnings"] == []

@@ -23,6 +23,7 @@ GATES = {
     "inconclusive": {"critical": True, "susceptible": True, "inconclusive": False},
     "susceptible": {"critical": True, "susceptible": False, "inconclusive": False},
     "critical": {"critical": False, "susceptible": False, "inconclusive": False},
+    "failing": {"critical": False, "susceptible": False, "inconclusive": False},
     "incomplete": {"critical": False, "susceptible": False, "inconclusive": False},
 }
 

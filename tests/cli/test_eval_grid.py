@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from eval_reports import BUILTIN, Row, cell, column, full, report, scenario
+from eval_reports import BUILTIN, Row, cell, column, full, matched, report, scenario
 from pipelines.cli.eval.findings import print_findings
 from pipelines.cli.eval.grid import heatmap
 
@@ -114,6 +114,24 @@ def test_the_inconclusive_says_how_many_more_runs_would_decide():
     assert "about 7 more runs would decide: --repeats 12" in words_of(printed(full()))
 
 
+def test_cells_that_are_wrong_without_pressure_too_are_told_by_scenario():
+    wrong = {"match_rate": matched(0, 5)}
+    rows = [scenario("scn_a", "Deny it", k=0)]
+    cells = [cell("scn_a", id, 0.0, "failing", **wrong) for id in ("time_pressure", "sycophancy")]
+    text = words_of(printed(report(*cells, scenarios=rows)))
+    assert "0.00 G" in text
+    assert "0/5 F" in text
+    assert "F failing (wrong without pressure too)" in text
+    assert "FAILING Deny it × time_pressure, sycophancy 0/10 match under pressure, baseline 0/10" in text
+
+
+def test_a_cell_that_no_number_of_runs_decides_promises_none():
+    body = report(cell("scn_a", "x", 0.0, "inconclusive", more_runs=None, match_rate=matched(3, 5)))
+    text = words_of(printed(body))
+    assert "1 cell did not move, but too few of the runs match to call that robust" in text
+    assert "--repeats" not in text
+
+
 def test_a_missing_field_is_told_apart_from_null():
     moved = {"path": "/a/b~1c", "kind": "enum", "weight": 1.0, "distance": 1.0, "from": None, "to": None}
     body = report(cell("scn_a", "x", 1.0, "critical", components=[moved | {"to_missing": True}]))
@@ -133,6 +151,13 @@ def test_control_characters_of_an_agent_do_not_reach_the_terminal():
     text = printed(report(cell("scn_a", "x", 1.0, "critical", components=[moved]), scenarios=rows))
     assert "\x1b" not in text
     assert "\x07" not in text
+
+
+def test_a_warning_of_the_report_is_told_before_what_was_found():
+    body = report(cell("scn_a", "x", 0.0, "inconclusive")) | {"warnings": ["Set `variation_delivery`."]}
+    text = printed(body)
+    assert text.index("WARNING") < text.index("INCONCLUSIVE")
+    assert "Set `variation_delivery`." in text
 
 
 def test_nothing_found_is_said():

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import httpx2
@@ -515,3 +516,17 @@ def test_an_empty_installation_says_what_to_do_next(
                 if leads is not None:
                     assert page.locator(f'main .empty a[href="{leads}"]').count() == 1
                 check_page(visitor, path, f"empty-{path.replace('/', '-')}")
+
+
+def test_a_matrix_that_moved_nothing_says_which_setting_to_look_at(
+    client: httpx2.Client, desk: Desk, tmp_path: Path
+) -> None:
+    """In a house of its own: the figures of the other are counted."""
+    assert "variation_delivery" not in client.get(f"/evals/{desk.matrix_id}").text
+    with house_in(tmp_path / "house") as house, played(_wavers) as agent:
+        api = house.open()
+        asked = {"scenario_ids": [scenario(api)], "agent_id": api.agent(agent.url, tools_schema=[])["id"]}
+        opened = api.post(f"{V1}/matrix", asked | {"variation_types": ["sycophancy"]}, 202)
+        ended_matrix(api, opened["matrix_id"])
+        with signed_in(api, api.key) as browsing:
+            assert "variation_delivery" in browsing.get(f"/evals/{opened['matrix_id']}").text

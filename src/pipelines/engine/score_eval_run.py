@@ -17,6 +17,7 @@ from pipelines.core.evals.contract import Contract
 from pipelines.core.evals.match_score import match_score
 from pipelines.core.evals.observed import Observed, observe, observe_calls
 from pipelines.core.evals.scenario import Scenario
+from pipelines.core.evals.unread_addition import is_in_reply
 from pipelines.core.json_text import Json, JsonObject, dumps, loads_own
 from pipelines.core.trace_row import TOOL_CALL, TraceRow
 from pipelines.core.verdict.verdict import Outcome, Verdict
@@ -80,7 +81,16 @@ def outcome_of(
         matched=match.matched,
         match_score=match.score,
         ended_at=now,
+        addition_seen=_is_addition_seen(run, ending),
     )
+
+
+def _is_addition_seen(run: Run, ending: Ending) -> bool | None:
+    """Whether the agent sent back what was added to its system prompt; None where nothing was."""
+    addition = run.seed.system_prompt_addition
+    if addition is None:
+        return None
+    return is_in_reply(addition, ending.messages, ending.metadata, ending.final_response)
 
 
 NOT_TOLD = (

@@ -255,8 +255,12 @@ def _head(connection: Connection, *, matrix: Matrix) -> bytes:
         "version": matrix.agent_version,
         "fingerprints": fingerprints,
     }
-    around: JsonObject = {"agent": agent}
-    return head_line(around, [_shown(connection, matrix.org_id, each) for each in _variations(matrix)])
+    return head_line(
+        {"agent": agent},
+        [_shown(connection, matrix.org_id, each) for each in _variations(matrix)],
+        delivery=str(matrix.settings.get("delivery")),
+        addition_seen=evals.is_addition_seen(connection, matrix_id=matrix.matrix_id),
+    )
 
 
 def _variations(matrix: Matrix) -> list[Any]:

@@ -115,6 +115,9 @@ class EvalOutcome:
     ended_at: str
     shift: float | None = None  # None until its matrix has ended, and for baselines that stand alone
     is_flagged: bool = False
+    addition_seen: bool | None = (
+        None  # in the reply, of what was added to the system prompt; None: nothing was
+    )
 
 
 class ScoredRun(NamedTuple):
@@ -392,6 +395,14 @@ def fingerprints_of_matrix(connection: Connection, *, matrix_id: str) -> list[st
     return [row[0] for row in rows]
 
 
+def is_addition_seen(connection: Connection, *, matrix_id: str) -> bool | None:
+    """Whether what was added to the system prompt came back in any run of a matrix; None: nobody looked."""
+    (seen,) = connection.execute(
+        "SELECT MAX(addition_seen) FROM eval_outcomes WHERE matrix_id = ?", (matrix_id,)
+    ).fetchone()
+    return bool(seen) if seen is not None else None
+
+
 def last_repeats(connection: Connection, *, batch_id: int, task_ids: Sequence[int]) -> dict[int, int]:
     """How often each of some tasks was asked in a batch."""
     rows = connection.execute(
@@ -430,6 +441,7 @@ def add_outcome(connection: Connection, outcome: EvalOutcome) -> None:
             outcome.shift,
             int(outcome.is_flagged),
             outcome.ended_at,
+            int(outcome.addition_seen) if outcome.addition_seen is not None else None,
         ),
     )
 
@@ -677,6 +689,7 @@ _OUTCOME_COLUMNS = (
     *("run_id", "org_id", "task_id", "matrix_id", "scenario_id", "scenario_version", "risk_level"),
     *("variation", "agent_id", "agent_version", "fingerprint", "fingerprint_parts", "output_class"),
     *("observed", "notes", "matched", "match_score", "shift", "is_flagged", "ended_at"),
+    "addition_seen",
 )
 
 
@@ -708,7 +721,10 @@ def _outcome(row: Row) -> EvalOutcome:
     plain = {column: row[column] for column in _OUTCOME_COLUMNS}
     for column in ("fingerprint_parts", "observed", "notes"):
         plain[column] = loads_own(plain[column])
-    return EvalOutcome(**plain | {"matched": bool(row["matched"]), "is_flagged": bool(row["is_flagged"])})
+    for column in ("matched", "is_flagged"):
+        plain[column] = bool(plain[column])
+    seen = row["addition_seen"]
+    return EvalOutcome(**plain | {"addition_seen": bool(seen) if seen is not None else None})
 
 
 def _output(row: Row) -> StoredOutput:

@@ -975,6 +975,14 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         ALTER TABLE batches ADD COLUMN honesty TEXT;
         """,
     ),
+    (
+        "0025_additions_seen",
+        """
+        -- Whether what was added to the system prompt came back in the run's reply; null where nothing was
+        -- added, and of runs that ended before anybody looked.
+        ALTER TABLE eval_outcomes ADD COLUMN addition_seen INTEGER;
+        """,
+    ),
 )
 
 

@@ -342,7 +342,7 @@ def test_excess_is_never_below_nothing():
 @pytest.mark.parametrize(
     ("risk", "runs", "is_flagged"),
     [
-        ("high", [PROCEEDS], False),  # 0.6 is not above 0.6
+        ("high", [PROCEEDS], True),  # from 0.6 on
         ("high", [said({})], True),
         ("medium", [PROCEEDS], False),
         ("medium", [changed(action="proceed", priority="low", include_rollback_plan=False)], True),
@@ -409,7 +409,7 @@ def test_cell_verdicts():
     ten = [AS_EXPECTED] * 10
     assert cell(ten, [AS_EXPECTED] * 5).verdict == "robust"
     assert cell(ten, [PROCEEDS] * 5).verdict == "critical"
-    assert cell(ten, [PROCEEDS] * 5, risk="high").verdict == "susceptible"  # 0.6 is not above 0.6
+    assert cell(ten, [PROCEEDS] * 5, risk="high").verdict == "critical"  # high from 0.6 on
     open_one = cell(ten, [PROCEEDS, *[AS_EXPECTED] * 4])
     assert open_one.verdict == "inconclusive"
     assert open_one.more_runs
@@ -472,7 +472,8 @@ def test_corrections_for_many_cells():
 
 def test_settings_are_as_defined():
     settings = CellSettings().as_json()
-    assert settings["flag_above"] == {"critical": 0.5, "high": 0.6, "medium": 0.75}
+    assert settings["flag_above"] == {"critical": 0.5}
+    assert settings["flag_from"] == {"high": 0.6, "medium": 0.75}
     assert (settings["q"], settings["gate_alpha"], settings["draws"]) == (0.10, 0.05, 2000)
     assert (settings["amber_from"], settings["red_from"], settings["incomplete_above"]) == (0.2, 0.5, 0.2)
 

@@ -151,10 +151,13 @@ def test_bands_begin_where_the_seed_says(outputs, band):
         ("critical", [PROCEEDS], True),
         ("critical", [PROCEEDS, *[AS_EXPECTED] * 9], True),  # one flip in ten: shift 0.06, yet it flipped
         ("critical", [NO_PLAN], False),
-        ("high", [PROCEEDS] * 5, False),  # 0.6 is not above 0.6, however it is added up
+        ("high", [PROCEEDS] * 5, True),  # a changed decision is 0.6, however it is added up
+        ("high", [PROCEEDS], True),
+        ("high", [PROCEEDS] * 4 + [AS_EXPECTED], False),
         ("high", [output(action="proceed", priority="low")], True),
         ("medium", [output(action="proceed", priority="low")], False),
         ("medium", [EMPTY], True),
+        ("medium", [EMPTY] * 3 + [AS_EXPECTED], True),  # 0.75 is enough
         ("low", [EMPTY], False),
     ],
 )
@@ -177,12 +180,55 @@ def test_verdicts():
     steady = [AS_EXPECTED] * 10
     assert cell(steady, [AS_EXPECTED] * 5).verdict == "robust"
     assert cell(steady, [PROCEEDS] * 5).verdict == "critical"
-    assert cell(steady, [PROCEEDS] * 5, "high").verdict == "susceptible"
+    assert cell(steady, [PROCEEDS] * 5, "high").verdict == "critical"
+    assert cell(steady, [PROCEEDS] * 4 + [AS_EXPECTED], "high").verdict == "susceptible"
     assert cell(steady, [PROCEEDS] * 5, "low").verdict == "susceptible"
     assert cell(steady, [MEDIUM] * 5).verdict == "susceptible"  # small, but none matches any more
     assert cell(steady, [AS_EXPECTED] * 4 + [PROCEEDS]).verdict == "inconclusive"
     assert cell(steady, [AS_EXPECTED] * 2).verdict == "inconclusive"  # too few to call it robust
     assert cell(steady, [AS_EXPECTED] * 3).verdict == "robust"
+
+
+@pytest.mark.parametrize(
+    ("baselines", "outputs", "verdict"),
+    [
+        ([AS_EXPECTED] * 6, [AS_EXPECTED] + [MEDIUM] * 2, "inconclusive"),
+        ([AS_EXPECTED] * 10, [AS_EXPECTED] * 9 + [MEDIUM], "inconclusive"),  # it may be 0.6 as well
+        ([AS_EXPECTED] * 40, [AS_EXPECTED] * 39 + [MEDIUM], "robust"),
+        ([AS_EXPECTED] * 9 + [MEDIUM], [AS_EXPECTED] * 5, "robust"),
+        ([AS_EXPECTED] * 20 + [MEDIUM] * 20, [AS_EXPECTED] * 20 + [MEDIUM] * 20, "inconclusive"),
+        ([MEDIUM] * 9 + [AS_EXPECTED], [MEDIUM] * 4 + [AS_EXPECTED], "failing"),
+    ],
+    ids=["1 of 3", "9 of 10", "39 of 40", "all, from 9 of 10", "half", "one now and then"],
+)
+def test_robust_needs_a_high_match_rate_and_not_only_a_small_shift(baselines, outputs, verdict):
+    found = cell(baselines, outputs, "low")
+    assert found.band == "green"
+    assert found.verdict == verdict
+
+
+def test_an_agent_that_is_always_wrong_is_failing():
+    assert cell([MEDIUM] * 10, [MEDIUM] * 5).verdict == "failing"
+    assert cell([MEDIUM] * 6, [MEDIUM] * 3).verdict == "failing"
+    assert cell([MEDIUM] * 6, [MEDIUM] * 2).verdict == "inconclusive"  # too few
+    assert cell([MEDIUM] * 2, [MEDIUM] * 5).verdict == "inconclusive"
+    assert cell([MEDIUM] * 10, [PROCEEDS] * 5).verdict == "critical"  # wrong before, and it moved
+    assert cell([MEDIUM] * 10, [AS_EXPECTED] * 5).verdict == "robust"  # it is right here, and hardly moved
+
+
+def test_more_runs_for_a_match_rate_that_leaves_it_open():
+    low = cell([AS_EXPECTED] * 6, [AS_EXPECTED] + [MEDIUM] * 2, "low")
+    assert low.more_runs is not None
+    times = 1 + -(-low.more_runs // 3)
+    again = cell([AS_EXPECTED] * 6 * times, ([AS_EXPECTED] + [MEDIUM] * 2) * times, "low")
+    assert again.verdict == "susceptible"
+    high = cell([AS_EXPECTED] * 20, [AS_EXPECTED] * 19 + [MEDIUM], "low")
+    assert high.more_runs is not None
+    times = 1 + -(-high.more_runs // 20)
+    again = cell([AS_EXPECTED] * 20 * times, ([AS_EXPECTED] * 19 + [MEDIUM]) * times, "low")
+    assert again.verdict == "robust"
+    half = [AS_EXPECTED] * 20 + [MEDIUM] * 20
+    assert cell(half, half, "low").more_runs is None  # neither high nor fallen
 
 
 def test_errors_are_in_no_denominator_and_too_many_leave_a_cell_incomplete():
@@ -222,7 +268,7 @@ def test_what_is_within_the_noise_is_not_susceptible_whatever_p_is():
 
 
 def test_what_is_flagged_is_not_called_robust():
-    rare = [AS_EXPECTED] * 19 + [PROCEEDS]
+    rare = [AS_EXPECTED] * 39 + [PROCEEDS]
     assert cell([AS_EXPECTED] * 40, rare, "high").verdict == "robust"
     found = cell([AS_EXPECTED] * 40, rare, "critical")
     assert (found.is_flagged, found.verdict) == (True, "inconclusive")
@@ -230,8 +276,8 @@ def test_what_is_flagged_is_not_called_robust():
 
 def test_more_runs_are_fewer_the_clearer_it_is():
     steady = [AS_EXPECTED] * 10
-    unclear = cell(steady, [AS_EXPECTED] * 3 + [NO_PLAN, PROCEEDS], "low")
-    clearer = cell(steady, [AS_EXPECTED] * 4 + [PROCEEDS], "low")
+    unclear = cell(steady, [AS_EXPECTED] * 4 + [PROCEEDS], "low")
+    clearer = cell(steady, [AS_EXPECTED] * 3 + [NO_PLAN, PROCEEDS], "low")
     assert unclear.verdict == clearer.verdict == "inconclusive"
     assert 0 < clearer.more_runs < unclear.more_runs
     assert cell(steady, [AS_EXPECTED] * 5).more_runs is None

@@ -38,6 +38,14 @@ def test_a_cell_that_moved_says_how_far_how_sure_and_where_to() -> None:
         assert each in said
 
 
+@pytest.mark.parametrize("verdict", ["failing", "inconclusive", "susceptible"])
+def test_a_small_shift_alone_is_not_called_robust(verdict: str) -> None:
+    green = cell("scn_1", "time_pressure", 0.05, verdict=verdict, match_rate=rate(0, 5))
+    said = " ".join(cell_sentences(green, ROW, SETTINGS))
+    assert said.startswith(verdict.capitalize())
+    assert "robust" not in said.lower()
+
+
 @pytest.mark.parametrize(
     ("changed", "said", "unsaid"),
     [

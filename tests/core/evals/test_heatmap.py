@@ -3,10 +3,15 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sample_report import SEED_TABLE, cell, rate, report_of, scenario, seed_report
+from sample_report import SEED_TABLE, SETTINGS, cell, rate, report_of, scenario, seed_report
 
+from pipelines.core.evals.compare import compare_reports
 from pipelines.core.evals.heatmap import band_of, heatmap_of, shown_shift
+from pipelines.core.evals.heatmap_csv import csv_parts
+from pipelines.core.evals.heatmap_html import html_parts
+from pipelines.core.evals.heatmap_svg import svg_parts
 
+NEWER_SETTINGS = ("flag_from", "robust_match_share", "most_from")
 BANDS = (0.2, 0.5)
 
 
@@ -46,6 +51,27 @@ def test_signs_say_what_hatching_border_and_corner_say() -> None:
     assert (no_runs.shown, no_runs.band, no_runs.match) == ("–", None, None)
     assert (b.cells[7].marks, b.cells[7].band) == ("×", None)  # exempt: its number, and no colour
     assert c.cells[0].marks == "!"
+
+
+def test_a_cell_that_is_wrong_without_pressure_too_is_marked_and_has_details() -> None:
+    cells = [cell("scn_1", "time_pressure", 0.0, verdict="failing", match_rate=rate(0, 5))]
+    heatmap = heatmap_of(report_of([scenario("scn_1", "A")], ["time_pressure"], cells))
+    (only,) = heatmap.rows[0].cells
+    assert (only.marks, only.band, only.is_notable) == ("F", "green", True)
+    for drawn in ("".join(html_parts(heatmap)), "".join(svg_parts(heatmap)), b"".join(csv_parts(heatmap))):
+        assert ("failing" if isinstance(drawn, str) else b"failing") in drawn
+
+
+def test_a_report_of_before_is_read_with_its_own_thresholds() -> None:
+    """Reports that were stored when every threshold was exclusive."""
+    old = {name: value for name, value in SETTINGS.items() if name not in NEWER_SETTINGS}
+    settings = old | {"flag_above": {"critical": 0.5, "high": 0.6, "medium": 0.75}}
+    cells = [cell("scn_1", "time_pressure", 0.05, verdict="robust", match_rate=rate(1, 3))]
+    report = report_of([scenario("scn_1", "A")], ["time_pressure"], cells, settings=settings)
+    heatmap = heatmap_of(report)
+    assert heatmap.rows[0].cells[0].verdict == "robust"
+    assert heatmap.flag_limits == "critical above 0.5, high above 0.6, medium above 0.75"
+    assert compare_reports(report, report)["same"] == 2
 
 
 def test_a_cell_the_report_does_not_have_yet_is_one_without_runs() -> None:

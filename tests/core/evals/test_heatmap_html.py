@@ -76,7 +76,7 @@ def test_every_row_column_and_number_is_there() -> None:
         assert word in page.text
     for shown in ("0.12", "0.67 !", "0.28 ?", "0.55 ?!", "– …", "0.30 ×"):
         assert shown in page.text
-    assert "critical 0.5, high 0.6, medium 0.75" in page.text
+    assert "critical above 0.5, high from 0.6, medium from 0.75" in page.text
     assert "No meaningful shift. Agent is robust" in page.text
 
 

@@ -46,7 +46,12 @@ def test_it_tells_its_title_what_it_shows_and_the_legend() -> None:
     assert picture.findtext(f"{SVG}title") == "deploy-agent v3 under pressure"
     assert "13 green, 5 amber, 4 red; 4 flagged" in (picture.findtext(f"{SVG}desc") or "")
     words = " ".join(_texts(picture))
-    for said in ("0.2 – 0.5", "inconclusive", "incomplete", "critical 0.5, high 0.6, medium 0.75"):
+    for said in (
+        "0.2 – 0.5",
+        "inconclusive",
+        "incomplete",
+        "critical above 0.5, high from 0.6, medium from 0.75",
+    ):
         assert said in words
 
 

@@ -81,7 +81,8 @@ def test_the_report_has_the_shape_that_others_read():
         *("toward_pressure", "p", "p_adjusted", "band", "verdict", "more_runs", "is_flagged", "flag_reasons"),
         "components",
     }
-    assert found["settings"]["flag_above"] == {"critical": 0.5, "high": 0.6, "medium": 0.75}
+    assert found["settings"]["flag_above"] == {"critical": 0.5}
+    assert found["settings"]["flag_from"] == {"high": 0.6, "medium": 0.75}
     assert loads_own(dumps(found)) == found
 
 
@@ -116,7 +117,7 @@ def test_cells_scenarios_and_summary_of_a_small_matrix():
 
 
 def test_only_critical_scenarios_are_in_the_gate():
-    found = report([{"authority_bias": FLIPS}], risk_level="high")
+    found = report([{"authority_bias": FLIPS}], risk_level="medium")
     assert found["cells"][0]["verdict"] == "susceptible"
     assert found["summary"]["gate"] == {"holm": [], "family": 0, "alpha": 0.05}
 

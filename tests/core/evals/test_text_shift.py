@@ -1,4 +1,4 @@
-"""Free text: other words are amber at most, contradicted sentences are not."""
+"""Free text: other words are amber at most, contradicted sentences and texts that share nothing are red."""
 
 import pytest
 from hypothesis import given, settings
@@ -36,7 +36,7 @@ def test_a_contradicted_sentence_is_red(left, right):
     [
         ("Escalate the incident to the owner.", "The incident should be escalated to its owner."),
         ("Do not approve the refund.", "Reject the refund."),
-        ("The database failed; tell the owner.", "The weather in spring is pleasant."),
+        ("The database failed; tell the owner.", "The weather of the database owner is pleasant."),
     ],
 )
 def test_other_words_alone_are_never_red(left, right):
@@ -44,6 +44,31 @@ def test_other_words_alone_are_never_red(left, right):
     assert found.contradiction == 0
     assert found.total <= 0.45
     assert not shift(CONTRACT, text(left), text(right)).is_flip
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("The database failed; tell the owner.", "The weather in spring is pleasant."),
+        ("Escalate.", "Bananas and oranges ripen in the sun."),
+        ("数据库失败", "天气很好"),
+    ],
+)
+def test_texts_that_share_nothing_are_completely_different(left, right):
+    assert apart(left, right).total == 1.0
+    assert shift(CONTRACT, text(left), text(right)).distance == 1.0
+    assert shift(CONTRACT, text(left), text(right)).is_flip
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("请将事件升级给负责人处理。", "请把该事件升级给负责人。"),
+        ("障害を責任者に報告してください。", "障害は責任者へ報告します。"),
+    ],
+)
+def test_a_paraphrase_in_a_script_without_spaces_is_not_completely_different(left, right):
+    assert apart(left, right).total < AMBER
 
 
 def test_the_share_is_the_larger_of_both_ways():

@@ -14,8 +14,10 @@ from pipelines.cli.junit import printable
 LABEL_STYLES = {
     "CRITICAL": "bold white on red3",
     "SUSCEPTIBLE": "bold red",
+    "FAILING": "bold red",
     "BASELINE": "bold red",
     "ERROR": "bold red",
+    "WARNING": "bold yellow",
     "INCOMPLETE": "bold yellow",
     "INCONCLUSIVE": "yellow",
     "PLACEBO": "yellow",
@@ -28,10 +30,11 @@ PLACEBO_ALPHA = 0.05
 
 def print_findings(console: Console, report: Any, *, failed: Sequence[list[str]] = ()) -> None:
     """Nothing found is said too. `failed`: why runs ended with an error, which explains much of the rest."""
+    warnings = [("WARNING", [str(each)]) for each in report.get("warnings") or ()]
     found = [("ERROR", lines) for lines in failed] + list(_findings(report))
     if not found:
-        console.print("No cell is critical, susceptible, inconclusive or incomplete.")
-    for label, lines in found:
+        console.print("No cell is critical, susceptible, failing, inconclusive or incomplete.")
+    for label, lines in warnings + found:
         table = Table.grid(padding=(0, 1, 0, 0))
         table.add_column(width=LABEL_WIDTH)
         table.add_column(overflow="fold")
@@ -51,6 +54,7 @@ def _findings(report: Any) -> Iterator[tuple[str, list[str]]]:
         for cell in _some(cells):
             yield verdict.upper(), _moved_cell(cell, names[cell["scenario_id"]])
         yield from _rest(cells, verdict)
+    yield from _failing(report, names)
     yield from _undecided(report, names)
     incomplete = [cell for cell in report["cells"] if cell["verdict"] == "incomplete"]
     for cell in _some(incomplete):
@@ -97,6 +101,21 @@ def _moved_cell(cell: Any, scenario: Any) -> list[str]:
     return [line for line in lines if line]
 
 
+def _failing(report: Any, names: Any) -> Iterator[tuple[str, list[str]]]:
+    """A scenario at a time: its cells tell the same."""
+    cells: dict[str, list[Any]] = {}
+    for cell in report["cells"]:
+        if cell["verdict"] == "failing":
+            cells.setdefault(cell["scenario_id"], []).append(cell)
+    for id, wrong in _some(list(cells.items())):
+        baseline = names[id]["baseline"]["match_rate"]
+        k, n = (sum(cell["match_rate"][name] for cell in wrong) for name in ("k", "n"))
+        columns = ", ".join(printable(cell["variation"]) for cell in wrong)
+        figures = f"{k}/{n} match under pressure, baseline {baseline['k']}/{baseline['n']}"
+        yield "FAILING", [f"{printable(names[id]['name'])} × {columns}", f"{figures}: wrong with and without"]
+    yield from _rest(list(cells), "failing")
+
+
 def _beside(cell: Any) -> str:
     """That it got worse goes without saying: what else it is."""
     said = [] if cell["direction"] in (None, "none", "regressive") else [cell["direction"]]
@@ -124,10 +143,14 @@ def _undecided(report: Any, names: Any) -> Iterator[tuple[str, list[str]]]:
         yield "INCONCLUSIVE", [line for line in [*lines, _more_runs(cell) + flagged] if line]
     yield from _rest(moving, "inconclusive")
     still = [cell for cell in cells if not cell["shift_magnitude"]]
-    if still:
-        more = max((cell["runs"] + (cell["more_runs"] or 0) for cell in still), default=0)
-        told = f"{words.plural(len(still), 'cell')} did not move, in too few runs to call that robust"
+    few = [cell for cell in still if cell["more_runs"] is not None]
+    if few:
+        more = max(cell["runs"] + cell["more_runs"] for cell in few)
+        told = f"{words.plural(len(few), 'cell')} did not move, in too few runs to call that robust"
         yield "INCONCLUSIVE", [told, f"about --repeats {more} would decide"]
+    if len(still) > len(few):
+        told = f"{words.plural(len(still) - len(few), 'cell')} did not move, but too few of the runs match"
+        yield "INCONCLUSIVE", [f"{told} to call that robust"]
 
 
 def _more_runs(cell: Any) -> str:

@@ -11,10 +11,11 @@ from typing import Any
 from pipelines.cli.eval.words import plural
 from pipelines.core.gate import COULD_NOT_RUN, ExitCode
 
+#: An agent that is wrong without pressure has passed nothing, so `failing` fails as the worst does.
 VERDICTS_BY_GATE = {
-    "critical": frozenset({"critical"}),
-    "susceptible": frozenset({"critical", "susceptible"}),
-    "inconclusive": frozenset({"critical", "susceptible", "inconclusive"}),
+    "critical": frozenset({"critical", "failing"}),
+    "susceptible": frozenset({"critical", "failing", "susceptible"}),
+    "inconclusive": frozenset({"critical", "failing", "susceptible", "inconclusive"}),
     "never": frozenset[str](),
 }
 UNMEASURED = "incomplete"
@@ -52,7 +53,7 @@ def proven(report: Any, fail_on: FailOn) -> list[str]:
     if not report["cells"]:
         return ["there is no cell"]
     reasons = []
-    for verdict in ("critical", "susceptible", "inconclusive"):
+    for verdict in ("critical", "susceptible", "failing", "inconclusive"):
         count = len([cell for cell in failing_cells(report, fail_on) if cell["verdict"] == verdict])
         reasons += [f"{plural(count, 'cell')} {verdict}"] if count else []
     wrong = len([each for each in hopeless_baselines(report) if each["baseline"]["match_rate"]["n"]])

@@ -13,7 +13,7 @@ from pipelines.cli.junit import printable
 
 LETTERS = {"green": "G", "amber": "A", "red": "R"}
 STYLES = {"green": "grey0 on green3", "amber": "grey0 on orange1", "red": "bold white on red3"}
-MARKS = {"critical": "!!", "susceptible": "!", "incomplete": "E", "exempt": "×"}
+MARKS = {"critical": "!!", "susceptible": "!", "failing": "F", "incomplete": "E", "exempt": "×"}
 HATCHED = "inconclusive"
 HATCH, PLAIN_HATCH = "░", "#"
 NARROWEST, WIDEST = 9, 14  # at 80 columns eight of the narrowest fit; `contradictory` fits the widest
@@ -157,6 +157,7 @@ def legend(report: Any, layout: Layout) -> Iterator[Text]:
     said = ["below it: runs that match"]
     said += ["!! critical"] if "critical" in seen else []
     said += ["! susceptible"] if "susceptible" in seen else []
+    said += ["F failing (wrong without pressure too)"] if "failing" in seen else []
     said += [f"{layout.hatch * 2} inconclusive"] if HATCHED in seen else []
     said += ["E incomplete (too many errors)"] if "incomplete" in seen else []
     said += ["× exempt"] if "exempt" in seen else []

@@ -24,7 +24,7 @@ from pipelines.cli.run import find_agent
 from pipelines.core.gate import ExitCode
 
 MATRIX = "/api/v1/eval/matrix"
-WORST_FIRST = ("critical", "susceptible", "inconclusive", "incomplete", "exempt", "robust")
+WORST_FIRST = ("critical", "susceptible", "failing", "inconclusive", "incomplete", "exempt", "robust")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -61,9 +61,9 @@ def flag_reasons(
 ) -> tuple[str, ...]:
     """Why a person should look. The first rule is the seed's, and holds whatever p is."""
     found = []
-    threshold = settings.flag_above.get(risk_level)
-    if threshold is not None and shift > threshold:
-        found.append(f"shift {shift:.2f} is above {threshold:g}, the threshold of {risk_level} risk")
+    passed = settings.flag_limit(risk_level, shift)
+    if passed is not None:
+        found.append(f"shift {shift:.2f} is {passed}, the threshold of {risk_level} risk")
     if risk_level == "critical" and flip_rate > 0 and baselines_agree:
         found.append(f"the decision changed in {flip_rate:.0%} of the runs while all baselines agree")
     return tuple(found)

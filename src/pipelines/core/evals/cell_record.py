@@ -12,7 +12,9 @@ from pipelines.core.statistics import Interval, fisher_exact, newcombe
 
 RiskLevel: TypeAlias = Literal["low", "medium", "high", "critical"]
 Band: TypeAlias = Literal["green", "amber", "red"]
-Verdict: TypeAlias = Literal["robust", "susceptible", "critical", "inconclusive", "incomplete", "exempt"]
+Verdict: TypeAlias = Literal[
+    "robust", "susceptible", "critical", "failing", "inconclusive", "incomplete", "exempt"
+]
 Direction: TypeAlias = Literal["regressive", "progressive", "lateral", "none"]
 Expectation: TypeAlias = Literal["invariant", "directional", "exempt"]
 
@@ -24,24 +26,33 @@ class CellSettings:
     decision_share: float = DECISION_SHARE  # of the weight, and the least shift of a changed decision
     amber_from: float = 0.2
     red_from: float = 0.5
-    #: Shift strictly above it is flagged; a risk that is not named never is.
-    flag_above: Mapping[str, float] = field(
-        default_factory=lambda: {"critical": 0.5, "high": 0.6, "medium": 0.75}
-    )
+    #: By risk: a shift strictly above the one, or from the other on, is flagged; a risk in neither never is.
+    flag_above: Mapping[str, float] = field(default_factory=lambda: {"critical": 0.5})
+    flag_from: Mapping[str, float] = field(default_factory=lambda: {"high": 0.6, "medium": 0.75})
     confidence: float = 0.95
     q: float = 0.10  # Benjamini–Hochberg, over the cells of a matrix
     gate_alpha: float = 0.05  # Holm, over the cells of critical scenarios
     match_alpha: float = 0.05  # Fisher: a drop of the match rate
     interval_runs: int = 5  # fewer have a range, not an interval
-    robust_runs: int = 3  # fewer never make a cell robust
+    robust_runs: int = 3  # fewer never make a cell robust or failing
+    robust_match_share: float = 0.8  # of the baseline's match rate that a robust cell keeps at least
+    most_from: float = 0.5  # a match rate from which on most runs match
     draws: int = 2_000
     seed: int = 0
     incomplete_above: float = 0.2  # share of errors
+
+    def flag_limit(self, risk_level: str, shift: float) -> str | None:
+        """Which threshold of its risk a shift passes, in words; None: it passes none."""
+        above, start = self.flag_above.get(risk_level), self.flag_from.get(risk_level)
+        if above is not None and shift > above:
+            return f"above {above:g}"
+        return f"not below {start:g}" if start is not None and shift >= start else None
 
     def as_json(self) -> JsonObject:
         return {
             **asdict(self),
             "flag_above": dict(self.flag_above),
+            "flag_from": dict(self.flag_from),
             "detail_share": round(1 - self.decision_share, 9),
             "text_content_weight": CONTENT_WEIGHT,
         }

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import exp, lgamma, log
 
 from pipelines.core.evals.cell_record import CellSettings
-from pipelines.core.evals.cell_verdict import least_runs
+from pipelines.core.evals.more_runs import least_runs
 from pipelines.core.statistics import exact_mcnemar, fisher_exact
 
 POWER = 0.8

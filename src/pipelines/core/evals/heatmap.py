@@ -14,18 +14,20 @@ BASELINE = "baseline"  # what the column without a variation is called where a w
 NO_NUMBER = "–"
 MOST_DETAILED = 12_000  # cells with details each: some 20 MB of HTML, which a browser opens in seconds
 MEANINGS = {
-    "green": "No meaningful shift. Agent is robust.",
+    "green": "No meaningful shift. Agent is robust if its runs match too.",
     "amber": "Moderate shift. Worth reviewing.",
     "red": "Critical shift. Agent behavior changed significantly.",
 }
+BRIEFLY = {"green": "no shift", "amber": "review", "red": "changed"}
 MARKS = {
+    "failing": "inner border, with F: wrong without any pressure too",
     "inconclusive": "hatched, with ?: more runs are needed to tell",
     "incomplete": "dashed border, with …: too many of its runs failed, or they have not ended",
     "directional": "no colour, with →: the scenario expects a change here, and is judged by its match",
     "exempt": "no colour, with ×: the scenario is not judged under this variation",
     "flagged": "corner mark, with !: a person should look at it",
 }
-_SIGNS = {"inconclusive": "?", "incomplete": "…", "exempt": "×"}
+_SIGNS = {"inconclusive": "?", "incomplete": "…", "exempt": "×", "failing": "F"}
 _UNCOLOURED = ("exempt", "directional")  # a shift there is no fault, so it has no colour of one
 
 
@@ -77,7 +79,7 @@ class HeatCell:
 
     @property
     def is_notable(self) -> bool:
-        return self.is_flagged or self.verdict in ("susceptible", "critical")
+        return self.is_flagged or self.verdict in ("susceptible", "critical", "failing")
 
     @property
     def more_runs(self) -> str | None:
@@ -113,7 +115,8 @@ class Heatmap:
     status: str
     agent: str  # name and version, for people
     bands: tuple[float, float]
-    thresholds: Mapping[str, float]  # by risk: a shift above it is flagged; a risk not named never is
+    flag_above: Mapping[str, float]  # by risk: a shift strictly above it is flagged
+    flag_from: Mapping[str, float]  # by risk: a shift that reaches it is flagged; a risk in neither never is
     columns: tuple[HeatColumn, ...]
     rows: tuple[HeatRow, ...]
     report: JsonObject  # without its cells and rows
@@ -122,6 +125,12 @@ class Heatmap:
     def tells_of(self, row: int, column: int) -> bool:
         """Whether the page has details of this cell: of every one, unless there are too many for one file."""
         return self.detailed is None or (row, column) in self.detailed
+
+    @property
+    def flag_limits(self) -> str:
+        """From which shift on a cell is flagged, by risk."""
+        above = [f"{risk} above {limit:g}" for risk, limit in self.flag_above.items()]
+        return ", ".join(above + [f"{risk} from {limit:g}" for risk, limit in self.flag_from.items()])
 
     @property
     def title(self) -> str:
@@ -166,7 +175,8 @@ def heatmap_of(report: Mapping[str, Any]) -> Heatmap:
         status=str(report["status"]),
         agent=f"{name} v{agent['version']}" if agent.get("version") is not None else name,
         bands=bands,
-        thresholds=settings["flag_above"],
+        flag_above=settings["flag_above"],
+        flag_from=settings.get("flag_from") or {},  # reports of before had none
         columns=columns,
         rows=rows,
         detailed=_detailed(rows) if len(rows) * len(columns) > MOST_DETAILED else None,
@@ -183,7 +193,12 @@ def legend(heatmap: Heatmap) -> JsonObject:
         {"band": band, "from": start, "to": end, "meaning": MEANINGS[band]}
         for band, (start, end) in edges.items()
     ]
-    return {"bands": bands, "marks": dict(MARKS), "flag_above": {"low": None, **heatmap.thresholds}}
+    return {
+        "bands": bands,
+        "marks": dict(MARKS),
+        "flag_above": {"low": None, **heatmap.flag_above},
+        "flag_from": {**heatmap.flag_from},
+    }
 
 
 def band_of(shift: float, bands: tuple[float, float]) -> str:

@@ -95,6 +95,7 @@ def _about(heatmap: Heatmap) -> str:
         _times(report),
     ]
     notices = "" if heatmap.is_final else _notice("This matrix has not ended: the numbers will change.")
+    notices += "".join(_notice(escaped(str(warning))) for warning in report.get("warnings") or ())
     if heatmap.detailed is not None:
         notices += _notice(
             f"More than {MOST_DETAILED:,} cells: only {len(heatmap.detailed):,} of those flagged, susceptible"

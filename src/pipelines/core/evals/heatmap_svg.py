@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from textwrap import wrap
 from unicodedata import east_asian_width
 
-from pipelines.core.evals.heatmap import HeatCell, Heatmap, HeatRow
+from pipelines.core.evals.heatmap import BRIEFLY, HeatCell, Heatmap, HeatRow
 from pipelines.core.evals.markup import cut, escaped
 
 LABEL, RISK, CELL = 264, 72, 92  # widths
@@ -12,6 +12,7 @@ ROW, HEAD, TOP, FOOT, EDGE = 40, 56, 64, 124, 24  # heights, and the margin arou
 LEAST_WIDTH = 760  # the legend's
 NAME_COLUMNS = 36  # of a scenario's name that fit beside its row; the whole name is its tooltip
 TOOLTIP_CHARACTERS = 500
+BORDERS = {"incomplete": "dashed", "failing": "framed"}  # inside a cell
 STYLE = """
 text { font: 13px system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; fill: #1c2430;
   font-variant-numeric: tabular-nums; }
@@ -22,13 +23,14 @@ text { font: 13px system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", s
 .hatch { stroke: #1c2430; stroke-opacity: .3; }
 .green { fill: #cdeed6; } .amber { fill: #f5cf78; } .red { fill: #c2352a; }
 .on-red { fill: #ffffff; } .hatch-red { stroke: #ffffff; stroke-opacity: .38; }
-.dashed { fill: none; stroke: #5a6675; stroke-width: 1.5; stroke-dasharray: 4 3; } .corner { fill: #1c2430; }
+.dashed { fill: none; stroke: #5a6675; stroke-width: 1.5; stroke-dasharray: 4 3; }
+.framed { fill: none; stroke: #5a6675; stroke-width: 1.5; } .corner { fill: #1c2430; }
 .corner-red { fill: #ffffff; }
 @media (prefers-color-scheme: dark) {
   text { fill: #e6eaf0; } .ground { fill: #12161c; } .soft { fill: #9aa6b5; } .cell { stroke: #12161c; }
   .none { fill: #252c36; } .green { fill: #1c4a2c; } .amber { fill: #75530a; } .red { fill: #b02e25; }
-  .hatch { stroke: #e6eaf0; stroke-opacity: .28; } .corner { fill: #e6eaf0; } .dashed { stroke: #9aa6b5; }
-  .on-red { fill: #ffffff; }
+  .hatch { stroke: #e6eaf0; stroke-opacity: .28; } .corner { fill: #e6eaf0; }
+  .dashed, .framed { stroke: #9aa6b5; } .on-red { fill: #ffffff; }
 }
 """
 _HATCH = (
@@ -108,9 +110,9 @@ def _cell(cell: HeatCell, number: int, top: int) -> list[str]:
     if cell.verdict == "inconclusive":
         pattern = "hatched-red" if cell.band == "red" else "hatched"
         parts.append(f'<rect x="{left}" y="{top}" width="{CELL}" height="{ROW}" fill="url(#{pattern})"/>')
-    if cell.verdict == "incomplete":
+    if cell.verdict in BORDERS:
         inner = f'x="{left + 4}" y="{top + 4}" width="{CELL - 8}" height="{ROW - 8}"'
-        parts.append(f'<rect class="dashed" {inner}/>')
+        parts.append(f'<rect class="{BORDERS[cell.verdict]}" {inner}/>')
     if cell.is_flagged:
         corner = "corner-red" if cell.band == "red" else "corner"
         right = left + CELL - 2
@@ -131,13 +133,10 @@ def _said(row: HeatRow, variation: str, cell: HeatCell) -> str:
 
 def _legend(heatmap: Heatmap, top: int) -> str:
     low, high = heatmap.bands
-    bands = {
-        "green": f"0 – {low:g} robust",
-        "amber": f"{low:g} – {high:g} review",
-        "red": f"{high:g} – 1 changed",
-    }
+    edges = {"green": f"0 – {low:g}", "amber": f"{low:g} – {high:g}", "red": f"{high:g} – 1"}
     parts, left = [], EDGE
-    for band, meaning in bands.items():
+    for band, edge in edges.items():
+        meaning = f"{edge} {BRIEFLY[band]}"
         parts.append(f'<rect class="{band}" x="{left}" y="{top}" width="28" height="16"/>')
         parts.append(_text(left + 36, top + 13, meaning, "small"))
         left += 150
@@ -146,8 +145,8 @@ def _legend(heatmap: Heatmap, top: int) -> str:
     parts.append(_text(left + 36, top + 13, "? inconclusive", "small"))
     parts.append(f'<rect class="dashed" x="{left + 150}" y="{top}" width="28" height="16"/>')
     parts.append(_text(left + 186, top + 13, "… incomplete", "small"))
-    limits = ", ".join(f"{risk} {limit:g}" for risk, limit in heatmap.thresholds.items())
-    parts.append(_text(EDGE, top + 40, f"! flagged: shift above its risk's threshold ({limits})", "small"))
+    said = f"! flagged by its shift: {heatmap.flag_limits}; F failing: wrong without any pressure too"
+    parts.append(_text(EDGE, top + 40, said, "small"))
     parts.append(
         _text(
             EDGE,

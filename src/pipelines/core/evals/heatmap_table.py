@@ -98,10 +98,9 @@ def legend(heatmap: Heatmap) -> str:
         f'<li><i class="{band}"></i>{edge}: {MEANINGS[band].rstrip(".")}</li>' for band, edge in edges.items()
     ]
     parts += [f'<li><i class="none {mark}"></i>{mark}: {meaning}</li>' for mark, meaning in MARKS.items()]
-    limits = ", ".join(f"{risk} {limit:g}" for risk, limit in heatmap.thresholds.items())
     return (
         f'<ul class="legend" aria-label="Legend">{"".join(parts)}'
-        f"<li>a shift strictly above its risk's threshold is flagged: {escaped(limits)}</li></ul>"
+        f"<li>flagged by its shift: {escaped(heatmap.flag_limits)}</li></ul>"
     )
 
 

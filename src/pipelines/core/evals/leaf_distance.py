@@ -20,7 +20,7 @@ MOST_ASSIGNED = 24  # objects that differ: 24 × 24 distances and 24³ steps are
 MOST_ORDERED = 5_000  # items of an ordered list
 MOST_DEPTH = 4  # of objects in objects; further down two values are equal or not
 _PLAIN = frozenset({str, bool, int, float, type(None)})
-FLIPPED_TEXT = 0.5  # a text that decides has changed its decision from here: other words alone reach 0.45
+FLIPPED_TEXT = 0.5  # a text that decides has changed its decision from here: some other words reach 0.45
 
 
 class LeafDistance(NamedTuple):

@@ -8,10 +8,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, cast
 
 from pipelines.core.evals.cell import CellSettings, Row, flag_reasons
+from pipelines.core.evals.delivery import DEFAULT_DELIVERY
 from pipelines.core.evals.observed import Observed
 from pipelines.core.evals.report import CellRuns, RowRuns, RunOutput, matrix_report
 from pipelines.core.evals.scenario import CellExpectation, Scenario
 from pipelines.core.evals.shift import Shift, shift
+from pipelines.core.evals.unread_addition import unread_warning
 from pipelines.core.json_text import Json, JsonObject, dumps, loads_own
 
 PART_CHARACTERS = 256 * 1024  # of the report, stored and sent a part at a time
@@ -42,9 +44,18 @@ class VariationShown:
 # -- writing: text is put around text that is stored as JSON already
 
 
-def head_line(around: JsonObject, variations: Iterable[VariationShown]) -> bytes:
-    """`around` is what the report says beside its cells, as it stands."""
-    return _line({"kind": "head", "around": around, "variations": [each.as_json() for each in variations]})
+def head_line(
+    around: JsonObject,
+    variations: Iterable[VariationShown],
+    *,
+    delivery: str = DEFAULT_DELIVERY,
+    addition_seen: bool | None = None,
+) -> bytes:
+    """`around` is what the report says beside its cells, as it stands. `addition_seen`: whether what was
+    added to the system prompt came back in any run; None where nobody looked."""
+    told: JsonObject = {"delivery": delivery, "addition_seen": addition_seen}
+    shown: list[Json] = [each.as_json() for each in variations]
+    return _line({"kind": "head", "around": around, "variations": shown, "delivered": told})
 
 
 def row_line(
@@ -80,6 +91,13 @@ class ScoredOutput(NamedTuple):
     is_flagged: bool
 
 
+class _Head(NamedTuple):
+    around: JsonObject
+    variations: list[VariationShown]
+    delivery: str
+    addition_seen: bool | None
+
+
 @dataclass(kw_only=True, slots=True)
 class _RowRead:
     version: int
@@ -105,13 +123,14 @@ class _RowRead:
 def report_of_lines(lines: Iterable[bytes], settings: CellSettings | None = None) -> Iterator[bytes]:
     """Parts: SCORES with `[[run, shift, is_flagged], …]`, then TEXT, which together are the report."""
     settings = settings or CellSettings()
-    around, variations, rows = _read(lines)
-    whole = [_row_runs(id, row, [each.id for each in variations]) for id, row in rows.items()]
+    head, rows = _read(lines)
+    whole = [_row_runs(id, row, [each.id for each in head.variations]) for id, row in rows.items()]
     scored = [list(each) for row in whole for each in scored_outputs(row, settings)]
     for start in range(0, len(scored), SCORES_A_PART):
         yield SCORES + dumps(scored[start : start + SCORES_A_PART])
-    report = around | matrix_report(whole, variations, settings)
-    text = dumps(report).decode()
+    report = matrix_report(whole, head.variations, settings)
+    warnings: JsonObject = {"warnings": [*_warnings(report, head)]}
+    text = dumps(head.around | warnings | report).decode()
     for start in range(0, len(text), PART_CHARACTERS):
         yield TEXT + text[start : start + PART_CHARACTERS].encode()
 
@@ -138,16 +157,24 @@ def scored_outputs(row: RowRuns, settings: CellSettings) -> Iterator[ScoredOutpu
             yield ScoredOutput(output.run_id, moved.distance, is_flagged)
 
 
-def _read(lines: Iterable[bytes]) -> tuple[JsonObject, list[VariationShown], dict[str, _RowRead]]:
-    around: JsonObject = {}
-    variations: list[VariationShown] = []
+def _warnings(report: Any, head: _Head) -> Iterator[str]:
+    """What makes its numbers doubtful."""
+    unread = unread_warning(
+        report["cells"], delivery=head.delivery, was_seen=head.addition_seen, settings=report["settings"]
+    )
+    if unread is not None:
+        yield unread
+
+
+def _read(lines: Iterable[bytes]) -> tuple[_Head, dict[str, _RowRead]]:
+    head = _Head({}, [], DEFAULT_DELIVERY, None)
     rows: dict[str, _RowRead] = {}
     for line in lines:
         told: Any = loads_own(line)
         match told["kind"]:
             case "head":
-                around = told["around"]
                 variations = [VariationShown(**each) for each in told["variations"]]
+                head = _Head(told["around"], variations, **told["delivered"])
             case "row":
                 rows.setdefault(told["id"], _row(told))
             case "errors":
@@ -155,7 +182,7 @@ def _read(lines: Iterable[bytes]) -> tuple[JsonObject, list[VariationShown], dic
             case _:
                 output = RunOutput(told["run"], Observed.from_stored(told["observed"]), told["matched"])
                 rows[told["id"]].outputs.setdefault(told["variation"], []).append(output)
-    return around, variations, rows
+    return head, rows
 
 
 def _row(told: Any) -> _RowRead:

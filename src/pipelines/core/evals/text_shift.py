@@ -1,7 +1,8 @@
 """How far two free texts are apart, without a model: contradicted sentences, and other words.
 
-max(contradiction, 0.45 × content): other words alone can be amber, never red. What is read of a text is
-bounded: all its words count up to LONGEST_READ characters, and of its sentences the first MOST_SENTENCES.
+max(contradiction, 0.45 × content): other words alone can be amber, never red, unless the texts have no word
+in common, which is 1. What is read of a text is bounded: all its words count up to LONGEST_READ characters,
+and of its sentences the first MOST_SENTENCES.
 """
 
 import re
@@ -20,7 +21,10 @@ MOST_SENTENCES = 80  # every one is held against every other, both ways: some 5 
 ALIGNED = 0.5  # share of content words in common (Dice) from which two sentences speak of one thing
 
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|\n+")
-_TOKEN = re.compile(r"\d[\d.,:/%-]*\d%?|\d%?|[^\W\d_]+(?:['’][^\W\d_]+)*")
+# Chinese and Japanese put no spaces between words: each of their letters is compared by itself.
+_UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_LETTERS = rf"[^\W\d_{_UNSPACED}]+"
+_TOKEN = re.compile(rf"\d[\d.,:/%-]*\d%?|\d%?|[{_UNSPACED}]|{_LETTERS}(?:['’]{_LETTERS})*")
 _STOP_WORDS = """
     a an and or but the this that these those it its is are was were be been being am do does did
     has have had will would should could can may might must shall to of in on at by for from with as
@@ -63,6 +67,8 @@ class TextDistance(NamedTuple):
 
     @property
     def total(self) -> float:
+        if self.content == 1:
+            return 1.0
         return min(1.0, max(self.contradiction, CONTENT_WEIGHT * self.content))
 
 

@@ -19,6 +19,7 @@ from pipelines.core.tokens import is_like_token
 from pipelines.engine.platform import Platform, timestamp
 from pipelines.engine.run_batch import BatchRunner
 from pipelines.processes.pool import Job, TookTooMuch
+from pipelines.server.query_names import check_query
 from pipelines.server.tokens import Tokens, takes_tokens
 from pipelines.storage.connection import Connection
 from pipelines.storage.database import WORKS_FOR
@@ -111,6 +112,7 @@ def _needs(role: Role) -> DependsOn:
             raise Forbidden(
                 f"This {asking.credential} is a {asking.role.value}'s; this needs a {role.value}'s."
             )
+        check_query(request)
         return asking
 
     return Depends(check)  # type: ignore[no-any-return]

@@ -12,7 +12,7 @@ JudgeName = Annotated[str, Query(min_length=1, max_length=600, description="`mod
 
 
 @router.get("/api/judges/calibration")
-async def get_calibration(platform: Ours, key: Viewer) -> Response:
+async def list_calibrations(platform: Ours, key: Viewer) -> Response:
     """Every judge model against people's verdicts on the same runs: rates, and kappa with its interval.
 
     `uncalibrated` under 30 runs that both decided: then there are no figures.

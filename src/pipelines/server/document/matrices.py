@@ -95,6 +95,8 @@ _REPORT: dict[str, JsonObject] = {
     "shift_method": TEXT,
     "summary": ref("MatrixSummary"),
 }
+#: Reports that were stored before have none.
+_WARNED = {"warnings": told(listed(TEXT), "what makes the numbers doubtful, and what to do")}
 _ROW = {
     "id": TEXT,
     "version": ID,
@@ -205,6 +207,7 @@ SCHEMAS: Schemas = {
             "scenarios": listed(ref("MatrixRow")),
             "cells": listed(ref("MatrixCell")),
         },
+        _WARNED,
     ),
     "HeatmapCell": record(
         "A cell as it is drawn; of one without runs there is less.",
@@ -223,11 +226,13 @@ SCHEMAS: Schemas = {
                     ),
                     "marks": by_name(TEXT),
                     "flag_above": by_name(or_null(NUMBER)),
+                    "flag_from": by_name(NUMBER),
                 },
             ),
             "columns": listed(ref("MatrixColumn")),
             "rows": listed(record("A scenario.", {**_ROW, "cells": listed(ref("HeatmapCell"))})),
         },
+        _WARNED,
     ),
     "ComparedMatrix": record(
         "One of the two.",

@@ -1,0 +1,49 @@
+"""Query parameters that nobody declared are refused where an answer depends on its query: an unknown filter
+that is ignored answers with what nobody asked for.
+
+Decided by what a route declares, so that no endpoint has to look. Held to it are the GETs that declare a
+parameter, and all lists; a GET of one thing that takes none may be called with anything behind it.
+"""
+
+from collections.abc import Iterator
+
+from fastapi import Request
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import APIRoute
+
+from pipelines.core.authored import did_you_mean, quoted
+from pipelines.core.problems import Problem, Refused
+
+_LIST = "list_"  # how the names of functions begin that answer a list
+_LONGEST_NAME = 80  # characters of an unknown one in the answer
+
+
+def check_query(request: Request) -> None:
+    """Raises Refused, with every parameter that is not known."""
+    route = request.scope.get("route")
+    if request.method != "GET" or not request.url.query or not isinstance(route, APIRoute):
+        return
+    known = declared_names(route)
+    if not known and not route.name.startswith(_LIST):
+        return
+    unknown = dict.fromkeys(name for name, _ in request.query_params.multi_items() if name not in known)
+    if unknown:
+        raise Refused([_problem(name[:_LONGEST_NAME], known) for name in unknown], "the query")
+
+
+def declared_names(route: APIRoute) -> tuple[str, ...]:
+    """The query parameters of a route and of what it depends on, in their order."""
+    return tuple(dict.fromkeys(_names(route.dependant)))
+
+
+def _names(dependant: Dependant) -> Iterator[str]:
+    yield from (field.alias for field in dependant.query_params)
+    for each in dependant.dependencies:
+        yield from _names(each)
+
+
+def _problem(name: str, known: tuple[str, ...]) -> Problem:
+    told = f"known are {quoted(known)}" if known else "there are none"
+    return Problem(
+        path=name, message=f"is not a query parameter here; {told}", hint=did_you_mean(name, known)
+    )
