@@ -28,7 +28,10 @@ class Oracles:
     calls: ExpectedCalls | None = None
 
     def findings(self, evidence: RunEvidence) -> list[Finding]:
-        found = evaluate_expected_state(self.state, evidence) if self.state is not None else []
+        if not evidence.has_state:
+            found = state_oracle.without_state(self.state, evidence)
+        else:
+            found = evaluate_expected_state(self.state, evidence) if self.state is not None else []
         return found + (evaluate_expected_calls(self.calls, evidence) if self.calls is not None else [])
 
     def decide_completion(self, evidence: RunEvidence) -> bool:
