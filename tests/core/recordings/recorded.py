@@ -29,7 +29,11 @@ def reply(id: str, body: Any, **beside: Any) -> dict[str, Any]:
 MESSAGES: list[dict[str, Any]] = [
     {"role": "system", "content": "You are the refund desk."},
     {"role": "user", "content": ASKED},
-    {"role": "assistant", "content": "Let me look.", "tool_calls": [call("c1", "get_order", order_id="4521")]},
+    {
+        "role": "assistant",
+        "content": "Let me look.",
+        "tool_calls": [call("c1", "get_order", order_id="4521")],
+    },
     reply("c1", {"status": "shipped", "total": 80}),
     {"role": "assistant", "content": None, "tool_calls": [call("c2", "refund_order", order_id="4521")]},
     reply("c2", {"status": "refunded"}),
@@ -73,7 +77,9 @@ def attribute(key: str, value: Any) -> dict[str, Any]:
     return {"key": key, "value": {"stringValue": text}}
 
 
-def span(number: int, name: str, trace: str = "a" * 32, *, status: int = 0, **attributes: Any) -> dict[str, Any]:
+def span(
+    number: int, name: str, trace: str = "a" * 32, *, status: int = 0, **attributes: Any
+) -> dict[str, Any]:
     """`gen_ai__tool__name="…"`: two underscores stand for a dot."""
     return {
         "name": name,

@@ -181,7 +181,9 @@ def test_our_own_trajectory_says_how_each_call_was_answered() -> None:
 
 def test_events_about_the_agent_are_not_its_words() -> None:
     own = json.loads(json.dumps(ATIF))
-    own["steps"].append({"step_id": 6, "source": "agent", "message": "noted", "extra": {"event_type": "custom"}})
+    own["steps"].append(
+        {"step_id": 6, "source": "agent", "message": "noted", "extra": {"event_type": "custom"}}
+    )
     assert one(own).responses == (ANSWER,)
 
 

@@ -54,9 +54,9 @@ def test_without_a_state_an_expected_state_is_left_open() -> None:
 
 
 def test_without_a_state_other_oracles_still_decide() -> None:
-    calls = {"required": [{"tool": "refund_order", "arguments": {"order_id": "4521"}}]}
+    calls = [{"tool": "refund_order", "arguments": {"order_id": "4521"}}]
     assert verdict_of(recorded(), expected_calls=calls).verdict == "PASS"
-    missing = {"required": [{"tool": "get_order", "arguments": {"order_id": "9"}}]}
+    missing = [{"tool": "get_order", "arguments": {"order_id": "9"}}]
     assert verdict_of(recorded(), expected_calls=missing).verdict == "FAIL"
 
 
@@ -70,13 +70,6 @@ def test_what_the_agent_claims_without_any_call_is_false_with_or_without_a_state
     told = [MESSAGES[1], {"role": "assistant", "content": ANSWER}]
     found = verdict_of(recorded(messages=told))
     assert (found.verdict, found.failure_mode) == ("FAIL", "false_claim")
-
-
-def test_values_of_the_system_message_are_no_inventions() -> None:
-    policy = {"role": "system", "content": "Refunds take 14 days."}
-    told = [policy, *MESSAGES[1:-1], {"role": "assistant", "content": f"{ANSWER} Refunds take 14 days."}]
-    found = verdict_of(recorded(messages=told, state_after=REFUNDED), expected_state=EXPECTED)
-    assert found.verdict == "PASS", found.reasoning
 
 
 # -- the difference between two states

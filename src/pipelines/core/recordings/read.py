@@ -53,7 +53,7 @@ class Recording:
 
 def read_recording(data: bytes, *, format: Format | None = None) -> Recording:
     """Of a file: a JSON value or JSON lines. Refused with every problem."""
-    lines = _lines(data)
+    lines = _lines(data) if data.strip() else []
     if lines is not None:
         return _read(lines, format)
     try:
