@@ -7,8 +7,8 @@ from typing import Any
 
 import typer
 
-from pipelines.cli.batch_report import COLOURS, label_of, print_run, rank_of, warnings_of
-from pipelines.cli.blocks import new_console, print_block, print_title
+from pipelines.cli.batch_report import label_of, print_run, rank_of, warnings_of
+from pipelines.cli.blocks import COLOURS, new_console, print_block, print_title
 from pipelines.cli.eval.words import plural
 from pipelines.cli.files import (
     read_bytes,

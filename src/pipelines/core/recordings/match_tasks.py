@@ -18,6 +18,7 @@ class KnownTask(NamedTuple):
     key: str | None
     instruction: str
     id: int | None = None  # where it is stored
+    is_coding: bool = False
 
 
 class NamedRun(NamedTuple):

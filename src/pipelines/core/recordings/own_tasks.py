@@ -46,8 +46,11 @@ def known_tasks(seeds: Sequence[Seed]) -> list[KnownTask]:
     bodies = [seed.as_json() for seed in seeds]
     contents = [content_hash(body, world_hash_of(body)) for body in bodies]
     keys = keys_of([own_id_of(body.get("id")) for body in bodies], contents, (), {})
-    named = zip(seeds, keys, strict=True)
-    return [KnownTask(row, key, seed.user_instruction) for row, (seed, key) in enumerate(named, 1)]
+    named = enumerate(zip(seeds, keys, strict=True), 1)
+    return [
+        KnownTask(row, key, seed.user_instruction, is_coding=seed.coding_scenario is not None)
+        for row, (seed, key) in named
+    ]
 
 
 def _axes(run: RecordedRun) -> JsonObject:
