@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from pipelines.core.json_text import dumps, loads_own
 from pipelines.core.problems import Refused
 from pipelines.core.recordings.read import read_recording, read_runs
 from pipelines.core.recordings.recorded_run import RecordedRun, recorded_from_json
@@ -72,7 +73,7 @@ def test_every_format_tells_the_same_run(value: Any, format: str) -> None:
 @pytest.mark.parametrize("value", [MESSAGES, ATIF, SPANS], ids=["messages", "atif", "otlp"])
 def test_a_run_survives_the_way_to_another_process(value: Any) -> None:
     run = one(value)
-    assert recorded_from_json(json.loads(json.dumps(run.as_json()))) == run
+    assert recorded_from_json(loads_own(dumps(run.as_json()))) == run
 
 
 def test_json_lines_are_a_run_each() -> None:

@@ -62,7 +62,9 @@ class RecordedRun:
 
     def as_json(self) -> JsonObject:
         """For another process of ours; `recorded_from_json` reads it."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        rows: list[Json] = [list(row) for row in self.rows]
+        own: JsonObject = {field.name: getattr(self, field.name) for field in fields(self)}
+        return own | {"rows": rows, "task": list(self.task) if self.task is not None else None}
 
 
 def recorded_from_json(body: Any) -> RecordedRun:
