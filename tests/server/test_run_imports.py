@@ -13,7 +13,12 @@ from pipelines.storage import recorded_runs, texts
 pytestmark = pytest.mark.anyio
 
 ASKED = "Refund order #4521."
-TASK: Row = {"id": "refund", "user": ASKED, "state": STATE, "expected_state": {"order.4521.status": "refunded"}}
+TASK: Row = {
+    "id": "refund",
+    "user": ASKED,
+    "state": STATE,
+    "expected_state": {"order.4521.status": "refunded"},
+}
 REFUNDED: Row = STATE | {"order": STATE["order"] | {"4521": STATE["order"]["4521"] | {"status": "refunded"}}}
 CALL = {"id": "c1", "name": "refund_order", "arguments": {"order_id": "4521"}}
 MESSAGES: list[Row] = [
@@ -67,9 +72,7 @@ async def test_runs_are_stored_as_a_batch_and_judged_by_their_tasks(org: Org) ->
         "I refunded order 4521.",
     )
     assert first["metadata"]["recording"]["label"] == "build 7"
-    assert [message["role"] for message in first["messages"]] == [
-        message["role"] for message in MESSAGES
-    ]
+    assert [message["role"] for message in first["messages"]] == [message["role"] for message in MESSAGES]
 
 
 async def test_the_trace_tells_the_system_prompt_and_each_call_with_what_it_changed(org: Org) -> None:
@@ -85,7 +88,11 @@ async def test_the_trace_tells_the_system_prompt_and_each_call_with_what_it_chan
 
 async def test_a_state_before_is_the_world_of_the_run(org: Org) -> None:
     other = {"order": {"4521": {"status": "lost"}}}
-    run = {"messages": MESSAGES, "state_before": other, "state_after": {"order": {"4521": {"status": "refunded"}}}}
+    run = {
+        "messages": MESSAGES,
+        "state_before": other,
+        "state_after": {"order": {"4521": {"status": "refunded"}}},
+    }
     told = await imported(org, run, tasks=[TASK])
     (found,) = told["runs"]
     assert found["verdict"] == "PASS", found
@@ -302,7 +309,8 @@ async def test_the_world_of_a_recorded_run_is_in_use(org: Org, house: House) -> 
 
     def in_use(connection: Any) -> set[str]:
         run = recorded_runs.recorded_run(connection, told["runs"][0]["run_id"])
-        assert run is not None and run.world_hash is not None
+        assert run is not None
+        assert run.world_hash is not None
         return texts.texts_in_use(connection, [run.world_hash])
 
     assert len(await house.platform.database.read(in_use)) == 1

@@ -4,11 +4,6 @@ import json
 from typing import Any
 
 import pytest
-
-from pipelines.core.json_text import dumps, loads_own
-from pipelines.core.problems import Refused
-from pipelines.core.recordings.read import read_recording, read_runs
-from pipelines.core.recordings.recorded_run import RecordedRun, recorded_from_json
 from recorded import (
     ANSWER,
     ASKED,
@@ -26,6 +21,11 @@ from recorded import (
     said,
     span,
 )
+
+from pipelines.core.json_text import dumps, loads_own
+from pipelines.core.problems import Refused
+from pipelines.core.recordings.read import read_recording, read_runs
+from pipelines.core.recordings.recorded_run import RecordedRun, recorded_from_json
 
 
 def one(value: Any) -> RecordedRun:

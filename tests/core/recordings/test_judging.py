@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from recorded import ANSWER, ASKED, MESSAGES, REFUNDED, STATE, TOOLS, data
 
 from pipelines.core.json_text import loads_own
 from pipelines.core.problems import Problem
@@ -14,7 +15,6 @@ from pipelines.core.recordings.states import with_changes
 from pipelines.core.tasks_csv import parse_tasks
 from pipelines.core.tools_schema import parse_tools_schema
 from pipelines.core.verdict.verdict import Verdict
-from recorded import ANSWER, ASKED, MESSAGES, REFUNDED, STATE, TOOLS, data
 
 PARSED = parse_tools_schema(loads_own(data(TOOLS)))
 

@@ -135,9 +135,7 @@ SCHEMAS: Schemas = {
             "verdict": or_null(VERDICT),
             "failure_mode": or_null(FAILURE_MODE),
             "judge_error": or_null(TEXT),
-            "notes": told(
-                listed(TEXT), "what a reader of the verdict should know"
-            ),
+            "notes": told(listed(TEXT), "what a reader of the verdict should know"),
         },
     ),
     "OpenedRun": record(
