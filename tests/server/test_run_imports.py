@@ -9,6 +9,7 @@ import pytest
 from desk import STATE, House, Org, Row, answered, every_item, open_house, refused
 from pipelines.engine import import_runs, store_recorded
 from pipelines.storage import recorded_runs, texts
+from private_postgres import Cluster
 
 pytestmark = pytest.mark.anyio
 
@@ -314,3 +315,15 @@ async def test_the_world_of_a_recorded_run_is_in_use(org: Org, house: House) -> 
         return texts.texts_in_use(connection, [run.world_hash])
 
     assert len(await house.platform.database.read(in_use)) == 1
+
+
+async def test_postgres_stores_them_too(tmp_path: Path, postgres: Cluster) -> None:
+    text = "I refunded order 4521.\0"
+    run = {"messages": [*MESSAGES[:-1], {"role": "assistant", "content": text}], "state_after": REFUNDED}
+    other = {"order": {"4521": {"status": "lost"}}}
+    url = postgres.new_database()
+    async with open_house(tmp_path / "house", database_url=url) as house:
+        told = await imported(house.owner, run, run | {"state_before": other}, tasks=[TASK])
+        assert [run["verdict"] for run in told["runs"]] == ["PASS", "FAIL"], told
+    async with open_house(tmp_path / "house", database_url=url) as house:
+        assert len(await every_item(house.owner.client, "/api/runs")) == 2

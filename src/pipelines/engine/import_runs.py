@@ -15,6 +15,7 @@ from pipelines.core.recordings.import_request import WHAT, ImportHead, head_from
 from pipelines.core.recordings.match_tasks import KnownTask, Match, NamedRun, match_tasks
 from pipelines.core.recordings.own_tasks import known_tasks
 from pipelines.core.seed import Seed
+from pipelines.core.seed_text import SeedText
 from pipelines.engine.judge_run import judge_and_end
 from pipelines.engine.platform import Platform
 from pipelines.engine.register_agent import find_agent
@@ -24,6 +25,7 @@ from pipelines.engine.upload_tasks import (
     CHECKING_BYTES,
     CHECKING_S,
     MOST_SEEDS_BYTES,
+    LargeRows,
     Surroundings,
     check_rows,
     create_dataset,
@@ -131,13 +133,16 @@ async def _choose_tasks(
         known = await _tasks_of(platform, org_id, head.dataset_id)
         matches = await asyncio.to_thread(_matched, runs, known, problems)
         return head.dataset_id, [ChosenTask(known[match.task].id or 0, match.note) for match in matches]
-    seeds = await _checked(platform, org_id, head, problems) if head.tasks is not None else []
+    rows = LargeRows(data=runs.task_rows, format=None)
+    seeds = await _checked(platform, org_id, head, rows, problems) if head.has_tasks else ()
     if problems:
         raise Refused(problems, WHAT)
+    known = await asyncio.to_thread(known_tasks, seeds)
     own = [Match(task) for task in head.task_of] if head.task_of is not None else None
-    matches = await asyncio.to_thread(_matched, runs, known_tasks(seeds), problems, own)
+    matches = await asyncio.to_thread(_matched, runs, known, problems, own)
+    name = head.label or NAMED
     uploaded = await create_dataset(
-        platform, org_id, name=head.label or NAMED, agent_id=head.agent_id, rows=head.tasks, reuse=True
+        platform, org_id, name=name, agent_id=head.agent_id, rows=rows, reuse=True
     )
     chosen = [ChosenTask(uploaded.task_ids[match.task], match.note) for match in matches]
     return uploaded.dataset.id, chosen
@@ -161,15 +166,17 @@ def _matched(
     return [match for match in matches if match is not None]
 
 
-async def _checked(platform: Platform, org_id: int, head: ImportHead, problems: list[Problem]) -> list[Seed]:
+async def _checked(
+    platform: Platform, org_id: int, head: ImportHead, rows: LargeRows, problems: list[Problem]
+) -> Sequence[Seed | SeedText]:
     """The tasks that come with an import; what is wrong with them is told with the rest."""
     around = await surroundings_of(platform, org_id, head.agent_id) if head.agent_id is not None else None
     try:
-        checked = await check_rows(platform, org_id, head.tasks, around or Surroundings(), [])
+        checked = await check_rows(platform, org_id, rows, around or Surroundings(), [])
     except Refused as refused:
         problems += [replace(each, path=f"/tasks, {each.path}") for each in refused.problems]
-        return []
-    return [seed for seed in checked.seeds if isinstance(seed, Seed)]
+        return ()
+    return checked.seeds
 
 
 async def _tasks_of(platform: Platform, org_id: int, dataset_id: int) -> list[KnownTask]:

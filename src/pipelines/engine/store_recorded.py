@@ -24,6 +24,8 @@ from pipelines.storage.recorded_runs import NewRecordedRun
 from pipelines.storage.texts import SLICE_CHARACTERS, SLICE_ROWS, Text, named
 from pipelines.wire.errors import NotFound, StorageUnavailable
 
+_TEXTS = ("tool_name", "error_code", "actor_id", "client")
+
 
 class RecordedInFile:
     """The runs of an import, in a file: one in memory at a time."""
@@ -32,7 +34,12 @@ class RecordedInFile:
         self._parts = parts
 
     def __len__(self) -> int:
-        return len(self._parts) - 1  # the last part is the head
+        return len(self._parts) - 2  # behind them: the rows of the tasks, and the head
+
+    @property
+    def task_rows(self) -> bytes:
+        """`{"rows": […]}`, as an upload has them; null where it has none."""
+        return self._parts[-2]
 
     def __getitem__(self, place: int) -> RecordedRun:
         return recorded_from_json(loads_own(self._parts[place]))
@@ -136,7 +143,7 @@ def _ready(new: NewImport, place: int, task: Task, state: JsonObject, *, repeat:
         token_hash=hash_of(secrets.token_hex(16)),
         world_hash=world.hash if world is not None else task.world_hash,
         simulated_now=task.simulated_start() or run.now or "",
-        final_response=run.responses[-1] if run.responses else None,
+        final_response=_without_nul(run.responses[-1]) if run.responses else None,
         messages=run.messages,
         metadata=(run.metadata or {}) | {NOTE: about},
         error_class=run.error_class,
@@ -144,7 +151,7 @@ def _ready(new: NewImport, place: int, task: Task, state: JsonObject, *, repeat:
         soft_warnings=[*run.notes, *([note] if note is not None else [])],
         conversation=run.conversation,
         created_at=created,
-        rows=tuple(_timed(run.rows, created)),
+        rows=tuple(map(_storable, _timed(run.rows, created))),
     )
     return _Ready(stored, world)
 
@@ -153,6 +160,16 @@ def _timed(rows: tuple[TraceRow, ...], created: str) -> Iterator[TraceRow]:
     """A row without a time of its own happened no later than the first that has one."""
     first = next((row.occurred_at for row in rows if row.occurred_at), created)
     return (row if row.occurred_at else row._replace(occurred_at=first) for row in rows)
+
+
+def _storable(row: TraceRow) -> TraceRow:
+    """Postgres has no place for a NUL. In JSON it is escaped; these are stored as they are."""
+    texts = {name: _without_nul(value) for name in _TEXTS if (value := getattr(row, name)) is not None}
+    return row._replace(**texts)  # type: ignore[arg-type]  # columns of text
+
+
+def _without_nul(text: str) -> str:
+    return text.replace("\0", "\ufffd")
 
 
 async def _groups(ready: AsyncIterator[_Ready]) -> AsyncIterator[list[_Ready]]:

@@ -22,7 +22,7 @@ class ImportHead:
 
     agent_id: int | None
     dataset_id: int | None
-    tasks: Json  # rows as of an upload; None: see `dataset_id` and `own`
+    has_tasks: bool  # the part before the head has rows, as an upload has them
     label: str | None
     told: str  # what was recognised
     task_of: list[int] | None  # where the recordings make the tasks: which each run was given
@@ -30,8 +30,8 @@ class ImportHead:
 
 
 def import_parts(data: bytes) -> Iterator[bytes]:
-    """A part for each run, then the head: for a helper process. Problems are part of the head, so that those
-    of the tasks, which are looked at next, are told with them."""
+    """A part for each run, one for the rows of the tasks, then the head: for a helper process. Problems are
+    part of the head, so that those of the tasks, which are looked at next, are told with them."""
     body = loads(data)
     if not isinstance(body, dict):
         raise Refused([Problem(path="", message="must be a JSON object")], WHAT)
@@ -41,17 +41,19 @@ def import_parts(data: bytes) -> Iterator[bytes]:
     head: JsonObject = {
         "agent_id": fields.id("agent_id", "an agent"),
         "dataset_id": fields.id("dataset_id", "a dataset") if fields.has("dataset_id") else None,
-        "tasks": _rows(fields),
         "label": fields.text("label", longest=MAX_NAME),
         "told": "",
         "task_of": None,
     }
-    recording = _recording(fields)
+    rows, recording = _rows(fields), _recording(fields)
     if not problems:
         yield from (dumps(run.as_json()) for run in recording.runs)
-        head |= {"told": recording.told()} | _own(head, recording, problems)
+        head["told"] = recording.told()
+        if rows is None and head["dataset_id"] is None:
+            rows, head["task_of"] = _own(recording, problems)
+    yield dumps({"rows": rows})
     told: list[Json] = [problem.as_json() for problem in problems]
-    yield dumps(head | {"problems": told})
+    yield dumps(head | {"has_tasks": rows is not None, "problems": told})
 
 
 def head_from_json(body: Any) -> ImportHead:
@@ -77,14 +79,11 @@ def _recording(fields: Fields) -> Recording:
         return Recording(runs=())
 
 
-def _own(head: JsonObject, recording: Recording, problems: list[Problem]) -> JsonObject:
-    """Where nobody says by which tasks, the recordings do: see own_tasks."""
-    if head["tasks"] is not None or head["dataset_id"] is not None:
-        return {}
+def _own(recording: Recording, problems: list[Problem]) -> tuple[Json, Json]:
+    """Where nobody says by which tasks, the recordings do: the rows, and which of them each run was given."""
     try:
         seeds, task_of = own_tasks(recording.runs)
     except Refused as refused:
         problems.extend(refused.problems)
-        return {}
-    rows: list[Json] = [*tasks_as_rows(seeds)]
-    return {"tasks": rows, "task_of": [*task_of]}
+        return None, None
+    return [*tasks_as_rows(seeds)], [*task_of]

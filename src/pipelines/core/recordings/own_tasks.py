@@ -3,7 +3,7 @@
 Our own export has its whole task. Of any other run only what was asked is known: it has no oracle.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from pipelines.core.json_text import JsonObject, canonical
@@ -11,6 +11,7 @@ from pipelines.core.problems import Problem, Refused
 from pipelines.core.recordings.match_tasks import KnownTask
 from pipelines.core.recordings.recorded_run import RecordedRun, inside
 from pipelines.core.seed import AXES, Seed, own_id_of, parse_seed
+from pipelines.core.seed_text import SeedText
 from pipelines.core.task_key import content_hash, keys_of, world_hash_of
 
 
@@ -41,16 +42,20 @@ def own_tasks(runs: Sequence[RecordedRun]) -> OwnTasks:
     return OwnTasks(seeds, task_of)
 
 
-def known_tasks(seeds: Sequence[Seed]) -> list[KnownTask]:
+def known_tasks(seeds: Iterable[Seed | SeedText]) -> list[KnownTask]:
     """Tasks of a file with the keys that an upload would give them."""
-    bodies = [seed.as_json() for seed in seeds]
-    contents = [content_hash(body, world_hash_of(body)) for body in bodies]
-    keys = keys_of([own_id_of(body.get("id")) for body in bodies], contents, (), {})
-    named = enumerate(zip(seeds, keys, strict=True), 1)
-    return [
-        KnownTask(row, key, seed.user_instruction, is_coding=seed.coding_scenario is not None)
-        for row, (seed, key) in named
-    ]
+    known: list[KnownTask] = []
+    own_ids: list[str | None] = []
+    contents: list[str] = []
+    for row, seed in enumerate(seeds, 1):
+        body = seed.as_json()
+        asked, is_coding = str(body["user_instruction"]), "coding_scenario" in body
+        known.append(KnownTask(row, None, asked, is_coding=is_coding))
+        own_ids.append(own_id_of(body.get("id")))
+        own_hash = seed.content_hash if isinstance(seed, SeedText) else None
+        contents.append(own_hash or content_hash(body, world_hash_of(body)))
+    keys = keys_of(own_ids, contents, (), {})
+    return [task._replace(key=key) for task, key in zip(known, keys, strict=True)]
 
 
 def _axes(run: RecordedRun) -> JsonObject:
