@@ -64,6 +64,7 @@ def test_every_operation_answers_as_the_document_says(
         batches(api, agent_id, datasets(api, agent_id))
         seed_sessions(api, agent_id)
         runs_by_hand(api, agent_id)
+        recorded_runs(api, agent_id)
         matrices(api, agent_id)
     judges(api, tmp_path)
     authors(api, tmp_path)
@@ -338,6 +339,15 @@ def runs_by_hand(api: Api, agent_id: int) -> None:
         api.post(
             f"/api/runs/{run['id']}/{end}", {"final_response": "It shipped."} if end == "finish" else None
         )
+
+
+def recorded_runs(api: Api, agent_id: int) -> None:
+    said = [
+        {"role": "user", "content": REFUND_TASK["user"]},
+        {"role": "assistant", "content": "I will not."},
+    ]
+    run = {"messages": said, "state_after": REFUND_TASK["state"]}
+    api.post("/api/runs/import", {"agent_id": agent_id, "tasks": [REFUND_TASK], "runs": [run]}, 201)
 
 
 def matrices(api: Api, agent_id: int) -> None:

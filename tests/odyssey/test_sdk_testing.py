@@ -94,6 +94,18 @@ def test_a_run_needs_no_socket_and_no_database(monkeypatch: pytest.MonkeyPatch) 
     assert [row["tool_name"] for row in run.calls] == ["get_order", "refund_order"]
 
 
+def test_a_conversation_is_judged_by_what_was_said_in_each_turn() -> None:
+    said = ["Shall I refund order 4521?", "I have refunded order 4521."]
+    check = {"id": "asks", "description": "names the order", "check": {"responses": {"$contains": "4521"}}}
+    script = {"turn_mode": "model_as_user", "simulator_mode": "scripted", "scripted_user_turns": ["Yes."]}
+    task = PASSES | script | {"tracked_constraints": [check]}
+    with odyssey_run(tools_schema=TOOLS, user="Refund order #4521.", state=STATE, **task) as run:
+        proxy_call("refund_order", ORDER)
+    assert run.verdict(said).verdict == "PASS"
+    assert run.verdict(["Shall I?", said[1]]).failure_mode == "constraint_violated"
+    assert run.verdict([]).verdict == "NOT_APPLICABLE"
+
+
 def test_an_agent_that_did_nothing_fails() -> None:
     with odyssey_run(tools_schema=TOOLS, user="Refund order #4521.", state=STATE, **PASSES) as run:
         pass

@@ -115,6 +115,9 @@ async def send(client: httpx2.AsyncClient, operation: Operation, ids: Row) -> ht
         body = body | {"name": f"orders-{uuid4()}"}
     if str(operation) == "POST /api/runs":
         body = {"mode": "manual", "agent_id": ids["agent_id"], "task_ids": [ids["task_id"]]}
+    if str(operation) == "POST /api/runs/import":
+        said = [{"role": "user", "content": "Hello."}, {"role": "assistant", "content": "Hello!"}]
+        body = {"agent_id": ids["agent_id"], "runs": [said]}
     if str(operation) in ("POST /api/seed-sessions", "POST /api/seed-sessions/estimate"):
         body = {"agent_id": ids["agent_id"], "name": "x", "size": "compact"}
     query: Row | None = {"to": ids["batch_id"]} if operation.path.endswith("/compare") else None
@@ -318,6 +321,10 @@ async def test_another_orgs_ids_are_not_there_in_bodies_either(house: House, org
     for agent_id, task_id in ((ids["agent_id"], own["task_id"]), (own["agent_id"], ids["task_id"])):
         body = {"mode": "manual", "agent_id": agent_id, "task_ids": [task_id]}
         refused(await another.client.post("/api/runs", json=body), 404, "not_found")
+    said = [{"role": "user", "content": "Hello."}, {"role": "assistant", "content": "Hello!"}]
+    for agent_id, dataset_id in ((ids["agent_id"], own["dataset_id"]), (own["agent_id"], ids["dataset_id"])):
+        imported = {"agent_id": agent_id, "dataset_id": dataset_id, "runs": [said]}
+        refused(await another.client.post("/api/runs/import", json=imported), 404, "not_found")
     plans = f"/api/agents/{own['agent_id']}/plans"
     refused(await another.client.get(plans, params={"task_id": ids["task_id"]}), 404, "not_found")
 

@@ -32,7 +32,8 @@ OPERATION_IDS = re.findall(r"\w+", """
     get_review get_review_agreement get_review_progress get_review_settings get_row_coverage get_run
     get_run_coding get_run_ledger get_run_output get_run_trace get_run_verdicts get_scenario
     get_seed_session get_session_world get_task get_tool_endpoint get_variation give_review_verdict
-    grade_coding_scenario import_cassette import_coding_scenario ingest_telemetry judge_batch judge_run
+    grade_coding_scenario import_cassette import_coding_scenario import_runs ingest_telemetry
+    judge_batch judge_run
     list_agents list_batch_judges list_batches list_cassettes list_coding_scenarios list_credentials
     list_datasets list_drafts list_endpoint_tools list_eval_runs list_keys list_marks list_matrices
     list_oracles list_plans list_reviews list_rules list_run_exchanges list_run_tools

@@ -199,6 +199,37 @@ def run_command(
 
 
 @app.command()
+def judge(
+    recording: Annotated[
+        Path, typer.Argument(help="Messages, ATIF, OTLP spans or exported runs: JSON or JSON lines.")
+    ],
+    tasks: Annotated[
+        Path | None, typer.Option(help="What the runs were given, with oracles. [default: no oracle]")
+    ] = None,
+    tools: Annotated[
+        Path | None, typer.Option(help="The tools: a list, or an agent.json. [default: the recording's]")
+    ] = None,
+    before: Annotated[Path | None, typer.Option(help="Of one run: the state it started from.")] = None,
+    after: Annotated[Path | None, typer.Option(help="Of one run: the state it left.")] = None,
+    junit: Annotated[Path | None, typer.Option(help="Write JUnit XML here.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
+) -> None:
+    """Judge runs that were recorded elsewhere; no server is needed. Exit: as of `run`."""
+    from pipelines.cli.judge import Given, judge_file
+
+    given = Given(
+        recording=recording,
+        tasks=tasks,
+        tools=tools,
+        before=before,
+        after=after,
+        junit=junit,
+        as_json=as_json,
+    )
+    judge_file(given)
+
+
+@app.command()
 def compare(
     old: Annotated[str, typer.Argument(help="The earlier batch; `previous`: before NEW.")] = "previous",
     new: Annotated[str, typer.Argument(help="The later batch; `latest`: the newest.")] = "latest",

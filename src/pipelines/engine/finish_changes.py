@@ -1,12 +1,14 @@
 """Large changes that were cut off between two of their slices: finished, or taken back.
 
-An upload or a batch of which nobody was told is removed; a batch that was cancelled is cancelled to its end.
+An upload or a batch of which nobody was told is removed; a batch that was cancelled is cancelled to its end,
+and an import that was stored is judged.
 """
 
 from datetime import datetime, timedelta
 from functools import partial
 
 from pipelines.engine.change_batch import cancel_runs, remove_batch
+from pipelines.engine.import_runs import judge_what_is_left
 from pipelines.engine.platform import Platform, timestamp
 from pipelines.engine.ready_cassette import remove_cassette
 from pipelines.engine.store_matrix import remove_half_stored
@@ -34,6 +36,7 @@ async def finish_changes(platform: Platform, *, at_start: bool) -> None:
         await remove_cassette(platform, cassette_id)
     if at_start:
         await remove_loose_texts(platform.database, NEVER if alone else _ago(platform, TEXTS_SILENT_S))
+        await judge_what_is_left(platform)
         for batch_id in await platform.database.read(batches.half_cancelled_batches):
             async for _ in cancel_runs(platform, batch_id):
                 pass

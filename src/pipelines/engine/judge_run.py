@@ -18,6 +18,7 @@ from pipelines.core.honesty_level import STRICT
 from pipelines.core.json_text import JsonObject, loads_own
 from pipelines.core.ledger import World
 from pipelines.core.oracle_axes import with_oracle_of
+from pipelines.core.recordings.recorded_run import RECORDED
 from pipelines.core.reply_warnings import reply_warnings
 from pipelines.core.rubric_lines import RubricLine
 from pipelines.core.seed import Seed
@@ -35,7 +36,7 @@ from pipelines.engine import score_eval_run
 from pipelines.engine.judge_models import judge_model_of
 from pipelines.engine.platform import JUDGE_GUESTS, JUDGES, Platform
 from pipelines.engine.set_honesty import is_strict
-from pipelines.engine.stored_answers import user_turns_of
+from pipelines.engine.stored_answers import recording_of, user_turns_of
 from pipelines.storage import coding, evals, model_judgements, oracles, runs
 from pipelines.storage.connection import Connection
 from pipelines.storage.datasets import Task, task_by_id
@@ -212,7 +213,7 @@ async def _judged_in_turn(
         return found if how.honesty is None else found._replace(is_strict=how.honesty == STRICT)
 
     database = platform.database
-    if ending.status is not RunStatus.CANCELLED:
+    if ending.status is not RunStatus.CANCELLED and run.mode != RECORDED:
         await _make_ready(platform, run)
     found = await (database.read(read) if run.batch_id is None else database.read_for_batch(read))
     if isinstance(found, int):
@@ -236,6 +237,10 @@ def _gathered(
     asked = score_eval_run.asked_of(connection, run)
     is_judged = asked is None or score_eval_run.is_judged(asked)
     toolbox, world = platform.live_runs.surroundings(connection, run)
+    tools, most_s = tuple(toolbox.tools.values()), platform.limits.judging_s
+    if run.mode == RECORDED:  # nothing of ours answered it: what there is to know was said at its import
+        strict = is_strict(connection, run, toolbox.config.honesty)
+        return _Gathered(ending, rows, tools, world, asked, oracle, most_s, is_strict=strict)
     warnings = topology_warnings(toolbox.config, map(_actor_step, rows))
     if is_judged and not any(row.kind == TOOL_CALL for row in rows) and toolbox.tools and responses:
         warnings.append(NO_CALLS)
@@ -253,19 +258,18 @@ def _gathered(
     warnings += tamper_warnings(grading)
     if warnings:
         ending = replace(ending, soft_warnings=[*(ending.soft_warnings or []), *warnings])
-    tools, most_s = tuple(toolbox.tools.values()), platform.limits.judging_s
-    return _Gathered(
-        ending,
-        rows,
-        tools,
-        world,
-        asked,
-        oracle,
-        most_s,
-        grading,
-        unenforced,
-        is_strict(connection, run, toolbox.config.honesty),
-    )
+        return _Gathered(
+            ending,
+            rows,
+            tools,
+            world,
+            asked,
+            oracle,
+            most_s,
+            grading,
+            unenforced,
+            is_strict(connection, run, toolbox.config.honesty),
+        )
 
 
 def tamper_warnings(grading: JsonObject | None) -> list[str]:
@@ -359,6 +363,7 @@ def _with_verdict(
 ) -> tuple[Ending, OpenRun | None]:
     ending = found.ending
     keep_going = time_limit(found.most_judging_s)
+    recording = recording_of(run)
     is_open = None
     try:
         evidence = RunEvidence.from_seed(
@@ -374,6 +379,8 @@ def _with_verdict(
             answer=answer_in(ending.metadata),
             unenforced=found.unenforced,
             is_strict=found.is_strict,
+            later_user_turns=user_turns_of(run)[1:] if recording is not None else None,
+            has_state=recording is None or recording.has_state,
             keep_going=keep_going,
         )
         verdict = judge(evidence)

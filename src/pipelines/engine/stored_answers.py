@@ -1,5 +1,7 @@
 """What was said in a run that has ended, read back for whoever judges it again."""
 
+from pipelines.core.recordings.entries import turns_of
+from pipelines.core.recordings.recorded_run import RECORDED, RecordingNote, note_in
 from pipelines.core.transcript import messages_from_stored
 from pipelines.storage.runs import Ending, Run
 from pipelines.wire.envelope import ErrorClass
@@ -16,12 +18,20 @@ def ending_of(run: Run) -> Ending:
     )
 
 
+def recording_of(run: Run) -> RecordingNote | None:
+    """Of a run that was imported: what is known about its recording."""
+    return note_in(run.metadata) if run.mode == RECORDED else None
+
+
 def responses_of(run: Run) -> tuple[str, ...]:
     """What the agent said, turn by turn: of a conversation, the words before each next user message."""
     if run.final_response is None:
         return ()
-    if run.mode != "dispatch" or not run.seed.is_conversation:
+    if not _has_turns(run):
         return (run.final_response,)
+    if run.mode == RECORDED:
+        _, responses = turns_of(messages_from_stored(run.messages or ()))
+        return (*responses[:-1], run.final_response)
     spoken: list[str] = []
     said = ""
     for message in messages_from_stored(run.messages or ()):
@@ -35,9 +45,17 @@ def responses_of(run: Run) -> tuple[str, ...]:
 
 def user_turns_of(run: Run) -> tuple[str, ...]:
     """What the user said, the instruction first. Who played the user is no matter."""
-    if run.mode == "dispatch" and run.seed.is_conversation:
+    if _has_turns(run):
         messages = messages_from_stored(run.messages or ())
         told = tuple(message.text() for message in messages if message.role == "user")
         if told:
             return told
     return (run.seed.user_instruction,)
+
+
+def _has_turns(run: Run) -> bool:
+    """Whether the transcript is that of a conversation; else it is what the agent tells of its one turn."""
+    recording = recording_of(run)
+    if recording is not None:
+        return recording.is_conversation
+    return run.mode == "dispatch" and run.seed.is_conversation

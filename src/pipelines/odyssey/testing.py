@@ -206,17 +206,21 @@ class InProcessRun:
             raise RuntimeError(body["detail"])
         return body
 
-    def verdict(self, final_response: str | Mapping[str, Any], *, strict_honesty: bool = False) -> Verdict:
+    def verdict(
+        self, final_response: str | Mapping[str, Any] | Sequence[str], *, strict_honesty: bool = False
+    ) -> Verdict:
         """What the run proves, judged as on the server: `.verdict`, `.failure_mode`, `.reasoning`, `.scores`.
+
+            assert run.verdict(["Shall I refund it?", "Order 4521 is refunded."]).verdict == "PASS"
 
         Of a PENDING one `.pending_reason` says why; `.unverified` lists statements that decide nothing.
 
-        `final_response` is the agent's last word, or its whole answer. With `strict_honesty` a value of it
-        that cannot be looked up leaves the verdict PENDING. Raises RuntimeError when the judge itself breaks:
-        that is neither a pass nor a fail.
+        `final_response` is the agent's last word, or its whole answer; of a conversation, what it said in
+        each turn. With `strict_honesty` a value of it that cannot be looked up leaves the verdict PENDING.
+        Raises RuntimeError when the judge itself breaks: that is neither a pass nor a fail.
         """
-        whole = {"final_response": final_response} if isinstance(final_response, str) else final_response
-        reply = read_reply_fields(dict(whole))
+        *earlier, last = _turns(final_response)
+        reply = read_reply_fields(last)
         is_bad = isinstance(reply, BadReply)
         found = judge(
             RunEvidence.from_seed(
@@ -224,7 +228,9 @@ class InProcessRun:
                 tools=tuple(self._live.toolbox.tools.values()),
                 world=self._live.ledger.world,
                 trace=tuple(EvidenceRow.from_json(row.as_json()) for row in self._rows),
-                responses=() if isinstance(reply, BadReply) else (reply.final_response,),
+                responses=()
+                if isinstance(reply, BadReply)
+                else (*(turn["final_response"] for turn in earlier), reply.final_response),
                 status=RunStatus.FAILED if is_bad else RunStatus.COMPLETED,
                 error_class=ErrorClass.AGENT_BAD_RESPONSE if is_bad else None,
                 now=self._seed.now or DEFAULT_NOW,
@@ -291,6 +297,14 @@ class InProcessRun:
         self._live.fold(row)
         self._rows.append(row)
         return HttpReply(200, {}, dumps({"accepted": True, "sequence": sequence, "event_type": event_type}))
+
+
+def _turns(said: str | Mapping[str, Any] | Sequence[str]) -> list[Row]:
+    """What the agent answered, turn by turn; nothing at all is one empty answer."""
+    if isinstance(said, Mapping):
+        return [dict(said)]
+    every = [said] if isinstance(said, str) else list(said)
+    return [{"final_response": text} for text in every] or [{"final_response": ""}]
 
 
 def _settled(live: CalledRun, received: Received) -> tuple[Decision, int]:

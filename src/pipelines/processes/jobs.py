@@ -87,6 +87,13 @@ def upload_rows(
     yield dumps({"notes": read.notes, "warnings": warnings})
 
 
+def recorded_runs(data: bytes) -> Iterator[bytes]:
+    """The runs of an import, a part each; then, last, everything else of it, with what is wrong."""
+    from pipelines.core.recordings.import_request import import_parts
+
+    yield from import_parts(data)
+
+
 def preview_rows(
     data: bytes, *, format: str, definition: str | None, naming: JsonObject, coding: JsonObject
 ) -> Iterator[bytes]:
@@ -276,7 +283,7 @@ JOBS: Mapping[str, Callable[..., Iterator[bytes]]] = {
         *(read_json, upload_head, upload_rows, preview_rows, canonical_hash, agent_reply, entry_file),
         hidden_secrets,
         *(matrix_report, heatmap, heatmap_page, heatmap_cell, compare_matrices, report_flags, batch_report),
-        *(skill_spans, scenario_drafts, cassette_calls, openapi_tools),
+        *(skill_spans, scenario_drafts, cassette_calls, openapi_tools, recorded_runs),
         *WORLD_JOBS,
         *AUTHORING_JOBS,
     )

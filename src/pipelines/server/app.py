@@ -64,6 +64,7 @@ from pipelines.server.api import (
     judges,
     keys,
     models,
+    run_imports,
     runs,
     seed_sessions,
     sign_in_links,
@@ -335,6 +336,7 @@ def _build_api(settings: Settings, whole: App) -> FastAPI:
         *(agents, datasets, dataset_rules, seed_sessions, runs, batches, cassettes, credentials, keys),
         *(tool_endpoints, eval_scenarios, eval_runs, eval_matrix, eval_reports, eval_reviews, judges),
         *(eval_drafts, telemetry, whoami, sign_in_links, models, coding_scenarios, coding_imports),
+        run_imports,
     ):
         api.include_router(module.router)
 

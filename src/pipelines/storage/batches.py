@@ -144,9 +144,17 @@ def discard_batch(connection: Connection, *, batch_id: int, before: str) -> None
 
 
 def remove_discarded(connection: Connection, *, batch_id: int, most: int) -> bool:
-    """Some of its runs, none of which was ever sent; with the last goes the batch. True when it is gone."""
+    """Some of its runs, none of which was ever sent; with the last goes the batch. True when it is gone.
+
+    Only runs of an import have rows before their batch is stored whole."""
+    some = "SELECT id FROM runs WHERE batch_id = ? ORDER BY id LIMIT ?"
+    connection.execute(
+        f"DELETE FROM trace_rows WHERE run_id IN ({some})"
+        " AND EXISTS (SELECT 1 FROM batches WHERE id = ? AND status = 'discarded')",
+        (batch_id, most, batch_id),
+    )
     done = connection.execute(
-        "DELETE FROM runs WHERE id IN (SELECT id FROM runs WHERE batch_id = ? ORDER BY id LIMIT ?)"
+        f"DELETE FROM runs WHERE id IN ({some})"
         " AND EXISTS (SELECT 1 FROM batches WHERE id = ? AND status = 'discarded')",
         (batch_id, most, batch_id),
     )

@@ -102,7 +102,8 @@ def loose_texts(connection: Connection, *, before: str) -> list[str]:
 
 
 def texts_in_use(connection: Connection, hashes: Sequence[str]) -> set[str]:
-    """Those of some that tasks, tool endpoints or seed sessions refer to. Looks through all of them."""
+    """Those of some that tasks, tool endpoints or seed sessions refer to, or recorded runs, which may have
+    started from another world than their task's. Looks through all of them."""
     marks = in_list(hashes)
     rows = connection.execute(
         f"SELECT seed_hash FROM tasks WHERE seed_hash IN {marks}"
@@ -110,8 +111,9 @@ def texts_in_use(connection: Connection, hashes: Sequence[str]) -> set[str]:
         f" UNION SELECT text_hash FROM eval_tasks WHERE text_hash IN {marks}"
         f" UNION SELECT seed_hash FROM task_oracles WHERE seed_hash IN {marks}"
         f" UNION SELECT content_hash FROM tool_endpoints WHERE content_hash IN {marks}"
-        f" UNION SELECT world_hash FROM world_revisions WHERE world_hash IN {marks}",
-        (*hashes, *hashes, *hashes, *hashes, *hashes, *hashes),
+        f" UNION SELECT world_hash FROM world_revisions WHERE world_hash IN {marks}"
+        f" UNION SELECT world_hash FROM runs WHERE mode = 'recorded' AND world_hash IN {marks}",
+        (*hashes, *hashes, *hashes, *hashes, *hashes, *hashes, *hashes),
     )
     return {row[0] for row in rows}
 

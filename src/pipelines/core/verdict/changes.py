@@ -37,9 +37,9 @@ class Change(NamedTuple):
 
 
 def changes(evidence: RunEvidence) -> list[Change]:
-    """Every difference between the world before and after that a call of the agent made."""
+    """Every difference between the world before and after that the run's log tells of."""
     touched: dict[tuple[str, str], list[tuple[EvidenceRow, EntityUpdate]]] = {}
-    for row in evidence.calls:
+    for row in evidence.trace:
         for update in evidence.changes_of(row):
             touched.setdefault((update.entity_type, update.id), []).append((row, update))
     found: list[Change] = []

@@ -49,6 +49,8 @@ class RunEvidence:
     world: World = field(default_factory=lambda: World({}))
     trace: tuple[EvidenceRow, ...] = ()  # in the order of sequence
     responses: tuple[str, ...] = ()  # what the agent said, turn by turn; the last is its final response
+    #: Whether the updates of the trace are all that changed. A recording without a state does not know.
+    has_state: bool = True
     status: str = RunStatus.COMPLETED
     error_class: str | None = None
     now: str | None = None  # what time it was in the run's world when it started: what `today` means
@@ -73,9 +75,12 @@ class RunEvidence:
         answer: Json = None,
         is_strict: bool = False,
         unenforced: tuple[str, ...] = (),
+        later_user_turns: tuple[str, ...] | None = None,
+        has_state: bool = True,
         keep_going: Callable[[], None] = _without_limit,
     ) -> "RunEvidence":
-        """A task and what a run made of it. Without `world` the run started from the seed's own state."""
+        """A task and what a run made of it. Without `world` the run started from the seed's own state, and
+        without `later_user_turns` the user said what the seed's script says."""
         return cls(
             user_instruction=seed.user_instruction,
             behavior_instructions=seed.behavior_instructions,
@@ -89,7 +94,8 @@ class RunEvidence:
             tracked_constraints=seed.tracked_constraints,
             rubric=seed.rubric,
             task_input=seed.task_input,
-            later_user_turns=seed.scripted_user_turns,
+            later_user_turns=seed.scripted_user_turns if later_user_turns is None else later_user_turns,
+            has_state=has_state,
             tools=tools,
             world=world if world is not None else World.from_initial_state(seed.initial_state),
             trace=trace,
@@ -118,7 +124,10 @@ class RunEvidence:
     @cached_property
     def writes(self) -> tuple[EvidenceRow, ...]:
         """Calls that changed entities. Flags are switches of the test, and a live read that was mirrored
-        into the ledger changed nothing in the world either."""
+        into the ledger changed nothing in the world either. Where it is not known what changed, every call
+        that worked and does not only read may have."""
+        if not self.has_state:
+            return tuple(row for row in self.calls if row.succeeded and not self.tool_reads(row.tool))
         return tuple(row for row in self.calls if any(True for _ in self.changes_of(row)))
 
     def changes_of(self, row: EvidenceRow) -> Iterator[EntityUpdate]:

@@ -33,7 +33,10 @@ class Oracles:
     answer: ExpectedAnswer | None = None
 
     def findings(self, evidence: RunEvidence) -> list[Finding]:
-        found = evaluate_expected_state(self.state, evidence) if self.state is not None else []
+        if not evidence.has_state:
+            found = state_oracle.without_state(self.state, evidence)
+        else:
+            found = evaluate_expected_state(self.state, evidence) if self.state is not None else []
         found += evaluate_expected_calls(self.calls, evidence) if self.calls is not None else []
         return found + (evaluate_expected_answer(self.answer, evidence) if self.answer is not None else [])
 

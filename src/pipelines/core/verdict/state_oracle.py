@@ -9,10 +9,11 @@ from pipelines.core.verdict.changes import Change, changes, is_about_flags, valu
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.expected_state import CHECK, Assertion, ExpectedState, NewEntities
 from pipelines.core.verdict.paths import ANY, FLAGS, path_text
-from pipelines.core.verdict.verdict import FailureMode, Finding, broken, held
+from pipelines.core.verdict.verdict import FailureMode, Finding, PendingReason, broken, held, left_open
 from pipelines.core.verdict.wording import calls_text, listing, shown, wish
 
 COLLATERAL = "collateral"
+COMPLETION = "completion"  # of a task: the outcome in which things may change
 MOST_FOUND = 20  # changes told one by one: a run that changed thousands has one cause
 
 
@@ -25,6 +26,17 @@ def evaluate_expected_state(expected: ExpectedState, evidence: RunEvidence) -> l
         found.extend(_new_entities(new, expected, made))
     noted = _noted_beside(made, evidence)
     return found + _collateral(expected, [each for each in made if each not in noted], noted)
+
+
+def without_state(expected: ExpectedState | None, evidence: RunEvidence) -> list[Finding]:
+    """For a recording that does not say what the run changed: what rests on that is left open. On a task in
+    which nothing may change, so is a call that may have changed something."""
+    may_write = evidence.expected_outcome not in (None, COMPLETION) and evidence.writes
+    if expected is None and not may_write:
+        return []
+    says = "The recording has no state, so what the run changed in its world is not known."
+    rows = [row.sequence for row in evidence.writes]
+    return [left_open(CHECK, PendingReason.NO_RECORDED_STATE, says, rows)]
 
 
 def is_met_by_nothing(expected: ExpectedState, evidence: RunEvidence) -> bool:

@@ -30,7 +30,7 @@ def quoted(sentence: str) -> str:
 def calls_text(rows: Iterable[EvidenceRow]) -> str:
     """`call 3 (refund_order)`, `calls 3 and 5 (refund_order)`."""
     listed = list(rows)
-    tools = " and ".join(dict.fromkeys(row.tool for row in listed))
+    tools = " and ".join(dict.fromkeys(row.tool or row.kind for row in listed))
     numbers = listing([str(row.sequence) for row in listed])
     return f"call{'s' if len(listed) > 1 else ''} {numbers} ({tools})"
 

@@ -10,9 +10,11 @@ from pipelines.core.live_tools import LIVE, PASSTHROUGH_MODES
 from pipelines.core.model_question import Purpose
 from pipelines.core.oracle_axes import MOST_NAME, MOST_NOTE
 from pipelines.core.passthrough_choice import CASSETTE_NAME
+from pipelines.core.recordings.recorded_run import FORMATS, MOST_RUNS
 from pipelines.core.rubric_lines import MOST_LINES
 from pipelines.core.seed import EXPECTED_OUTCOMES
 from pipelines.core.tasks_csv import COLUMNS
+from pipelines.core.uploads import MAX_NAME
 from pipelines.wire.names import Role
 
 _TEXT: JsonObject = {"type": "string"}
@@ -283,6 +285,28 @@ VERIFY_CASSETTE: JsonObject = {
 _LINES: JsonObject = {"application/x-ndjson": {"schema": {"type": "string"}}}
 CASSETTE_LINES: dict[int | str, dict[str, Any]] = {200: {"content": _LINES}}
 TAKES_CASSETTE: dict[str, Any] = {"requestBody": {"required": True, "content": _LINES}}
+IMPORT: JsonObject = {
+    "type": "object",
+    "required": ["agent_id", "runs"],
+    "properties": {
+        "agent_id": _ID,
+        "dataset_id": {**_ID, "description": "the tasks that the runs were given"},
+        "tasks": {**_ROWS, "description": "the same as rows, in place of a dataset"},
+        "format": {"enum": [*FORMATS], "description": "left out: recognised by the shape of each run"},
+        "runs": {
+            "type": "array",
+            "minItems": 1,
+            "maxItems": MOST_RUNS,
+            "items": {
+                "type": ["object", "array"],
+                "description": "messages, an ATIF trajectory, OTLP spans or an exported run;"
+                " an object may have `task`, `state_before` and `state_after`",
+            },
+        },
+        "label": {"type": "string", "minLength": 1, "maxLength": MAX_NAME, "description": "such as a build"},
+    },
+    "additionalProperties": False,
+}
 FINISH: JsonObject = {
     "type": "object",
     "required": ["final_response"],

@@ -42,7 +42,7 @@ _SHORT = {
     "batch_id": or_null(ID),
     "repeat_number": WHOLE,
     "retried": told(YES_NO, "a later attempt took its place"),
-    "mode": told(TEXT, "dispatch, manual"),
+    "mode": told(TEXT, "dispatch, manual, recorded"),
     "status": RUN_STATUS,
     "run_token_jti": told(TEXT, "the public name of its token"),
     "simulated_now": told(or_null(MOMENT), "its today; null until it starts"),
@@ -129,6 +129,27 @@ SCHEMAS: Schemas = {
             "earlier": told(listed(ref("GivenVerdict")), "newest first"),
             "model_judgements": told(listed(ref("ModelJudgement")), "newest first, 100 at most"),
             "review": or_null(ref("Review")),
+        },
+    ),
+    "ImportedRuns": record(
+        "A batch of recorded runs, stored and judged.",
+        {
+            "batch_id": ID,
+            "dataset_id": ID,
+            "recognised": told(TEXT, "how many runs of which format"),
+            "runs": told(listed(ref("ImportedRun")), "in the order of the request"),
+        },
+    ),
+    "ImportedRun": record(
+        "A recorded run and its verdict.",
+        {
+            "run_id": ID,
+            "task_id": ID,
+            "repeat_number": WHOLE,
+            "verdict": or_null(VERDICT),
+            "failure_mode": or_null(FAILURE_MODE),
+            "judge_error": or_null(TEXT),
+            "notes": told(listed(TEXT), "what a reader of the verdict should know"),
         },
     ),
     "OpenedRun": record(
@@ -265,6 +286,7 @@ SCHEMAS: Schemas = {
 _EXPORT = {"application/json": told(OBJECT, "a WholeRun with its trace and output, or a trajectory in ATIF")}
 OPERATIONS = (
     Operation("create_run", "POST", "/api/runs", {202: "OpenedBatch", 201: "OpenedRun"}),
+    Operation("import_runs", "POST", "/api/runs/import", {201: "ImportedRuns"}),
     Operation("list_runs", "GET", "/api/runs", {200: "RunPage"}),
     Operation("get_run", "GET", "/api/runs/{run_id}", {200: "WholeRun"}),
     Operation("finish_run", "POST", "/api/runs/{run_id}/finish", {200: "Run"}),

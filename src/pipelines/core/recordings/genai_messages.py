@@ -1,0 +1,106 @@
+"""Messages as GenAI's conventions for spans write them: a role and parts, of text, calls and replies."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from pipelines.core.json_text import InvalidJson, Json, JsonObject, loads
+from pipelines.core.recordings.entries import as_arguments, reply_value
+from pipelines.core.transcript import MadeCall, Message, Role, read_messages
+
+INPUT, OUTPUT = "gen_ai.input.messages", "gen_ai.output.messages"
+INSTRUCTIONS = "gen_ai.system_instructions"
+_ROLES: dict[str, Role] = {
+    "system": "system", "developer": "system", "user": "user", "assistant": "assistant",
+    "model": "assistant", "tool": "tool",
+}  # fmt: skip
+
+
+class Reply(NamedTuple):
+    """A tool's reply, as a message to a model told it."""
+
+    call_id: str
+    response: Json
+
+
+class Told(NamedTuple):
+    """One message, and the replies that stand in it."""
+
+    message: Message
+    replies: tuple[Reply, ...] = ()
+
+    @property
+    def signature(self) -> tuple[str, str, tuple[str, ...]]:
+        """By which it is found again in the history that the next call to the model sends."""
+        called = (
+            *(call.name for call in self.message.tool_calls),
+            *(reply.call_id for reply in self.replies),
+        )
+        return self.message.role, self.message.text().strip(), called
+
+
+def told_in(attributes: JsonObject) -> list[Told]:
+    """The history that a model was sent, and what it answered; without the system's messages."""
+    every = [*_listed(attributes.get(INPUT)), *_listed(attributes.get(OUTPUT))]
+    return [told for value in every for told in _told(value) if told.message.role != "system"]
+
+
+def instructions_in(attributes: JsonObject) -> list[str]:
+    """What the system told the model."""
+    parts = _listed(attributes.get(INSTRUCTIONS))
+    apart = ["\n".join(_texts(parts))] if parts else []
+    sent = [told for value in _listed(attributes.get(INPUT)) for told in _told(value)]
+    texts = [*apart, *(told.message.text() for told in sent if told.message.role == "system")]
+    return [text for text in texts if text.strip()]
+
+
+def _listed(value: Json) -> list[Json]:
+    """Attributes hold it as it is, or as its JSON text."""
+    if isinstance(value, str):
+        try:
+            value = loads(value)
+        except InvalidJson:
+            return []
+    return value if isinstance(value, list) else []
+
+
+def _told(value: Json) -> Iterator[Told]:
+    if not isinstance(value, dict):
+        return
+    parts = value.get("parts")
+    if not isinstance(parts, list):  # some write them as the model's own API does
+        messages, _ = read_messages([value])
+        for message in messages:
+            id = message.tool_call_id
+            yield Told(message, (Reply(id, reply_value(message.text())),) if id is not None else ())
+        return
+    role = _ROLES.get(str(value.get("role")))
+    if role is not None:
+        calls, replies = tuple(_calls(parts)), tuple(_replies(parts))
+        text = "\n".join(_texts(parts))
+        yield Told(Message(role="tool" if replies else role, content=text, tool_calls=calls), replies)
+
+
+def _texts(parts: list[Json]) -> Iterator[str]:
+    for part in parts:
+        if isinstance(part, dict) and part.get("type") == "text":
+            content = part.get("content", part.get("text"))
+            if isinstance(content, str):
+                yield content
+
+
+def _calls(parts: list[Json]) -> Iterator[MadeCall]:
+    for part in parts:
+        if not isinstance(part, dict) or part.get("type") != "tool_call":
+            continue
+        id, name, arguments = part.get("id"), part.get("name"), part.get("arguments")
+        if isinstance(name, str) and name:
+            given = reply_value(arguments) if isinstance(arguments, str) else arguments
+            yield MadeCall(id=id if isinstance(id, str) else "", name=name, arguments=as_arguments(given))
+
+
+def _replies(parts: list[Json]) -> Iterator[Reply]:
+    for part in parts:
+        if isinstance(part, dict) and part.get("type") == "tool_call_response":
+            id, response = part.get("id"), part.get("response", part.get("result"))
+            told = reply_value(response) if isinstance(response, str) else response
+            yield Reply(id if isinstance(id, str) else "", told)

@@ -1,0 +1,90 @@
+"""OpenAI-style messages as a recording: a list of them, or an object with `messages` and what is beside."""
+
+from collections.abc import Sequence
+
+from pipelines.core.json_text import Json, JsonObject, pointer
+from pipelines.core.problems import Problem
+from pipelines.core.recordings.entries import CallOutcome, Entry, assemble, reply_value
+from pipelines.core.recordings.recorded_run import RecordedRun, inside
+from pipelines.core.transcript import Message, read_messages
+
+NO_USER = "has no user message: what was asked is not known"
+
+
+def is_message(value: Json) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("role"), str)
+
+
+def read_message_run(value: Json, place: str, problems: list[Problem]) -> RecordedRun | None:
+    """The run, or None with what is wrong added to `problems`."""
+    listed = value.get("messages") if isinstance(value, dict) else value
+    path = inside(place, "/messages") if isinstance(value, dict) else place
+    messages, found = read_messages(_with_system_role(listed), path)
+    if found:
+        problems.extend(found)
+        return None
+    raw = listed if isinstance(listed, list) else []
+    entries = _entries(messages, raw, path, problems)
+    if not any(message.role == "user" for message in messages):
+        problems.append(Problem(path=path, message=NO_USER))
+    made = assemble(entries)
+    return RecordedRun(
+        format="messages",
+        place=place,
+        user_turns=made.user_turns,
+        responses=made.responses,
+        rows=made.rows,
+        messages=made.messages,
+        tools=value.get("tools") if isinstance(value, dict) else None,
+        notes=made.notes,
+    )
+
+
+def _with_system_role(listed: Json) -> Json:
+    """Newer models call the system's role `developer`."""
+    if not isinstance(listed, list):
+        return listed
+    return [
+        {**message, "role": "system"}
+        if isinstance(message, dict) and message.get("role") == "developer"
+        else message
+        for message in listed
+    ]
+
+
+def _entries(
+    messages: Sequence[Message], raw: Sequence[Json], path: str, problems: list[Problem]
+) -> list[Entry]:
+    """Each call with the reply to it. An id that is used again names the latest call that has it."""
+    outcomes: list[list[CallOutcome | None]] = [[None] * len(message.tool_calls) for message in messages]
+    open_calls: dict[str, tuple[int, int]] = {}
+    answered: set[str] = set()
+    for index, message in enumerate(messages):
+        for number, call in enumerate(message.tool_calls):
+            open_calls[call.id] = (index, number)
+        if message.role != "tool":
+            continue
+        called = message.tool_call_id or ""
+        place = open_calls.pop(called, None)
+        if place is None:
+            why = "has a reply already" if called in answered else "no message before it makes"
+            problems.append(_unasked(path + pointer([index]), called, why))
+            continue
+        answered.add(called)
+        outcomes[place[0]][place[1]] = _outcome(message, raw[index])
+    return [Entry(message, outcomes=tuple(outcomes[index])) for index, message in enumerate(messages)]
+
+
+def _unasked(path: str, called: str, why: str) -> Problem:
+    return Problem(
+        path=f"{path}/tool_call_id",
+        message=f"answers the tool call `{called[:80]}`, which {why}",
+        hint="`tool_call_id` is the `id` of a call in `tool_calls` of an assistant message before it",
+    )
+
+
+def _outcome(message: Message, raw: Json) -> CallOutcome:
+    beside: JsonObject = raw if isinstance(raw, dict) else {}
+    told = beside.get("is_error", beside.get("status"))
+    is_error = True if told is True or told == "error" else None
+    return CallOutcome(reply_value(message.text()), None, is_error)
