@@ -258,18 +258,8 @@ def _gathered(
     warnings += tamper_warnings(grading)
     if warnings:
         ending = replace(ending, soft_warnings=[*(ending.soft_warnings or []), *warnings])
-        return _Gathered(
-            ending,
-            rows,
-            tools,
-            world,
-            asked,
-            oracle,
-            most_s,
-            grading,
-            unenforced,
-            is_strict(connection, run, toolbox.config.honesty),
-        )
+    strict = is_strict(connection, run, toolbox.config.honesty)
+    return _Gathered(ending, rows, tools, world, asked, oracle, most_s, grading, unenforced, strict)
 
 
 def tamper_warnings(grading: JsonObject | None) -> list[str]:
