@@ -1,4 +1,4 @@
-"""docs/howto/verdicts.md: every JSON example is executed, and the lists are complete."""
+"""docs/howto/verdicts.md and docs/reference/oracles.md: JSON examples are executed, and lists are complete."""
 
 import re
 from pathlib import Path
@@ -12,14 +12,18 @@ from pipelines.core.seed import parse_seed
 from pipelines.core.tools_schema import parse_tools_schema
 from pipelines.core.verdict.constraint_check import CHECKS, parse_check
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
+from pipelines.core.verdict.expected_answer import parse_expected_answer
 from pipelines.core.verdict.expected_calls import parse_expected_calls
 from pipelines.core.verdict.expected_state import parse_expected_state
 from pipelines.core.verdict.judge import judge
 from pipelines.core.verdict.lint import lint_seed
-from pipelines.core.verdict.verdict import FailureMode, Outcome, ScoreName
+from pipelines.core.verdict.verdict import FailureMode, Outcome, PendingReason, ScoreName
 
-PAGE = (Path(__file__).parents[3] / "docs" / "howto" / "verdicts.md").read_text()
-BLOCKS = re.findall(r"^```json (\w+)\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+DOCS = Path(__file__).parents[3] / "docs"
+PAGE = (DOCS / "howto" / "verdicts.md").read_text()
+ORACLES = (DOCS / "reference" / "oracles.md").read_text()
+BLOCKS = re.findall(r"^```json (\w+)\n(.*?)^```", ORACLES, re.MULTILINE | re.DOTALL)
+LONGEST = 110  # lines: two screens
 TOOLS = parse_tools_schema([tool("get_order"), tool("refund_order"), tool("cancel_order")])
 
 
@@ -34,6 +38,7 @@ def constraint(body):
 READERS = {
     "expected_state": parse_expected_state,
     "expected_calls": parse_expected_calls,
+    "expected_answer": parse_expected_answer,
     "check": parse_check,
     "rubric": lambda body: parse_seed({"user_instruction": "x", "rubric": body}).rubric,
     "tracked_constraints": lambda body: [parse_check(one.check) for one in constraint(body)],
@@ -49,7 +54,7 @@ def test_the_examples_can_be_read(kind):
 
 def test_every_block_is_of_a_kind_that_is_tested():
     assert {kind for kind, _ in BLOCKS} == {*READERS, "example"}
-    assert PAGE.count("```json") == len(BLOCKS)
+    assert ORACLES.count("```json") == len(BLOCKS)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +75,12 @@ def rows(first):
 
 def test_the_lists_are_complete_and_in_order():
     assert rows("[A-Z_]+") == [outcome.value for outcome in Outcome]
-    assert rows("[a-z_]+") == ["failure_mode", *(mode.value for mode in FailureMode)]
-    assert {name for name in MATCHER_NAMES if f'{{"{name}"' in PAGE} | {"$lte"} == set(MATCHER_NAMES)
+    named = ["failure_mode", *(mode.value for mode in FailureMode)]
+    assert rows("[a-z_]+") == [*named, "pending_reason", *(reason.value for reason in PendingReason)]
+    assert {name for name in MATCHER_NAMES if f'{{"{name}"' in ORACLES} | {"$lte"} == set(MATCHER_NAMES)
     assert all(f"`{name.value}`" in PAGE for name in ScoreName)
-    assert all(f"`{name}`" in PAGE for name in CHECKS)
+    assert all(f"`{name}`" in ORACLES for name in CHECKS)
+
+
+def test_the_page_fits_two_screens():
+    assert len(PAGE.splitlines()) <= LONGEST
