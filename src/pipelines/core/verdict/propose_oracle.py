@@ -23,6 +23,7 @@ from pipelines.core.verdict.words.contradictions import successful_writes
 from pipelines.core.verdict.words.declining import refuses
 
 MOST_CALLS = 100  # an oracle takes 200; a run with more repeats itself
+MET_BY_NOTHING = "An agent that does nothing meets this oracle, so meeting it proves nothing."
 #: What a proposal says. What else an oracle may have (constraints, a rubric) is the author's own.
 PROPOSED_AXES = ("expected_outcome", "expected_state", "expected_calls", "expected_answer")
 
@@ -79,7 +80,7 @@ def _proposed(axes: JsonObject, evidence: RunEvidence, notes: list[str]) -> Prop
     whole = {axis: axes.get(axis) for axis in PROPOSED_AXES}
     is_vacuous = is_met_by_nothing(evidence, whole)
     if is_vacuous:
-        notes = [*notes, "An agent that does nothing meets this oracle, so meeting it proves nothing."]
+        notes = [*notes, MET_BY_NOTHING]
     return ProposedOracle(axes=whole, notes=tuple(notes), is_vacuous=is_vacuous)
 
 
