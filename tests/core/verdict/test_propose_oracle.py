@@ -125,6 +125,7 @@ def test_where_something_had_to_be_done_the_answer_is_left_open_and_a_note_says_
     )
     assert found.axes["expected_answer"] is None
     assert any("79.5" in note for note in found.notes)
+    assert not any('"refunded"' in note for note in found.notes), "the state says that already"
 
 
 def test_a_declined_request_is_a_refusal_that_leaves_the_world_as_it_was() -> None:

@@ -16,7 +16,7 @@ from pipelines.core.verdict.oracles import oracles_of
 from pipelines.core.verdict.proposed_answer import Told, as_axis, told_values
 from pipelines.core.verdict.proposed_state import proposed_state
 from pipelines.core.verdict.said import is_question
-from pipelines.core.verdict.value_origins import Open, Origins
+from pipelines.core.verdict.value_origins import Open, Origins, leaves_of
 from pipelines.core.verdict.verdict import JudgeError, Verdict
 from pipelines.core.verdict.wording import listing, shown
 from pipelines.core.verdict.words.contradictions import successful_writes
@@ -50,7 +50,7 @@ def proposed_oracle(evidence: RunEvidence, *, made: frozenset[str] = frozenset()
     writes = _writes(evidence)
     notes = [*state.notes]
     if writes and not is_question(evidence.user_instruction):
-        notes += _not_asked_for(told)
+        notes += _not_asked_for(told, state.body)
         told = []
     keeps = evidence.expected_outcome == NO_CHANGE and not changes(evidence)
     axes = {
@@ -111,9 +111,12 @@ def _reads(told: list[Told]) -> JsonObject | None:
 # What is said of it
 
 
-def _not_asked_for(told: list[Told]) -> Iterator[str]:
-    if told:
-        said = listing([f"{each.name or 'a value'} {shown(each.expected)}" for each in told])
+def _not_asked_for(told: list[Told], state: JsonObject) -> Iterator[str]:
+    """What the state says already needs no second proof."""
+    asserted = {repr(leaf) for leaf in leaves_of(state)}
+    left = [each for each in told if repr(each.expected) not in asserted]
+    if left:
+        said = listing([f"{each.name or 'a value'} {shown(each.expected)}" for each in left])
         yield (
             "The request asks for something to be done, so the answer is left open. This one also tells "
             f"{said}: add it under `expected_answer` if a right answer has to."
