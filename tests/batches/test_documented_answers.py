@@ -339,6 +339,9 @@ def runs_by_hand(api: Api, agent_id: int) -> None:
         api.post(
             f"/api/runs/{run['id']}/{end}", {"final_response": "It shipped."} if end == "finish" else None
         )
+        if end == "finish":
+            api.get(f"/api/runs/{run['id']}/oracle")
+            api.post(f"/api/runs/{run['id']}/oracle/accept", {"note": "It was shipped."})
 
 
 def recorded_runs(api: Api, agent_id: int) -> None:

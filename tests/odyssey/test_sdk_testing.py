@@ -494,3 +494,19 @@ def test_a_run_can_be_read_while_it_goes_on() -> None:
         assert isinstance(run, InProcessRun)
         proxy_call("raise_flag", {"flag": "vip"})
         assert run.flags == ["vip"]
+
+
+def test_a_run_that_is_right_says_what_its_task_should_expect() -> None:
+    with odyssey_run(tools_schema=TOOLS, user="Refund order 4521.", state=STATE) as run:
+        proxy_call("refund_order", ORDER)
+    answer = "Order 4521 is refunded."
+    assert run.verdict(answer).verdict == "PENDING"
+    found = run.proposed_oracle({"final_response": answer})
+    assert (found.axes["expected_state"], found.is_vacuous) == (PASSES["expected_state"], False)
+    columns = {axis: value for axis, value in found.axes.items() if value is not None}
+    with odyssey_run(tools_schema=TOOLS, user="Refund order 4521.", state=STATE, **columns) as again:
+        proxy_call("refund_order", ORDER)
+    assert again.verdict(answer).verdict == "PASS"
+    with odyssey_run(tools_schema=TOOLS, user="Refund order 4521.", state=STATE, **columns) as idle:
+        pass
+    assert idle.verdict("I looked into it.").verdict == "FAIL"

@@ -16,7 +16,7 @@ from pipelines.server.settings import load_settings
 
 #: A generated client's functions are called so: a name here is never given to something else.
 OPERATION_IDS = re.findall(r"\w+", """
-    abandon_seed_session accept_plans accept_rule act_on_reviews adopt_draft append_tasks
+    abandon_seed_session accept_plans accept_rule accept_run act_on_reviews adopt_draft append_tasks
     call_endpoint_tool call_tool call_tool_by_jti cancel_batch cancel_matrix cancel_run change_agent
     change_review_settings change_scenario change_tool_endpoint check_plans claim_review compare_batches
     compare_judges compare_matrices continue_seed_session correct_oracle create_agent
@@ -25,10 +25,10 @@ OPERATION_IDS = re.findall(r"\w+", """
     decide_run delete_agent delete_cassette delete_coding_scenario delete_credential delete_scenario
     delete_tool_endpoint discover_tool_endpoint dismiss_draft download_agent_code draft_scenarios
     drop_seed_bucket drop_seed_row estimate_new_seed_session estimate_runs estimate_seed_session
-    export_batch export_cassette export_dataset export_run export_traces finalize_seed_session
-    finish_run get_agent get_agent_response_schema get_batch get_batch_report get_batch_report_contents
-    get_code_mode get_coding_scenario get_dataset get_draft get_eval_run get_eval_summary get_exchange
-    get_health get_heatmap get_judge_calibration get_matrix get_metrics get_models get_readiness
+    export_batch export_cassette export_dataset export_run export_traces finalize_seed_session finish_run
+    get_agent get_agent_response_schema get_batch get_batch_report get_batch_report_contents get_code_mode
+    get_coding_scenario get_dataset get_draft get_eval_run get_eval_summary get_exchange get_health
+    get_heatmap get_judge_calibration get_matrix get_metrics get_models get_proposed_oracle get_readiness
     get_review get_review_agreement get_review_progress get_review_settings get_row_coverage get_run
     get_run_coding get_run_ledger get_run_output get_run_trace get_run_verdicts get_scenario
     get_seed_session get_session_world get_task get_tool_endpoint get_variation give_review_verdict
@@ -42,9 +42,9 @@ OPERATION_IDS = re.findall(r"\w+", """
     paste_session_world propose_plans propose_rules publish_agent record_event record_event_by_jti
     refine_session_world regenerate_seed_bucket regenerate_seed_row regenerate_session_world reject_rule
     release_review reopen_review replace_coding_scenario rescore_batch rescore_run resume_batch
-    resume_matrix resume_seed_session revoke_key set_credential speak_mcp speak_mcp_by_jti
-    test_connection test_model undo_session_world upload_agent_code verify_cassette watch_batch
-    watch_matrix watch_seed_session whoami
+    resume_matrix resume_seed_session revoke_key set_credential speak_mcp speak_mcp_by_jti test_connection
+    test_model undo_session_world upload_agent_code verify_cassette watch_batch watch_matrix
+    watch_seed_session whoami
 """)  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""`pipelines ls`, `show`, `exchanges`, `logs`, `review`, `open`, `rejudge`, `report`: looking, deciding."""
+"""`pipelines ls`, `show`, `exchanges`, `logs`, `review`, `accept`, `open`, `rejudge`, `report`."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -136,6 +136,23 @@ def review_command(
     )
     with Server(url, api_key) as server:
         review_runs(server, run, given, batch=batch, limit=limit, as_json=as_json)
+
+
+@app.command(name="accept")
+def accept_command(
+    run: Annotated[int, typer.Argument(min=1, help="A run that was right.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Save without asking.")] = False,
+    note: Annotated[str | None, typer.Option(help="Why, kept with the oracle.")] = None,
+    as_json: Json = False,
+    url: Url = DEFAULT_URL,
+    api_key: ApiKey = None,
+) -> None:
+    """Accept a run as right: show the oracle that it proves, and make it its task's."""
+    from pipelines.cli.accept import accept_run
+    from pipelines.cli.client import Server
+
+    with Server(url, api_key) as server:
+        accept_run(server, run, note=note, is_agreed=yes, as_json=as_json)
 
 
 @app.command(name="open")

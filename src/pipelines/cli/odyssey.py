@@ -174,6 +174,35 @@ def lint(
     print_lint(tasks, tools, as_json=as_json)
 
 
+@app.command()
+def oracle(
+    tasks: Annotated[Path, typer.Argument(help="tasks.csv, or .tsv, .yaml, .json, .jsonl.")],
+    calls: Annotated[
+        Path | None,
+        typer.Argument(
+            help="calls.json: of each task an array of {tool, arguments}. [default: column gold_calls]"
+        ),
+    ] = None,
+    from_calls: Annotated[
+        bool, typer.Option("--from-calls", help="Replay gold calls; what they change is what is right.")
+    ] = False,
+    tools: Annotated[
+        Path | None, typer.Option(help="tools.json, or an agent that has them. [default: beside the tasks]")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The copy with oracles, .csv or .json. [default: TASKS.oracles.csv]")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Derive the oracles of tasks from gold calls, without a server. Exit code 1 when a call fails."""
+    from pipelines.cli.files import stop
+    from pipelines.cli.gold_calls import derive_oracles
+
+    if not from_calls:
+        stop("Say what to derive the oracles from: pipelines odyssey oracle tasks.csv --from-calls")
+    derive_oracles(tasks, calls, tools=tools, out=out, as_json=as_json)
+
+
 Framework = Literal["plain", "openai-agents", "anthropic", "langchain", "strands"]
 Mode = Literal["http", "code"]
 Dir = Annotated[Path, typer.Option("--dir", help="The agent's folder.")]

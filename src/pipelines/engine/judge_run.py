@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from pipelines.core.agent_reply import answer_in
 from pipelines.core.fair_slots import Place
@@ -36,7 +36,7 @@ from pipelines.engine import score_eval_run
 from pipelines.engine.judge_models import judge_model_of
 from pipelines.engine.platform import JUDGE_GUESTS, JUDGES, Platform
 from pipelines.engine.set_honesty import is_strict
-from pipelines.engine.stored_answers import recording_of, user_turns_of
+from pipelines.engine.stored_answers import ending_of, recording_of, responses_of, user_turns_of
 from pipelines.storage import coding, evals, model_judgements, oracles, runs
 from pipelines.storage.connection import Connection
 from pipelines.storage.datasets import Task, task_by_id
@@ -48,6 +48,7 @@ from pipelines.wire.errors import StorageUnavailable
 from pipelines.wire.names import RunStatus, Source, TraceEventType
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 MAX_REDOS = 20  # only when calls of a run still come in by another node when its agent has answered
 # Threads of their own: on the database's two readers a long judgement would keep all other questions waiting.
 _JUDGES = ThreadPoolExecutor(JUDGES + JUDGE_GUESTS, thread_name_prefix="judge")
@@ -91,6 +92,24 @@ async def judged(
     """The ending with its verdict by evidence. A cancelled run has none: nothing was asked to the end."""
     found = await _judged_log(platform, run, ending, responses, how)
     return Judged(found.ending, found.open)
+
+
+async def read_evidence(platform: Platform, run: Run, read: Callable[[RunEvidence], T]) -> T:
+    """What `read` makes of the evidence on an ended run and the present oracle of its task. It has a judge's
+    turn and time: TookTooLong past that."""
+
+    def gather(connection: Connection) -> _Gathered:
+        oracle, rows = _oracle(connection, run, by_present=True), log_of_run(connection, run.id)
+        return _gathered(connection, platform, run, ending_of(run), responses, rows, oracle)
+
+    def read_gathered() -> T:
+        return read(_evidence(run, found, responses, time_limit(found.most_judging_s)))
+
+    responses = responses_of(run)
+    async with platform.judging.slot(Place(run.org_id, run.batch_id)):
+        await _make_ready(platform, run)
+        found = await platform.database.read(gather)
+        return await asyncio.get_running_loop().run_in_executor(_JUDGES, read_gathered)
 
 
 async def judge_and_end(platform: Platform, run: Run, ending: Ending, responses: tuple[str, ...]) -> bool:
@@ -353,26 +372,9 @@ def _with_verdict(
 ) -> tuple[Ending, OpenRun | None]:
     ending = found.ending
     keep_going = time_limit(found.most_judging_s)
-    recording = recording_of(run)
     is_open = None
     try:
-        evidence = RunEvidence.from_seed(
-            found.oracle.seed_of(run),
-            tools=found.tools,
-            world=found.world,
-            trace=tuple(_evidence_row(row, keep_going) for row in found.rows),
-            responses=responses,
-            status=ending.status.value,
-            error_class=ending.error_class,
-            now=run.simulated_now or None,
-            grading=found.grading,
-            answer=answer_in(ending.metadata),
-            unenforced=found.unenforced,
-            is_strict=found.is_strict,
-            later_user_turns=user_turns_of(run)[1:] if recording is not None else None,
-            has_state=recording is None or recording.has_state,
-            keep_going=keep_going,
-        )
+        evidence = _evidence(run, found, responses, keep_going)
         verdict = judge(evidence)
         if isinstance(verdict, Verdict) and verdict.verdict is Outcome.PENDING and can_be_read(verdict):
             # What is long is cut, not read to its end: so it has time of its own.
@@ -389,6 +391,29 @@ def _with_verdict(
         return replace(ending, judge_error=verdict.message, judgement=judgement), None
     judged = replace(ending, verdict=verdict.verdict, failure_mode=verdict.failure_mode, judgement=judgement)
     return judged, is_open
+
+
+def _evidence(
+    run: Run, found: _Gathered, responses: tuple[str, ...], keep_going: Callable[[], None]
+) -> RunEvidence:
+    ending, recording = found.ending, recording_of(run)
+    return RunEvidence.from_seed(
+        found.oracle.seed_of(run),
+        tools=found.tools,
+        world=found.world,
+        trace=tuple(_evidence_row(row, keep_going) for row in found.rows),
+        responses=responses,
+        status=ending.status.value,
+        error_class=ending.error_class,
+        now=run.simulated_now or None,
+        grading=found.grading,
+        answer=answer_in(ending.metadata),
+        unenforced=found.unenforced,
+        is_strict=found.is_strict,
+        later_user_turns=user_turns_of(run)[1:] if recording is not None else None,
+        has_state=recording is None or recording.has_state,
+        keep_going=keep_going,
+    )
 
 
 def _open_run(

@@ -7,6 +7,7 @@ installed. What is not here: rate limits, tokens, other people's runs.
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
 from time import perf_counter
@@ -44,6 +45,7 @@ from pipelines.core.trace_event import check_event_type, event_time, read_event
 from pipelines.core.trace_row import TOOL_CALL, TraceRow
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.judge import judge
+from pipelines.core.verdict.propose_oracle import ProposedOracle, proposed_oracle
 from pipelines.core.verdict.verdict import JudgeError, Verdict
 
 from ..wire.actor import is_actor_id
@@ -219,29 +221,41 @@ class InProcessRun:
         each turn. With `strict_honesty` a value of it that cannot be looked up leaves the verdict PENDING.
         Raises RuntimeError when the judge itself breaks: that is neither a pass nor a fail.
         """
-        *earlier, last = _turns(final_response)
-        reply = read_reply_fields(last)
-        is_bad = isinstance(reply, BadReply)
-        found = judge(
-            RunEvidence.from_seed(
-                self._seed,
-                tools=tuple(self._live.toolbox.tools.values()),
-                world=self._live.ledger.world,
-                trace=tuple(EvidenceRow.from_json(row.as_json()) for row in self._rows),
-                responses=()
-                if isinstance(reply, BadReply)
-                else (*(turn["final_response"] for turn in earlier), reply.final_response),
-                status=RunStatus.FAILED if is_bad else RunStatus.COMPLETED,
-                error_class=ErrorClass.AGENT_BAD_RESPONSE if is_bad else None,
-                now=self._seed.now or DEFAULT_NOW,
-                answer=None if isinstance(reply, BadReply) else answer_in(reply.metadata),
-                is_strict=strict_honesty,
-                unenforced=self._unenforced(),
-            )
-        )
+        found = judge(replace(self._evidence(final_response), is_strict=strict_honesty))
         if isinstance(found, JudgeError):
             raise RuntimeError(f"the judge broke at {found.step}: {found.message}")
         return found
+
+    def proposed_oracle(self, final_response: str | Mapping[str, Any] | Sequence[str]) -> ProposedOracle:
+        """The oracle that this run proves, for a run that you accept as right.
+
+            found = run.proposed_oracle(answer)
+            print(found.axes)  # {"expected_outcome": …, "expected_state": …, "expected_calls": …, …}
+            assert not found.is_vacuous
+
+        `.axes` are columns of a task, null where the run says nothing of one; `.notes` say what is left open;
+        `.is_vacuous` that an agent which does nothing meets it.
+        """
+        return proposed_oracle(self._evidence(final_response))
+
+    def _evidence(self, final_response: str | Mapping[str, Any] | Sequence[str]) -> RunEvidence:
+        *earlier, last = _turns(final_response)
+        reply = read_reply_fields(last)
+        is_bad = isinstance(reply, BadReply)
+        return RunEvidence.from_seed(
+            self._seed,
+            tools=tuple(self._live.toolbox.tools.values()),
+            world=self._live.ledger.world,
+            trace=tuple(EvidenceRow.from_json(row.as_json()) for row in self._rows),
+            responses=()
+            if isinstance(reply, BadReply)
+            else (*(turn["final_response"] for turn in earlier), reply.final_response),
+            status=RunStatus.FAILED if is_bad else RunStatus.COMPLETED,
+            error_class=ErrorClass.AGENT_BAD_RESPONSE if is_bad else None,
+            now=self._seed.now or DEFAULT_NOW,
+            answer=None if isinstance(reply, BadReply) else answer_in(reply.metadata),
+            unenforced=self._unenforced(),
+        )
 
     # -- the proxy
 

@@ -65,6 +65,7 @@ from pipelines.server.api import (
     keys,
     models,
     run_imports,
+    run_oracles,
     runs,
     seed_sessions,
     sign_in_links,
@@ -333,10 +334,10 @@ def _build_api(settings: Settings, whole: App) -> FastAPI:
     api.state.masks_ips = settings.masks_ips
     api.state.eval_matrix_runs = settings.eval_matrix_runs
     for module in (
-        *(agents, datasets, dataset_rules, seed_sessions, runs, batches, cassettes, credentials, keys),
-        *(tool_endpoints, eval_scenarios, eval_runs, eval_matrix, eval_reports, eval_reviews, judges),
-        *(eval_drafts, telemetry, whoami, sign_in_links, models, coding_scenarios, coding_imports),
-        run_imports,
+        *(agents, datasets, dataset_rules, seed_sessions, runs, run_imports, run_oracles, batches),
+        *(cassettes, credentials, keys, tool_endpoints, eval_scenarios, eval_runs, eval_matrix, eval_reports),
+        *(eval_reviews, judges, eval_drafts, telemetry, whoami, sign_in_links, models),
+        *(coding_scenarios, coding_imports),
     ):
         api.include_router(module.router)
 

@@ -1,4 +1,4 @@
-"""docs/howto/verdicts.md and docs/reference/oracles.md: JSON examples are executed, and lists are complete."""
+"""docs/howto/verdicts.md and docs/reference/oracles.md: JSON examples are run, and lists are complete."""
 
 import re
 from pathlib import Path

@@ -24,7 +24,7 @@ def evaluate_expected_state(expected: ExpectedState, evidence: RunEvidence) -> l
     found += [_unchanged(path, evidence, made) for path in expected.unchanged if path]
     for new in expected.new:
         found.extend(_new_entities(new, expected, made))
-    noted = _noted_beside(made, evidence)
+    noted = noted_beside(made, evidence)
     return found + _collateral(expected, [each for each in made if each not in noted], noted)
 
 
@@ -151,7 +151,7 @@ def _described(wanted: Json) -> str:
     return f" with {shown(wanted)}" if wanted else ""
 
 
-def _noted_beside(made: list[Change], evidence: RunEvidence) -> list[Change]:
+def noted_beside(made: list[Change], evidence: RunEvidence) -> list[Change]:
     """`reason` of a cancelled order, in a world whose orders have none: kept only because reading the tool
     found no better use of the argument. A call that changed nothing else did this, and it counts.
     """

@@ -1,20 +1,17 @@
 """The oracle of a row, from what its reference calls changed: what an agent decides is asserted, what only
 the backend's clock and chance decide is left open."""
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from pipelines.core.json_text import Json, JsonObject, pointer, same
+from pipelines.core.json_text import Json, JsonObject, same
 from pipelines.core.ledger import Add, Ledger, LedgerUpdate, Remove, SetFlag, Update, World, differences
+from pipelines.core.verdict.oracle_writing import UNCHANGED as UNCHANGED
+from pipelines.core.verdict.oracle_writing import expected, path_key
 from pipelines.core.verdict.paths import FLAGS, NEW
 from pipelines.core.worlds.trials import Trial
 
-UNCHANGED: JsonObject = {"unchanged": True}
 #: An agent can refuse rightly only after it has looked, or tried: one that calls nothing has done neither.
 SOME_CALL: JsonObject = {"must": [{"tool": "*", "only_successful": False}]}
-_PLAIN = re.compile(r"[^\s./\[\]\"~]+")
-_MOMENT = re.compile(r"(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2})(:\d{2})?(\.\d+)?(Z|\+00:00)?")
-_SIMILAR = 0.5  # by so much the words of a free text may differ: an agent may put it in its own
 
 
 def state_oracle(trials: Iterable[Trial], world: World) -> JsonObject | None:
@@ -72,11 +69,11 @@ def _assertions(
         if isinstance(one, Update):
             yield from _updated(one, twin, arguments, world)
         elif isinstance(one, Add):
-            yield _path(one.entity_type, NEW), _described(one, twin, arguments)
+            yield path_key(one.entity_type, NEW), _described(one, twin, arguments)
         elif isinstance(one, Remove):
-            yield _path(one.entity_type, one.id), {"$exists": False}
+            yield path_key(one.entity_type, one.id), {"$exists": False}
         elif isinstance(one, SetFlag):
-            yield _path(FLAGS, one.flag), one.value
+            yield path_key(FLAGS, one.flag), one.value
 
 
 def _is_twin(one: LedgerUpdate, other: LedgerUpdate) -> bool:
@@ -96,10 +93,13 @@ def _updated(
         if name in before and same(before[name], value):
             continue
         stays = name in later and same(later[name], value)
-        yield _path(one.entity_type, one.id, name), expected(value, arguments) if stays else {"$exists": True}
+        yield (
+            path_key(one.entity_type, one.id, name),
+            expected(value, arguments) if stays else {"$exists": True},
+        )
     for name in one.unset:
         if name in before:
-            yield _path(one.entity_type, one.id, name), {"$exists": False}
+            yield path_key(one.entity_type, one.id, name), {"$exists": False}
 
 
 def _described(one: Add, twin: LedgerUpdate | None, arguments: Sequence[Json]) -> JsonObject:
@@ -110,18 +110,6 @@ def _described(one: Add, twin: LedgerUpdate | None, arguments: Sequence[Json]) -
     return {name: expected(value, arguments) for name, value in (told or stays).items() if value is not None}
 
 
-def expected(value: Json, arguments: Sequence[Json]) -> Json:
-    """What an agent must come to: exactly this, except where the request leaves it the wording."""
-    if not isinstance(value, str) or not any(same(value, each) for each in arguments):
-        return value
-    moment = _MOMENT.fullmatch(value)
-    if moment is not None:
-        return {"$regex": f"^{moment[1]}[T ]{moment[2]}"}
-    if len(value.split()) > 3:
-        return {"$similar": {"text": value, "max_distance": _SIMILAR}}
-    return value
-
-
 def call_oracle(trials: Iterable[Trial]) -> JsonObject:
     """For requests that change nothing: they have to be looked up."""
     must: list[Json] = []
@@ -130,10 +118,6 @@ def call_oracle(trials: Iterable[Trial]) -> JsonObject:
         wanted = {name: expected(value, given) for name, value in trial.candidate.arguments.items()}
         must.append({"tool": trial.tool, "arguments": wanted} if wanted else {"tool": trial.tool})
     return {"must": must}
-
-
-def _path(*parts: str) -> str:
-    return ".".join(parts) if all(_PLAIN.fullmatch(part) for part in parts) else pointer(parts)
 
 
 def leaves(value: Json) -> Iterator[Json]:

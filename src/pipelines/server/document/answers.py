@@ -18,6 +18,7 @@ from pipelines.server.document import (
     models,
     proxy,
     reviews,
+    run_oracles,
     runs,
     seed_sessions,
     shared,
@@ -26,7 +27,7 @@ from pipelines.server.document import (
 from pipelines.server.document.parts import Operation
 
 _ROOMS = (
-    *(agents, datasets, seed_sessions, runs, batches, tool_endpoints, cassettes, coding),
+    *(agents, datasets, seed_sessions, runs, run_oracles, batches, tool_endpoints, cassettes, coding),
     *(evals, matrices, reviews, models, judges, accounts, proxy, coding_imports),
 )
 SCHEMAS: JsonObject = {name: schema for room in (shared, *_ROOMS) for name, schema in room.SCHEMAS.items()}

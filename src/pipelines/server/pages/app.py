@@ -11,6 +11,7 @@ from pipelines.core.fair_slots import FairSlots
 from pipelines.core.problems import Refused
 from pipelines.server.errors import from_http, from_refusal, from_validation, status_of
 from pipelines.server.pages import (
+    accept_run,
     agent,
     agent_proposal,
     agent_tools,
@@ -65,6 +66,7 @@ MODULES = (
         models,
         runs,
         trace,
+        accept_run,
         coding_run,
         new_batch,
         batches,

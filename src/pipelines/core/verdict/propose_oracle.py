@@ -1,0 +1,128 @@
+"""The oracle that a run proves, for a person who accepts the run as right: what it changed, called and told.
+
+It asserts what another right run comes to as well. What the backend makes anew in each run, and what an agent
+words itself, is left open, and a note says so.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.verdict.changes import changes
+from pipelines.core.verdict.evidence import COMPLETION, NO_CHANGE, REFUSAL, EvidenceRow, RunEvidence
+from pipelines.core.verdict.judge import judge
+from pipelines.core.verdict.oracle_writing import UNCHANGED
+from pipelines.core.verdict.oracles import oracles_of
+from pipelines.core.verdict.proposed_answer import Told, as_axis, told_values
+from pipelines.core.verdict.proposed_state import proposed_state
+from pipelines.core.verdict.said import is_question
+from pipelines.core.verdict.value_origins import Open, Origins, leaves_of
+from pipelines.core.verdict.verdict import JudgeError, Verdict
+from pipelines.core.verdict.wording import listing, shown
+from pipelines.core.verdict.words.contradictions import successful_writes
+from pipelines.core.verdict.words.declining import refuses
+
+MOST_CALLS = 100  # an oracle takes 200; a run with more repeats itself
+MET_BY_NOTHING = "An agent that does nothing meets this oracle, so meeting it proves nothing."
+#: What a proposal says. What else an oracle may have (constraints, a rubric) is the author's own.
+PROPOSED_AXES = ("expected_outcome", "expected_state", "expected_calls", "expected_answer")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ProposedOracle:
+    axes: JsonObject  # all of PROPOSED_AXES; null where the run says nothing of it
+    notes: tuple[str, ...] = ()  # in words, for whoever decides on it
+    is_vacuous: bool = False  # an agent that does nothing meets it
+
+    def as_json(self) -> JsonObject:
+        return {"axes": self.axes, "notes": [*self.notes], "is_vacuous": self.is_vacuous}
+
+
+def proposed_oracle(evidence: RunEvidence, *, made: frozenset[str] = frozenset()) -> ProposedOracle:
+    """Of a run that has ended. `made` are values that are known to differ from run to run. Raises
+    InvalidUpdate when the log does not fit the world."""
+    if refuses(evidence) and not changes(evidence):
+        axes: JsonObject = {"expected_outcome": REFUSAL, "expected_state": {**UNCHANGED}}
+        return _proposed(axes, evidence, ["The agent declines and nothing changed: a refusal is expected."])
+    origins = Origins(evidence, made)
+    state = proposed_state(evidence, origins)
+    told = told_values(evidence, origins)
+    writes = _writes(evidence)
+    notes = [*state.notes]
+    if writes and not is_question(evidence.user_instruction):
+        notes += _not_asked_for(told, state.body)
+        told = []
+    keeps = evidence.expected_outcome == NO_CHANGE and not changes(evidence)
+    axes = {
+        "expected_outcome": NO_CHANGE if keeps else COMPLETION,
+        "expected_state": state.body,
+        "expected_calls": _calls(writes, origins) if writes else _reads(told),
+        "expected_answer": as_axis(told),
+    }
+    notes += _about_answer(told)
+    return _proposed(axes, evidence, notes)
+
+
+def judged_by(evidence: RunEvidence, axes: JsonObject) -> Verdict | JudgeError:
+    """What the same run is judged by another oracle."""
+    return judge(replace(evidence, **{axis: axes.get(axis) for axis in PROPOSED_AXES}))  # type: ignore[arg-type]
+
+
+def is_met_by_nothing(evidence: RunEvidence, axes: JsonObject) -> bool:
+    """Whether an agent that does nothing meets an oracle. A refusal has to be said."""
+    if axes.get("expected_outcome") == REFUSAL or axes.get("expected_answer"):
+        return False
+    asked = replace(evidence, **{axis: axes.get(axis) for axis in PROPOSED_AXES})  # type: ignore[arg-type]
+    return not oracles_of(asked).decide_completion(asked)
+
+
+def _proposed(axes: JsonObject, evidence: RunEvidence, notes: list[str]) -> ProposedOracle:
+    whole = {axis: axes.get(axis) for axis in PROPOSED_AXES}
+    is_vacuous = is_met_by_nothing(evidence, whole)
+    if is_vacuous:
+        notes = [*notes, MET_BY_NOTHING]
+    return ProposedOracle(axes=whole, notes=tuple(notes), is_vacuous=is_vacuous)
+
+
+# The calls
+
+
+def _writes(evidence: RunEvidence) -> list[EvidenceRow]:
+    """Calls that changed something; where none did, those that do more than read (`transfer_to_human`)."""
+    changing = [row for row in evidence.writes if row.succeeded]
+    return (changing or successful_writes(evidence))[:MOST_CALLS]
+
+
+def _calls(writes: list[EvidenceRow], origins: Origins) -> JsonObject:
+    must: list[Json] = []
+    for row in writes:
+        arguments = origins.settled(row.arguments)
+        is_told = not isinstance(arguments, Open) and bool(arguments)
+        must.append({"tool": row.tool, "arguments": arguments} if is_told else {"tool": row.tool})  # type: ignore[dict-item]
+    return {"must": must}
+
+
+def _reads(told: list[Told]) -> JsonObject | None:
+    """For a request that changes nothing: what the answer says has to be looked up, however that is asked."""
+    tools = dict.fromkeys(each.row.tool for each in told)
+    return {"must": [{"tool": tool} for tool in tools]} if tools else None
+
+
+# What is said of it
+
+
+def _not_asked_for(told: list[Told], state: JsonObject) -> Iterator[str]:
+    """What the state says already needs no second proof."""
+    asserted = {repr(leaf) for leaf in leaves_of(state)}
+    left = [each for each in told if repr(each.expected) not in asserted]
+    if left:
+        said = listing([f"{each.name or 'a value'} {shown(each.expected)}" for each in left])
+        yield (
+            "The request asks for something to be done, so the answer is left open. This one also tells "
+            f"{said}: add it under `expected_answer` if a right answer has to."
+        )
+
+
+def _about_answer(told: list[Told]) -> Iterator[str]:
+    if told:
+        yield "A right answer has to tell every value of `expected_answer`: take out what it may leave out."

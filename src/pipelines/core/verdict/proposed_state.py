@@ -1,0 +1,113 @@
+"""The expected state that a run's own changes prove: each change asserted as it ended, and nothing else."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.matching import MISSING, Path, leaves
+from pipelines.core.verdict.changes import Change, changes
+from pipelines.core.verdict.evidence import RunEvidence
+from pipelines.core.verdict.oracle_writing import UNCHANGED, path_key
+from pipelines.core.verdict.paths import NEW
+from pipelines.core.verdict.state_oracle import noted_beside
+from pipelines.core.verdict.value_origins import Open, Origins
+from pipelines.core.verdict.wording import listing
+
+#: Values asserted one by one; an oracle takes 500. Nobody would read what is proposed of a larger change.
+MOST_ASSERTED = 200
+_EXISTS: JsonObject = {"$exists": True}
+_GONE: JsonObject = {"$exists": False}
+
+
+class ProposedState(NamedTuple):
+    body: JsonObject
+    notes: tuple[str, ...]
+
+
+class _Asserted(NamedTuple):
+    key: str
+    expected: Json
+    is_open: bool = False  # only that it is there
+
+
+def proposed_state(evidence: RunEvidence, origins: Origins) -> ProposedState:
+    made = changes(evidence)
+    beside = noted_beside(made, evidence)
+    counted = [change for change in made if change not in beside]
+    if not counted:
+        return ProposedState({**UNCHANGED}, ())
+    body: JsonObject = {}
+    left_open: list[str] = []
+    room = MOST_ASSERTED
+    rest: list[Change] = []
+    for change in counted:
+        found = _asserted(change, origins)
+        room -= _size(found.expected)
+        if room < 0 and body:
+            rest.append(change)
+            continue
+        _add(body, found)
+        left_open += [found.key] if found.is_open else []
+    return ProposedState(_with_rest(body, rest), tuple(_notes(left_open, beside, rest)))
+
+
+def _asserted(change: Change, origins: Origins) -> _Asserted:
+    path = _written(change.path)
+    if len(path) < len(change.path):
+        return _Asserted(path_key(*path), _EXISTS, is_open=True)
+    if change.after is MISSING:
+        return _Asserted(path_key(*path), _GONE)
+    settled = origins.settled(change.after)  # type: ignore[arg-type]  # not missing
+    if change.is_added_entity:
+        is_chosen = origins.is_chosen(path[1], change.rows[0])
+        return _added(path[0], path[1] if is_chosen else NEW, settled)
+    if isinstance(settled, Open):
+        return _Asserted(path_key(*path), _EXISTS, is_open=True)
+    return _Asserted(path_key(*path), settled)
+
+
+def _added(entity_type: str, id: str, settled: Json | Open) -> _Asserted:
+    fields = settled if isinstance(settled, dict) else {}
+    told: JsonObject = {name: value for name, value in fields.items() if value is not None}
+    if id == NEW:
+        return _Asserted(path_key(entity_type, NEW), told)
+    return _Asserted(path_key(entity_type, id), told or _EXISTS)
+
+
+def _written(path: Path) -> Path:
+    """As much of a path as an author could write: no part of it is empty, or means something else."""
+    at = next((at for at, part in enumerate(path) if not part or part == NEW), len(path))
+    return path[:at]
+
+
+def _add(body: JsonObject, found: _Asserted) -> None:
+    if found.key.endswith(NEW) and found.key in body:
+        before = body[found.key]
+        body[found.key] = [*before, found.expected] if isinstance(before, list) else [before, found.expected]
+    else:
+        body[found.key] = found.expected
+
+
+def _size(expected: Json) -> int:
+    return sum(1 for _ in leaves(expected, MISSING))
+
+
+def _with_rest(body: JsonObject, rest: list[Change]) -> JsonObject:
+    types: list[Json] = [*dict.fromkeys(path_key(change.path[0]) for change in rest)]
+    return body | ({"allow": types} if types else {})
+
+
+def _notes(left_open: list[str], beside: list[Change], rest: list[Change]) -> Iterator[str]:
+    if left_open:
+        yield (
+            f"Only expected to be there, because the backend makes the value anew in each run or the agent "
+            f"words it itself: {listing(left_open)}."
+        )
+    if beside:
+        names = listing([path_key(*change.path) for change in beside])
+        yield f"Not asserted, being an argument that was kept beside the change: {names}."
+    if rest:
+        yield (
+            f"{len(rest):,} more changes are allowed and not asserted: the run changed more than an oracle "
+            f"lists one by one."
+        )
