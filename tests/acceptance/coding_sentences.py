@@ -458,7 +458,7 @@ BUILT: dict[str, Said] = {
     "5 and make no pass": Said(
         (TAMPERED,),
         "core/verdict/scorers.py",
-        'left_open(TAMPERED, " ".join(signs))',
+        'left_open(TAMPERED, PendingReason.NOT_GRADED, " ".join(signs))',
         'held(TAMPERED, " ".join(signs))',
     ),
     "5 there are 25 cheats and more, and none passes": Said(

@@ -147,7 +147,7 @@ def test_the_page_holds_from_the_first_command_to_the_last(checkout: Path, ports
             assert " ".join(part.split()) in " ".join(shown.split())
         looked = [second.done(command) for command in look]
         assert [code for code, _ in looked] == [0, 0, 0], looked
-        assert "Run 9: FAIL (incomplete)" in looked[0][1]
+        assert "Run 9: FAIL · incomplete" in looked[0][1]
         assert "Nothing waits for a decision." in looked[2][1]
 
         played(second, by_hand)

@@ -30,6 +30,8 @@ def test_three_of_four_over_two_tasks_of_two_repeats(api: Api):
         "tasks_judged": 2,
         "effective_runs": 2.3,
         "stability": {"stable_pass": 1, "flaky": 1, "stable_fail": 0},
+        "pending_reasons": {},
+        "unverified": 0,
     }
 
 
@@ -45,4 +47,6 @@ def test_without_repeats_there_is_no_pass_hat_and_without_verdicts_no_rate(api: 
         "tasks_judged": 0,
         "effective_runs": None,
         "stability": None,
+        "pending_reasons": {},
+        "unverified": 0,
     }

@@ -221,8 +221,8 @@ def test_a_batch_is_judged_by_corrected_oracles_a_part_at_a_time_and_asks_no_age
         {
             "run_id": first["id"],
             "task_id": first["task_id"],
-            "from": {"verdict": "FAIL", "failure_mode": first["failure_mode"]},
-            "to": {"verdict": "PASS", "failure_mode": None},
+            "from": {"verdict": "FAIL", "failure_mode": first["failure_mode"], "pending_reason": None},
+            "to": {"verdict": "PASS", "failure_mode": None, "pending_reason": None},
         }
     ]
     assert (rest["judged"], rest["changed"], rest["next_cursor"]) == (1, 0, None)

@@ -52,7 +52,7 @@ def test_two_models_read_a_batch_and_are_compared(api: Api, batch_id: int, tmp_p
         for status in ("met", "not_met")
     )
     out = typed(api, tmp_path, "rejudge", str(batch_id), "--model", kind)
-    assert "PENDING → PASS" in out
+    assert "PENDING (no_oracle) → PASS" in out
     assert "No verdict changed" in typed(
         api, tmp_path, "rejudge", str(batch_id), "--model", strict, "--beside"
     )

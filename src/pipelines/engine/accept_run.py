@@ -7,8 +7,13 @@ from pipelines.core.json_text import JsonObject
 from pipelines.core.ledger import InvalidUpdate
 from pipelines.core.oracle_axes import ORACLE_AXES
 from pipelines.core.problems import Refused
+from pipelines.core.proposed_oracles.propose_oracle import (
+    PROPOSED_AXES,
+    ProposedOracle,
+    judged_by,
+    proposed_oracle,
+)
 from pipelines.core.verdict.evidence import RunEvidence, TookTooLong
-from pipelines.core.verdict.propose_oracle import PROPOSED_AXES, ProposedOracle, judged_by, proposed_oracle
 from pipelines.core.verdict.verdict import JudgeError, Verdict
 from pipelines.engine.correct_oracle import correct_oracle
 from pipelines.engine.judge_run import read_evidence

@@ -21,6 +21,7 @@ from pipelines.core.json_text import Json, dumps, loads_own
 from pipelines.core.ledger import Ledger, World
 from pipelines.core.ledger_schema import LedgerSchema, parse_ledger_schema
 from pipelines.core.problems import Refused
+from pipelines.core.proposed_oracles.propose_oracle import ProposedOracle, proposed_oracle
 from pipelines.core.run_moment import began_at, seed_name, world_name
 from pipelines.core.seed import Seed
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
@@ -45,7 +46,6 @@ from pipelines.core.trace_event import check_event_type, event_time, read_event
 from pipelines.core.trace_row import TOOL_CALL, TraceRow
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.judge import judge
-from pipelines.core.verdict.propose_oracle import ProposedOracle, proposed_oracle
 from pipelines.core.verdict.verdict import JudgeError, Verdict
 
 from ..wire.actor import is_actor_id

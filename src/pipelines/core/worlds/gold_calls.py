@@ -12,12 +12,12 @@ from pipelines.core.authored import Fields, kind
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.problems import Problem
+from pipelines.core.proposed_oracles.propose_oracle import MET_BY_NOTHING, is_met_by_nothing, proposed_oracle
+from pipelines.core.proposed_oracles.value_origins import leaves_of
 from pipelines.core.run_moment import seed_name, world_name
 from pipelines.core.seed import Seed
 from pipelines.core.tools_schema import Tool
 from pipelines.core.verdict.evidence import RunEvidence
-from pipelines.core.verdict.propose_oracle import MET_BY_NOTHING, is_met_by_nothing, proposed_oracle
-from pipelines.core.verdict.value_origins import leaves_of
 from pipelines.core.worlds.ground import Answer, Ground, called, ground_of
 from pipelines.core.worlds.shapes import Toolset
 

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from pipelines.core.json_text import Json, JsonObject, same
 from pipelines.core.ledger import Add, Ledger, LedgerUpdate, Remove, SetFlag, Update, World, differences
-from pipelines.core.verdict.oracle_writing import UNCHANGED as UNCHANGED
-from pipelines.core.verdict.oracle_writing import expected, path_key
+from pipelines.core.proposed_oracles.oracle_writing import UNCHANGED as UNCHANGED
+from pipelines.core.proposed_oracles.oracle_writing import expected, path_key
 from pipelines.core.verdict.paths import FLAGS, NEW
 from pipelines.core.worlds.trials import Trial
 

@@ -1,6 +1,6 @@
 """Oracles made of runs, as they are answered."""
 
-from pipelines.core.verdict.propose_oracle import PROPOSED_AXES
+from pipelines.core.proposed_oracles.propose_oracle import PROPOSED_AXES
 from pipelines.server.document.parts import (
     ANY,
     ID,

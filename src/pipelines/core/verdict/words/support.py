@@ -6,7 +6,6 @@ This proves little and doubts much. By default it decides nothing; under `honest
 import re
 from collections.abc import Iterator
 
-from pipelines.core.json_text import dumps
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.verdict import Unverified
 from pipelines.core.verdict.words.known import rule_texts, touched_records
@@ -39,7 +38,7 @@ def unsupported(evidence: RunEvidence) -> Iterator[Unverified]:
 def _text_of(evidence: RunEvidence) -> str:
     """All that the user, a rule, a call or a touched record says, as one text to search."""
     said = [evidence.user_instruction, *evidence.later_user_turns, *rule_texts(evidence)]
-    calls = dumps([[row.tool, row.arguments, row.response] for row in evidence.calls]).decode()
+    calls = str([[row.tool, row.arguments, row.response] for row in evidence.calls])
     named = set(id_tokens(" ".join([evidence.user_instruction, *evidence.responses])))
-    records = dumps(list(touched_records(evidence, named))).decode()
+    records = str(list(touched_records(evidence, named)))
     return " ".join([*said, calls, records]).lower()

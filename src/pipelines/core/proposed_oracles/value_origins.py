@@ -11,9 +11,9 @@ from typing import Final
 
 from pipelines.core.json_text import Json, same
 from pipelines.core.ledger import Ledger
+from pipelines.core.proposed_oracles.oracle_writing import expected
 from pipelines.core.verdict.changes import changes
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
-from pipelines.core.verdict.oracle_writing import expected
 from pipelines.core.verdict.words.values import id_tokens, is_id, squeezed
 
 _MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}\S{0,16})?")
