@@ -80,6 +80,7 @@ FINE = {
         "Order 4521 does not exist.",
     ),
     "a write of another kind, and a claim": ([cancel(1)], "I've refunded order 4521."),
+    "what a record is like": ([get_order(1)], "Your order has been refunded in part before the winter."),
     "a policy": ([get_order(1)], "Refunds are issued within five days."),
 }
 

@@ -21,6 +21,8 @@ _CARRIED_OUT = "(?:processed|issued|initiated|completed|submitted|made|arranged|
 _HISTORY = re.compile(
     r"\b(?:already|previously|earlier|by|ago|yesterday|last|originally|since|after)\b|\d{4}-\d{2}"
 )
+#: "Your reservation has been booked in basic economy" tells what a record is like, and no action.
+_NO_MORE = r"(?=$|[.,;!]|\s+(?:and|for|to|on|from|successfully|now)\b)"
 #: A whole sentence that opens so supposes something, or tells when it would be.
 _SUPPOSES = re.compile(
     r"(?:if|when|once|after|before|unless|until|assuming|suppose|in\s+case)\b", re.IGNORECASE
@@ -93,7 +95,7 @@ def _patterns(tool: ToolWords) -> _Patterns:
     return _Patterns(
         active=re.compile(rf"{_I}(?:{past}\b|{_CARRIED_OUT}\s+(?:\S+\s+){{0,4}}?{doing}\b)"),
         passive=re.compile(
-            rf"\b(?:has|have)\s+{_ADVERBS}been\s+{_ADVERBS}{past}\b"
+            rf"\b(?:has|have)\s+{_ADVERBS}been\s+{_ADVERBS}{past}{_NO_MORE}"
             rf"|\b(?:is|are)\s+now\s+{past}\b|\b(?:is|are)\s+{past}\s+for\s+you\b"
             rf"|\d\s+(?:is|are)\s+{past}(?:$|[.,;!])"  # `order #9001 is cancelled`
             rf"|\b(?:was|were)\s+successfully\s+{past}\b"
