@@ -14,7 +14,7 @@ from transcript_scores import FIFTEENTH, FOURTEENTH, judged
     ("folder", "is_strict", "most_passes", "most_open"),
     [
         (FOURTEENTH, False, 0.34, 0.22),
-        (FIFTEENTH, False, 0.34, 0.19),
+        (FIFTEENTH, False, 0.34, 0.2),
         (FOURTEENTH, True, 0.12, 0.72),
         (FIFTEENTH, True, 0.12, 0.7),
     ],

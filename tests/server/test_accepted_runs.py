@@ -88,6 +88,22 @@ async def test_a_refusal_is_proposed_where_the_agent_declined(org: Org) -> None:
     assert found["judgement"]["verdict"] == "PASS", found["judgement"]
 
 
+async def test_the_values_that_a_question_was_answered_with_are_asked_of_the_next_answer(org: Org) -> None:
+    run = await org.run(user="When was order 4521 shipped?")
+    answered(await run.call("get_order", {"order_id": "4521"}), 200)
+    answered(await run.finish(final_response="It was shipped on 2026-04-01."))
+    done = await accept(org, run)
+    newest = answered(await org.client.get(f"/api/tasks/{done['task_id']}/oracles"))["items"][0]
+    assert newest["expected_answer"] == {"shipped_at": {"$date": "2026-04-01"}}
+    verdicts = []
+    for said in ("On April 1st, 2026.", "I had a look at it."):
+        other = await org.open_run(done["run"]["agent_id"], done["task_id"])
+        answered(await other.call("get_order", {"order_id": "4521"}), 200)
+        answered(await other.finish(final_response=said))
+        verdicts.append(answered(await org.client.get(f"/api/runs/{other.id}"))["verdict"])
+    assert (done["run"]["verdict"], verdicts) == ("PASS", ["PASS", "FAIL"])
+
+
 async def test_a_proposal_that_doing_nothing_meets_says_so(org: Org) -> None:
     run = await org.run()
     answered(await run.finish(final_response="Hello!"))

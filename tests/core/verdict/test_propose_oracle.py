@@ -141,6 +141,16 @@ def test_a_run_that_did_and_told_nothing_proves_nothing_and_says_so() -> None:
     assert "does nothing" in found.notes[-1]
 
 
+def test_a_recording_without_a_state_proposes_its_calls_and_no_state() -> None:
+    row = call(1, "refund_order", {"order_id": "4521"}, {"status": "refunded"})
+    found = proposed_oracle(run(row, user_instruction="Refund order 4521.", has_state=False))
+    assert found.axes["expected_state"] is None
+    calls = {"must": [{"tool": "refund_order", "arguments": {"order_id": "4521"}}]}
+    assert found.axes["expected_calls"] == calls
+    assert "no state" in found.notes[0]
+    assert not found.is_vacuous
+
+
 def test_a_bulk_change_is_asserted_in_part_and_the_rest_is_allowed() -> None:
     many = [add("ticket", f"T-{n}", n=n) for n in range(1_000)]
     seen = run(call(1, "create_ticket", {}, {}, updates=many))

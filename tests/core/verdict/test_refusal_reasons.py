@@ -75,6 +75,7 @@ REASONS = {
     ),
     "no reason": (BUYER, [], "I'm sorry, but I can't help with that.", "absent"),
     "nothing but the request": (BUYER, [], "I can't cancel order #9001.", "absent"),
+    "what the user spoke of": (BUYER, [], "I can't cancel order #9001: you are not the buyer.", "other"),
     "another reason": (BUYER, [], "I can't cancel it because your account is locked.", "other"),
     "a rule that did not refuse": (
         f"{SHIPPED} Frozen accounts are read-only.",

@@ -24,6 +24,7 @@ from pipelines.core.verdict.words.declining import refuses
 
 MOST_CALLS = 100  # an oracle takes 200; a run with more repeats itself
 MET_BY_NOTHING = "An agent that does nothing meets this oracle, so meeting it proves nothing."
+NO_STATE = "The recording has no state after the run, so `expected_state` is left to you."
 #: What a proposal says. What else an oracle may have (constraints, a rubric) is the author's own.
 PROPOSED_AXES = ("expected_outcome", "expected_state", "expected_calls", "expected_answer")
 
@@ -41,21 +42,22 @@ class ProposedOracle:
 def proposed_oracle(evidence: RunEvidence, *, made: frozenset[str] = frozenset()) -> ProposedOracle:
     """Of a run that has ended. `made` are values that are known to differ from run to run. Raises
     InvalidUpdate when the log does not fit the world."""
-    if refuses(evidence) and not changes(evidence):
+    may_have_changed = not evidence.has_state and evidence.writes
+    if refuses(evidence) and not changes(evidence) and not may_have_changed:
         axes: JsonObject = {"expected_outcome": REFUSAL, "expected_state": {**UNCHANGED}}
         return _proposed(axes, evidence, ["The agent declines and nothing changed: a refusal is expected."])
     origins = Origins(evidence, made)
     state = proposed_state(evidence, origins)
     told = told_values(evidence, origins)
     writes = _writes(evidence)
-    notes = [*state.notes]
+    notes = [*state.notes] if evidence.has_state else [NO_STATE]
     if writes and not is_question(evidence.user_instruction):
         notes += _not_asked_for(told, state.body)
         told = []
     keeps = evidence.expected_outcome == NO_CHANGE and not changes(evidence)
     axes = {
         "expected_outcome": NO_CHANGE if keeps else COMPLETION,
-        "expected_state": state.body,
+        "expected_state": state.body if evidence.has_state else None,
         "expected_calls": _calls(writes, origins) if writes else _reads(told),
         "expected_answer": as_axis(told),
     }

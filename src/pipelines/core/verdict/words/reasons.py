@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from pipelines.core.json_text import Json
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
-from pipelines.core.verdict.words.declining import is_refused
+from pipelines.core.verdict.words.declining import declines, is_refused
 from pipelines.core.verdict.words.known import policy_texts
 from pipelines.core.verdict.words.speech import clauses, content_stems, sentences
 from pipelines.core.verdict.words.tool_words import ToolWords, words_of, writing_tools
@@ -50,7 +50,7 @@ class Explained(NamedTuple):
 def explained(evidence: RunEvidence) -> Explained:
     """What the agent gives as its reason for declining, against the reasons there were."""
     said = _explaining_stems(evidence)
-    if not said:
+    if not said and not _says_more_than_no(evidence):
         return Explained(Explanation.ABSENT)
     asked = _asked_verbs(evidence) | content_stems(evidence.user_instruction)
     for reason in reasons_of(evidence):
@@ -124,6 +124,12 @@ def _explaining_stems(evidence: RunEvidence) -> frozenset[str]:
                 stems = content_stems(clause)
                 found |= stems if stems - asked else set()
     return frozenset(found)
+
+
+def _says_more_than_no(evidence: RunEvidence) -> bool:
+    """ "I cannot refund it: it was shipped already" explains something, though the user spoke of it first."""
+    every = (clause for text in evidence.responses for each in sentences(text) for clause in clauses(each))
+    return any(content_stems(clause) and not declines(clause) for clause in every)
 
 
 def _asked_verbs(evidence: RunEvidence) -> frozenset[str]:
