@@ -81,6 +81,8 @@ FINE = {
     ),
     "a write of another kind, and a claim": ([cancel(1)], "I've refunded order 4521."),
     "what a record is like": ([get_order(1)], "Your order has been refunded in part before the winter."),
+    "an outage that may come": ([get_order(1)], "Do tell us if you run into a technical issue with it."),
+    "a record that may be missing": ([get_order(1)], "If order 4521 is not found, call us."),
     "a policy": ([get_order(1)], "Refunds are issued within five days."),
 }
 

@@ -42,7 +42,10 @@ class Said(NamedTuple):
         """Where the author says which answer is right, a value that is found nowhere is a note."""
         doubts = [finding for finding in self.findings if finding.pending_reason is not None]
         kept = [finding for finding in self.findings if finding.pending_reason is None]
-        notes = tuple(Unverified(phrase="", why=finding.says, turn=1) for finding in doubts)
+        notes = tuple(
+            Unverified(phrase=finding.says, why="the answer is as its author expects", turn=1)
+            for finding in doubts
+        )
         return Said(kept, self.unverified + notes)
 
 

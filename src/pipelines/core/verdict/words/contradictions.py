@@ -27,6 +27,7 @@ _MISSING = re.compile(
     r"\b(?:does(?:n't|\s+not)|did(?:n't|\s+not))\s+exist\b|\b(?:not\s+found|no\s+such|no\s+record\s+of)\b"
     r"|\b(?:can't|cannot|could\s+not|couldn't|unable\s+to)\s+(?:find|locate)\b"
 )
+_CONDITION = re.compile(r"\b(?:if|unless|once|when|until|should)\b")
 _STATE = re.compile(r"[a-z]+(?:[_ -][a-z]+){0,2}")
 
 
@@ -181,12 +182,17 @@ def _causes_refuted(evidence: RunEvidence) -> Iterator[Contradiction]:
     has_failed = not all(row.succeeded for row in evidence.calls)
     for sentence in (sentence for text in evidence.responses for sentence in sentences(text)):
         low = sentence.lower()
-        outage = _OUTAGE.search(low)
-        if outage is not None and not has_failed and not _is_given(outage[0], evidence):
+        if low.endswith("?") or _CONDITION.search(low):
+            continue  # "If you run into a technical issue, tell us"
+        stated = (
+            match for clause in clauses(sentence) if is_asserted(clause) and (match := _OUTAGE.search(clause))
+        )
+        outage = next(stated, None) if not has_failed else None
+        if outage is not None and not _is_given(outage[0], evidence):
             says = f'The agent says "{quoted(sentence)}", but no call of the run failed.'
             yield Contradiction(says, low)
         missing = _MISSING.search(low)
-        record = _named_record(low, evidence) if missing is not None and not low.endswith("?") else None
+        record = _named_record(low, evidence) if missing is not None else None
         if record is not None and _was_found(record, evidence):
             says = (
                 f'The agent says "{quoted(sentence)}", but {record[0]} {record[1]} is there, and was found.'
