@@ -18,10 +18,13 @@ from pipelines.core.failure_rules import (
     parse_failure_rules,
 )
 from pipelines.core.ledger_adapter import WRITE_POLICIES, LedgerAdapter
+from pipelines.core.problems import Problem
 from pipelines.core.simulation.functions import FUNCTIONS
+from pipelines.core.simulation.rules.forms import FORMS, read_rules
 from pipelines.core.task_columns import COLUMNS
 from pipelines.core.tools_schema import Tool
 from pipelines.core.verdict.pending_words import PENDING_WORDS
+from pipelines.core.yaml_text import read_yaml
 from pipelines.server.app import App
 from pipelines.server.errors import status_of
 from pipelines.server.metrics import METRICS
@@ -120,6 +123,22 @@ def test_the_failure_rules_of_the_reference_are_read_and_every_field_is_told():
     assert [type(rule) for rule in rules] == [AfterNCalls, Randomly, AfterStateChange]
     told = set(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE))
     assert told == {"trigger"} | {field.name for kind in map(type, rules) for field in fields(kind)}
+
+
+def test_every_form_of_a_rule_is_documented_with_what_it_takes():
+    rows = re.findall(r"^\| `(\w+)` \| ([^|]*)\| ([^|]*)\|", page("rules.md"), re.MULTILINE)
+    told = {form: (re.findall(r"`(\w+)`", needs), re.findall(r"`(\w+)`", may)) for form, needs, may in rows}
+    assert {form: told.get(form) for form in FORMS} == {
+        form: ([*keys.needed], [*keys.optional]) for form, keys in FORMS.items()
+    }
+
+
+def test_the_rules_of_the_reference_are_read():
+    (example,) = re.findall(r"```yaml\n(.*?)```", page("rules.md"), re.DOTALL)
+    problems: list[Problem] = []
+    read = read_rules(read_yaml(example, what="rule", most_bytes=10_000).value, "", problems)
+    assert not problems
+    assert (len(read.rules), read.off) == (3, ("refund-cap",))
 
 
 def _wire_words() -> dict[str, list[str]]:

@@ -22,8 +22,8 @@ from pipelines.engine import (
     models,
     platform,
     propose_plans,
+    read_sentences,
     report_batch,
-    translate_rules,
     verify_cassette,
 )
 from pipelines.outbound import egress_proxy, fetch_git, model_transport
@@ -72,7 +72,7 @@ NUMBERS = {
     ),
     "proposals": (
         "texts at once",
-        (propose_plans.MOST_TOOLS, translate_rules.MOST_TEXTS, propose_plans.MOST_ROUNDS),
+        (propose_plans.MOST_TOOLS, read_sentences.MOST_TEXTS, propose_plans.MOST_ROUNDS),
     ),
     "cassettes": (
         "lines of 3 MiB",

@@ -102,6 +102,9 @@ def agents(api: Api, url: str) -> int:
     code = {"source": "paste", "text": AGENT_CODE}
     body = {"name": "Code", "mode": "code", "code": code, "tools_schema": AGENT["tools_schema"]}
     other = api.post("/api/agents", body | {"status": "draft"}, 201)["id"]
+    unknown = {"form": "require", "tools": ["get_order"], "expression": "args.secret != null"}
+    ruled = api.put(f"/api/agents/{other}", {"rules": [unknown]})
+    assert (ruled["rules"], len(ruled["warnings"])) == ([unknown], 1)
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("agent.py", AGENT_CODE)
@@ -161,7 +164,11 @@ def authors(api: Api, folder: Path) -> None:
     (made,) = api.post(f"{place}/propose", {}, 201)["items"]
     api.post(f"{place}/{made['id']}/accept")
     api.post(f"{place}/{made['id']}/reject")
+    (again,) = api.post(f"{place}/propose", {"sentences": [row["behavior"]]}, 201)["items"]
+    api.post(f"{place}/accept", {"rule_ids": [again["id"]]})
     api.get(place)
+    api.get(f"/api/datasets/{dataset['id']}/sentences")
+    api.get(f"/api/tasks/{dataset['task_ids'][0]}/sentences?examples=true")
     plans, plain = f"/api/agents/{agent['id']}/plans", api.dataset(REFUND_TASK, agent_id=agent["id"])
     api.post(f"{plans}/propose", {"tools": ["get_order"], "task_id": plain["task_ids"][0]})
     api.post(f"{plans}/accept", {"plans": {"get_order": steps}})

@@ -81,5 +81,23 @@ def test_rules_are_proposed_accepted_and_then_answer_without_the_model(asking: A
     proposed = said(asking, "rules", str(dataset["id"]), "--propose")
     assert f"proposed  {PRECIOUS}" in proposed
     assert "2 calls, 1 answered otherwise, 1 refused" in proposed
-    assert "accepted" in said(asking, "rules", str(dataset["id"]), "--accept")
+    assert "as a sentence: run_close fails with needs_clerk unless the order's amount is" in proposed
+    assert 'passes: run_close {"order_id":"7001"} → 200' in proposed
+    assert 'changed: run_close {"order_id":"4521"} → ' in proposed
+    assert "accepted" in said(asking, "rules", str(dataset["id"]), "--accept", "all")
     assert closing() == ("needs_clerk", "embedded")
+
+
+def test_rules_are_chosen_by_their_ids_and_any_sentence_can_be_asked_about(asking: Api) -> None:
+    agent = asking.agent("http://127.0.0.1:9", name="Chooser", tools_schema=[UNCLEAR | {"simulation": CLOSE}])
+    read = "run_close fails when the order's amount is above 30."
+    row = {"user": "Close it.", "state": STATE, "behavior": read}
+    id = str(asking.dataset(row, agent_id=agent["id"])["id"])
+    assert "Every sentence is read." in said(asking, "rules", id, "--propose")
+    proposed = said(asking, "rules", id, "--propose", "--sentence", read)
+    number = proposed.split()[0]
+    assert f"{number}  proposed  {read}" in proposed
+    said(asking, "rules", id, "--accept", "some", code=2)
+    said(asking, "rules", id, "--sentence", read, code=2)
+    assert f"{number}  accepted  {read}" in said(asking, "rules", id, "--accept", number)
+    said(asking, "rules", id, "--accept", f"{number},{number}", code=2)

@@ -243,6 +243,18 @@ def test_doubts_are_warnings_and_no_reason_to_stop(folder: Folder):
     assert "Wibble" in seen.of("plans", "warning")["seen"]
 
 
+def test_each_sentence_is_shown_as_it_is_read_or_with_the_nearest_that_is(folder: Folder):
+    text = "Shipped orders cannot be cancelled. cancel_order rejects suspicious shipped orders."
+    row = {"user": "Do it.", "state": STATE, "behavior": text}
+    folder.write(agent_json=AGENT, tasks_csv=csv_of([row]))
+    seen = folder.examined()
+    read = seen.of("sentences", "ok")["seen"]
+    assert "is read as “cancel_order fails when the order's status is 'shipped'.”" in read
+    told = seen.of("plans", "warning")
+    assert told["seen"].startswith("row 2, not read, so not enforced: cancel_order rejects suspicious")
+    assert told["change"].startswith("nearest: “cancel_order fails when the order's status is 'shipped'.”")
+
+
 def test_a_tool_that_would_be_a_guess_is_a_warning(folder: Folder):
     unclear = {"name": "run_close", "description": "Runs it.", "input_schema": {"type": "object"}}
     folder.write(agent_json=AGENT | {"tools_schema": [*TOOLS, unclear]})
@@ -385,3 +397,18 @@ def test_an_empty_folder_is_not_ready(tmp_path: Path):
     assert said.exit_code == 1
     assert "there is no agent" in said.output
     assert "Not ready" in said.output
+
+
+def test_rules_of_agent_and_tasks_that_name_what_is_not_there_are_warned_of(folder: Folder):
+    once = {"name": "once", "form": "limit_calls", "tools": ["cancel_order"], "count": 1}
+    own = {"form": "require", "tools": ["cancel_order"], "expression": "order.statu == 'pending'"}
+    folder.write(
+        agent_json=AGENT | {"auth_header_name": "Authorization", "rules": [once]},
+        tasks_csv=csv_of([TASKS[0] | {"rules": [own, {"off": "once"}]}]),
+    )
+    seen = folder.examined(AGENT_TOKEN="secret-of-the-test")
+    assert seen.code == 0
+    assert "rule 1: `order` has no field `statu`" in seen.of("rules", "warning")["seen"]
+    folder.write(agent_json=AGENT | {"rules": [once | {"tools": ["cancel_ordr"]}]})
+    seen = folder.examined(AGENT_TOKEN="secret-of-the-test")
+    assert "declares no tool `cancel_ordr`" in seen.of("agent file", "problem")["seen"]

@@ -57,8 +57,26 @@ def test_a_sentence_that_is_not_enforced_is_told_and_is_no_failure(tmp_path: Pat
     tools.write_text(json.dumps(TOOLS))
     result = CliRunner().invoke(app, ["odyssey", "lint", str(tasks), "--tools", str(tools)])
     assert result.exit_code == 0, result.output
-    assert f"row 2, behavior: not understood, so not enforced without a model: {odd}" in result.output
+    assert f"row 2, behavior: not read, so not enforced: {odd} (reading stopped at" in result.output
     assert "1 task, 1 warning" in result.output
+
+
+def test_every_sentence_is_shown_as_it_is_read_or_with_the_nearest_that_is(tmp_path: Path):
+    tasks, tools = tmp_path / "tasks.csv", tmp_path / "tools.json"
+    text = "Shipped orders cannot be cancelled. cancel_order rejects suspicious shipped orders."
+    tasks.write_text(HEADER.replace("user,", "user,behavior,") + GOOD.replace(".,", f".,{text},", 1))
+    tools.write_text(json.dumps(TOOLS))
+    result = CliRunner().invoke(app, ["odyssey", "lint", str(tasks), "--tools", str(tools)])
+    assert result.output.splitlines()[:3] == [
+        "row 2, behavior: Shipped orders cannot be cancelled.",
+        "    read as: cancel_order fails when the order's status is 'shipped'.",
+        '    {"form":"require","tools":["cancel_order"],"expression":"order.status != \'shipped\'"}',
+    ]
+    assert "(nearest: “cancel_order fails when the order's status is 'shipped'.”" in result.output
+    told = json.loads(
+        CliRunner().invoke(app, ["odyssey", "lint", str(tasks), "--tools", str(tools), "--json"]).stdout
+    )
+    assert [(one["row"], bool(one["rules"])) for one in told["sentences"]] == [(2, True), (2, False)]
 
 
 def test_json_lists_the_warnings(tmp_path: Path):
@@ -93,3 +111,20 @@ def test_a_file_that_is_not_there_is_exit_code_2(tmp_path: Path):
     result = CliRunner().invoke(app, ["odyssey", "lint", str(tmp_path / "none.csv")])
     assert result.exit_code == 2
     assert "none.csv" in result.output
+
+
+def test_rules_that_name_what_is_not_there_are_told_and_are_no_failure(tmp_path: Path):
+    tasks, agent = tmp_path / "tasks.csv", tmp_path / "agent.json"
+    own = [{"off": "onec"}, {"form": "require", "tools": ["cancel_order"], "expression": "order.statu"}]
+    tasks.write_text(HEADER.replace("user,", "user,rules,") + GOOD.replace(".,", f".,{cell(own)},", 1))
+    once = {"name": "once", "form": "limit_calls", "tools": ["cancel_order"], "count": 1}
+    agent.write_text(json.dumps({"tools_schema": TOOLS, "rules": [once]}))
+    result = CliRunner().invoke(app, ["odyssey", "lint", str(tasks), "--tools", str(agent)])
+    assert result.exit_code == 0, result.output
+    assert "row 2, rules: the agent has no rule called `onec`" in result.output
+    assert "row 2, rules: rule 2: `order` has no field `statu` (did you mean `status`?)" in result.output
+    assert "1 task, 2 warnings" in result.output
+    agent.write_text(json.dumps({"tools_schema": TOOLS, "rules": [once | {"tools": ["cancel_ordr"]}]}))
+    result = CliRunner().invoke(app, ["odyssey", "lint", str(tasks), "--tools", str(agent)])
+    assert result.exit_code == 2
+    assert "the agent declares no tool `cancel_ordr`" in result.output

@@ -440,6 +440,16 @@ def test_a_model_call_is_shown_with_what_is_known_of_it():
     ]
 
 
+def test_a_call_is_shown_with_the_rule_that_answered_it():
+    row = {"sequence": 2, "actor_id": None, "kind": "tool_call", "tool_name": "refund_order", "arguments": {}}
+    row |= {"source": "odyssey", "http_status": 409, "error_code": None, "matched_rule_index": None}
+    row |= {"latency_ms": 1, "response": None, "matched_rule": "At most two refunds."}
+    refused = row_lines(row, 80)[1]
+    assert refused == (6, "→ 409, odyssey, 1 ms, refused by the rule “At most two refunds.”: null")
+    answered = row_lines(row | {"http_status": 200}, 80)[1]
+    assert answered == (6, "→ 200, odyssey, 1 ms, answered by the rule “At most two refunds.”: null")
+
+
 def test_changes_of_the_world_are_told_from_its_beginning_to_its_end():
     state = {"order": {"1": {"status": "paid", "n": 1}, "2": {"a": True}}, "item": {"x": {}}}
 

@@ -52,6 +52,14 @@ def test_a_plan_that_is_read_without_a_world_says_so(tmp_path: Path):
     assert "Read without a world" not in planned(tmp_path, "state.json").stdout
 
 
+def test_each_sentence_is_shown_as_it_is_read_or_with_where_reading_stopped(tmp_path: Path):
+    told = planned(tmp_path, "state.json", "--behavior", "get_loan rejects open loans").stdout
+    assert "# “get_loan rejects open loans”\n# read as: get_loan fails when the loan's status is" in told
+    assert '# {"form":"require","tools":["get_loan"],' in told
+    odd = planned(tmp_path, "state.json", "--behavior", "get_loan rejects dusty loans").stdout
+    assert "# “get_loan rejects dusty loans”\n# not read, so not enforced: reading stopped at “dusty”" in odd
+
+
 def test_a_guess_stands_above_its_plan_with_what_would_settle_it(tmp_path: Path):
     unclear = {"name": "run_close", "description": "Runs it.", "input_schema": LOAN_ID}
     told = planned(tmp_path, "state.json", tools=[*TOOLS, unclear]).stdout.split("get_loan:")[1]

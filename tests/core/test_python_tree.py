@@ -11,7 +11,7 @@ import pytest
 
 from pipelines.core import python_tree
 from pipelines.core.python_tree import expression_tree
-from pipelines.core.simulation.behavior.plan_editor import parsed
+from pipelines.core.simulation.expr.steps import draft_of
 from pipelines.core.simulation.plan_words import plan_in_words
 
 DEEP = "(" * 60 + "a" + " + b)" * 60
@@ -43,7 +43,8 @@ def test_threads_that_parse_at_once_do_not_disturb_each_other(restless: None) ->
 
 def test_nor_do_threads_that_lay_plans_open_or_tell_them_in_words(restless: None) -> None:
     with ThreadPoolExecutor(4) as pool:
-        assert None not in [*pool.map(parsed, [DEEP] * 60)]
+        plans = [*pool.map(lambda text: draft_of([{"return": text}]), [DEEP] * 60)]
+        assert len(plans) == 60
         told = [*pool.map(lambda plan: plan_in_words([{"return": plan}]), [DEEP] * 60)]
     assert len(told) == 60
 

@@ -110,7 +110,7 @@ def test_every_axis_is_asked_or_judges_or_labels():
         *("user_instruction", "behavior_instructions", "initial_state", "now", "failure_rules"),
         *("turn_mode", "max_turns", "memory_mode", "simulator_mode", "user_simulator_persona"),
         *("scripted_user_turns", "termination_keyword", "scenario_ref", "workspace_seed", "setup_command"),
-        *("task_input", "strict_simulation"),
+        *("task_input", "strict_simulation", "rules"),
     }
 
 

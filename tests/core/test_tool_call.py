@@ -63,6 +63,7 @@ class Backend:
     latencies_ms: dict[str, int] = field(default_factory=lambda: {"slow": 40})
     answers: int = 0
     told: list[list[str]] = field(default_factory=list)  # what contradicted the ledger, answer by answer
+    remembered_tools: frozenset[str] = frozenset()
 
     def reads_world(self, tool: str) -> bool:
         return tool != "ask"

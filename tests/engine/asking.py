@@ -46,6 +46,7 @@ class Switchboard:
     reading: tuple[str, ...] = ()  # live tools whose question depends on the calls before
     longest_s: float = 60
     latencies_ms: Mapping[str, int] = field(default_factory=dict)
+    remembered_tools: frozenset[str] = frozenset()
 
     def reads_world(self, tool: str) -> bool:
         return tool in self.reading if tool in self.live else self.plans.reads_world(tool)

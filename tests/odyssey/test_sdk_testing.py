@@ -200,7 +200,8 @@ def test_behaviour_is_enforced_and_what_is_not_understood_is_told() -> None:
             proxy_call("refund_order", {"order_id": "7001"})
         proxy_call("refund_order", ORDER)
     assert 400 <= raised.value.status < 500
-    assert run.not_understood == ("Colourless green ideas sleep furiously.",)
+    (told,) = run.not_understood
+    assert told.startswith("Colourless green ideas sleep furiously. (")
 
 
 def test_async_calls_keep_their_order() -> None:
@@ -510,3 +511,17 @@ def test_a_run_that_is_right_says_what_its_task_should_expect() -> None:
     with odyssey_run(tools_schema=TOOLS, user="Refund order 4521.", state=STATE, **columns) as idle:
         pass
     assert idle.verdict("I looked into it.").verdict == "FAIL"
+
+
+def test_rules_of_the_task_are_in_force_and_bad_ones_are_told_with_their_place() -> None:
+    rule = {
+        "name": "shipped",
+        "form": "require",
+        "tools": ["refund_order"],
+        "expression": "order.status == 'shipped'",
+    }
+    with odyssey_run(tools_schema=TOOLS, rules=[rule]) as run:
+        assert [one.name for one in run._live.simulator.typed_rules] == ["shipped"]  # type: ignore[attr-defined]
+    bad = odyssey_run(tools_schema=TOOLS, rules=[rule | {"form": "requires"}])
+    with pytest.raises(BadTask, match="rules/0/form"), bad:
+        pass

@@ -171,9 +171,10 @@ def test_saving_without_a_change_makes_no_version(visitor: Signed) -> None:
 
 def test_a_tool_is_told_in_words_with_where_they_come_from(visitor: Signed) -> None:
     shown = words(visitor.text("/agents/1/tools?tool=cancel_order"))
-    assert "Refuse with 409 shipped unless order.status is “pending”" in shown
+    assert "Refuse with 409 shipped" in shown
+    assert "unless order.status is “pending”" in shown
     assert "from: cancel_order only succeeds when the order's status is pending" in shown
-    assert "Not understood in the behaviour text of this task, so not enforced: Dragons are fed" in shown
+    assert "of this task, or not whole, so not enforced: Dragons are fed" in shown
     assert "a guess" not in shown
 
 

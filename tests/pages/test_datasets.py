@@ -156,6 +156,17 @@ def test_a_new_name_switches_its_column_on(visit: Visit) -> None:
     assert re.search(r'value="state"\s+checked', told)
 
 
+def test_sentences_are_shown_as_they_are_read_before_anything_is_stored(
+    visit: Visit, agent: dict[str, Any]
+) -> None:
+    world = '{""order"": {""1"": {""status"": ""shipped""}, ""2"": {""status"": ""pending""}}}'
+    text = "Shipped orders cannot be cancelled. The moon decides."
+    file = ("tasks.csv", f'user,state,behavior\nCancel 1,"{world}",{text}\n'.encode())
+    told = seen(visit.sends("/datasets/check", file, agent_id=str(agent["id"])).text)
+    assert "read as: cancel_order fails when the order's status is 'shipped'." in told
+    assert "The moon decides. reading stopped at" in told
+
+
 def test_looking_stores_nothing_and_creating_stores_what_was_looked_at(visit: Visit, api: Api) -> None:
     before = len(api.get("/api/datasets")["items"])
     file = ("late refunds.csv", b"usr,state\nRefund 1,{}\nRefund 2,{}\n")
@@ -346,20 +357,22 @@ def test_a_task_is_read_as_sentences_and_tables(visit: Visit, api: Api, example:
     assert failing.count('class="call fires"') == 1
     behaving = seen(visit.reads(f"/tasks/{task_of(api, example, 'Cancel order 7001 please')}"))
     assert "✓ enforced cancel_order" in behaving
+    assert "read as: cancel_order fails with 409 " in behaving
+    assert "✓ passes cancel_order" in behaving
     assert "The agent should refuse" in seen(
         visit.reads(f"/tasks/{task_of(api, example, 'Cancel my order 7001')}")
     )
 
 
-def test_what_was_not_understood_is_said_and_depends_on_whose_tools_read_it(
+def test_what_was_not_read_is_said_and_depends_on_whose_tools_read_it(
     visit: Visit, api: Api, agent: dict[str, Any]
 ) -> None:
     rows = [{"user": "Refund 1", "behavior": "The moon decides on Tuesdays.", "state": {"order": {"1": {}}}}]
     made = api.post("/api/datasets", {"name": "moon", "rows": rows}, 201)
     path = f"/tasks/{made['task_ids'][0]}"
-    assert "not enforced" not in visit.reads(path)
+    assert "not read" not in visit.reads(path)
     assert "expected_state nothing says what is right here" in seen(visit.reads(path))
-    assert "✕ not enforced" in seen(visit.reads(f"{path}?agent_id={agent['id']}"))
+    assert "✕ not read" in seen(visit.reads(f"{path}?agent_id={agent['id']}"))
 
 
 def test_a_large_world_makes_no_large_page(visit: Visit, api: Api) -> None:

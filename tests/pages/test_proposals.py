@@ -21,9 +21,17 @@ CLOSE = [
     {"return": {"order_id": "order.id", "status": "order.status"}},
 ]
 PRECIOUS = "Precious <b>goods</b> leave the house only with a clerk."
+SECOND = "Shipped goods stay as they are."
+READ = "run_close fails when the order's amount is above 70."
 RULE = {"form": "require", "tools": ["run_close"], "expression": "order.amount < 50", "error": "needs_clerk"}
+STAYS = {"form": "require", "tools": ["run_close"], "expression": "order.status != 'shipped'"}
 SCRIPT = [
     {"purpose": "author", "about": "Write the plan", "answer": {"why": "It <i>closes</i>.", "steps": CLOSE}},
+    {
+        "purpose": "author",
+        "about": SECOND,
+        "answer": {"sentences": [{"number": 1, "rules": [RULE]}, {"number": 2, "rules": [STAYS]}]},
+    },
     {"purpose": "author", "about": "Translate", "answer": {"sentences": [{"number": 1, "rules": [RULE]}]}},
 ]
 
@@ -43,9 +51,9 @@ def visitor(api: Api) -> Iterator[Signed]:
         yield signed
 
 
-def made(api: Api) -> tuple[Any, Any]:
+def made(api: Api, behavior: str = PRECIOUS) -> tuple[Any, Any]:
     agent = api.agent("http://127.0.0.1:9", tools_schema=[UNCLEAR])
-    row = {"user": "Close it.", "state": STATE, "behavior": PRECIOUS}
+    row = {"user": "Close it.", "state": STATE, "behavior": behavior}
     return agent, api.dataset(row, agent_id=agent["id"])
 
 
@@ -64,6 +72,29 @@ def test_rules_are_asked_for_accepted_and_taken_back(api: Api, visitor: Signed) 
     assert visitor.post(f"{base}/{rule_id}/accept").status_code == 409
     assert visitor.post(f"{base}/{rule_id}/reject").status_code == 303
     assert "withdrawn" in words(visitor.text(base))
+
+
+def test_every_sentence_is_shown_as_it_is_read_and_ticked_rules_are_accepted_together(
+    api: Api, visitor: Signed
+) -> None:
+    _, dataset = made(api, f"{PRECIOUS} {SECOND} {READ}")
+    base = f"/datasets/{dataset['id']}/rules"
+    page = visitor.text(base)
+    assert "✕ not read" in words(page)
+    assert "read as: run_close fails when the order's amount is more than 70." in words(page)
+    assert visitor.post(base, {"sentence": [PRECIOUS, SECOND]}).status_code == 303
+    page = visitor.text(base)
+    assert (
+        "as a sentence: run_close fails with needs_clerk unless the order's amount is less than 50."
+        in words(page)
+    )
+    ids = re.findall(r'name="rule_id" value="(\d+)"', page)
+    assert len(ids) == 2
+    assert visitor.post(f"{base}/accept", {}).status_code == 409
+    assert visitor.post(f"{base}/accept", {"rule_id": ids}).status_code == 303
+    assert words(visitor.text(base)).count("✓ in force") == 2
+    assert "∿ translated" in words(visitor.text(base))
+    assert visitor.post(f"{base}/accept", {"rule_id": ids}).status_code == 409
 
 
 def test_a_plan_is_proposed_where_it_is_a_guess_and_kept_by_a_person(api: Api, visitor: Signed) -> None:

@@ -113,6 +113,8 @@ async def send(client: httpx2.AsyncClient, operation: Operation, ids: Row) -> ht
     body = BODIES.get(str(operation))
     if str(operation) in ("POST /api/tool-endpoints", "PUT /api/tool-endpoints/{endpoint_id}"):
         body = body | {"name": f"orders-{uuid4()}"}
+    if str(operation) == "POST /api/datasets/{dataset_id}/rules/accept":
+        body = {"rule_ids": [ids["rule_id"]]}
     if str(operation) == "POST /api/runs":
         body = {"mode": "manual", "agent_id": ids["agent_id"], "task_ids": [ids["task_id"]]}
     if str(operation) == "POST /api/runs/import":
@@ -197,7 +199,6 @@ def rule_of(org: Org, dataset_id: int, connection: Any) -> int:
     new = NewRule(
         org_id=org.id,
         dataset_id=dataset_id,
-        text_hash="h",
         sentence="A sentence.",
         rules=[],
         left_out=None,

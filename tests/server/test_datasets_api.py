@@ -267,10 +267,14 @@ async def test_a_seed_and_a_world_used_by_many_rows_are_stored_once(org: Org, ho
     assert stored == 3  # two seeds, and the world of both
 
 
-async def test_behaviour_that_is_not_understood_is_a_warning_with_its_row(org: Org) -> None:
+async def test_behaviour_that_is_not_read_is_a_warning_with_its_row(org: Org) -> None:
     agent = await org.agent()
-    rows = [TASK, TASK | {"behavior": "The wibble of the fleem blorbs sideways on every Tuesday."}]
+    odd = "The wibble of the fleem blorbs sideways on every Tuesday."
+    rows = [TASK, TASK | {"behavior": f"{odd} cancel_order fails when the order is shipped."}]
     made = await org.dataset(*rows, agent_id=agent["id"])
+    shown = [(one["row"], one["read_as"], one["not_read"] is None) for one in made["sentences"]]
+    assert shown == [(2, [], False), (2, ["cancel_order fails when the order's status is 'shipped'."], True)]
+    assert made["sentences"][0]["not_read"]["suggestions"] == [], "only where somebody looks"
     told = [(warning["row"], warning["column"]) for warning in made["warnings"]]
     assert [place for place in told if place[1] == "behavior"] == [(2, "behavior")]
 
@@ -278,11 +282,11 @@ async def test_behaviour_that_is_not_understood_is_a_warning_with_its_row(org: O
 async def test_behaviour_without_effect_in_its_world_is_a_warning_with_its_row(org: Org) -> None:
     agent = await org.agent()
     state = {"order": {one: {"status": "paid", "total": 5} for one in ("1", "2")}}
-    row = TASK | {"state": state, "behavior": "Frozen orders cannot be cancelled."}
+    row = TASK | {"state": state, "behavior": "cancel_order fails when the order's total is above 50."}
     made = await org.dataset(row, agent_id=agent["id"])
     told = [warning["message"] for warning in made["warnings"] if warning.get("column") == "behavior"]
     assert told == [
-        "without effect in the world of this row: Frozen orders cannot be cancelled. "
+        "without effect in the world of this row: cancel_order fails when the order's total is above 50. "
         "(every order of the world passes)"
     ]
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from twins import Served, TwinRun, Twins, blanked, converse, read_all, read_response, twins
+from twins import RULE, Served, TwinRun, Twins, blanked, converse, read_all, read_response, twins
 
 from desk import MEBIBYTE
 from pipelines.server.proxy import Proxy
@@ -281,6 +281,16 @@ def test_an_oddity_first_on_a_run_that_is_not_in_memory(pair: Twins, name: str) 
     run = pair.fresh_run(is_warm=False)
     speak = pipelined if name != "an upgrade" else in_turn
     both_alike(pair, run, [built(run, name)], speak)
+
+
+def test_which_rule_answered_is_told_by_neither_and_stored_by_both(pair: Twins) -> None:
+    run = pair.fresh_run()
+    bodies = (b'{"order_id":"4521"}', b'{"order_id":"7001"}', b'{"order_id":"4521"}')
+    requests = [request(run, "{base}/tools/close_order", body) for body in bodies]
+    answers = both_alike(pair, run, requests, in_turn)
+    assert [answer[9:12] for answer in answers] == [b"409", b"200", b"409"]
+    assert not any(RULE.encode() in answer or b'"matched_rule"' in answer for answer in answers)
+    assert [row["matched_rule"] for row in pair.lean.rows(run.id)][-3:] == [RULE] * 3
 
 
 @pytest.mark.parametrize("name", SMALL)

@@ -130,6 +130,7 @@ async def test_the_trace_row_says_what_the_reply_said_and_what_changed(run: Driv
         "http_status": 200,
         "error_code": None,
         "matched_rule_index": None,
+        "matched_rule": None,
         "latency_ms": body["latency_ms"],
         "updates": [
             {
@@ -630,8 +631,13 @@ HIDDEN_AGENT = AGENT | {
                     "require": "args.how != 'never'",
                     "else": {"status": 409, "error": f"{SECRET}_plan", "message": "no"},
                 },
+                {
+                    "require": "args.how != 'ruled'",
+                    "else": {"status": 409, "error": "ruled"},
+                    "rule": f"{SECRET}-named",
+                },
                 {"if": "args.how == 'break'", "then": [{"return": "1 + args.how"}]},
-                {"return": {"how": "args.how"}},
+                {"return": {"how": "args.how"}, "rule": f"{SECRET}-named"},
             ],
         ),
     ],
@@ -670,6 +676,7 @@ async def test_nothing_the_agent_must_not_see_reaches_it(house: House, org: Org)
         ("search_inventory", {"query": "mug"}),
         ("hide", {"how": "well"}),
         ("hide", {"how": "break"}),
+        ("hide", {"how": "ruled"}),
         ("hide", {}),
         ("nothing", {}),
         ("get_order", {"order_id": ["4521"]}),

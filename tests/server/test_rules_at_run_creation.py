@@ -1,4 +1,4 @@
-"""A failure rule that names what the agent does not declare is refused when a run is asked for, by row."""
+"""A rule that names what the agent does not declare is refused when a run is asked for, by row."""
 
 import pytest
 
@@ -44,3 +44,15 @@ async def test_what_is_declared_runs(org: Org):
     task_id = (await org.dataset(row("refund_order")))["task_ids"][0]
     body = {"agent_id": agent_id, "task_id": task_id, "mode": "manual"}
     assert (await org.client.post("/api/runs", json=body)).status_code == 201
+
+
+async def test_typed_rules_are_checked_likewise(org: Org):
+    agent_id = (await org.agent())["id"]
+    rules = [{"off": "x"}, {"form": "take", "tools": ["search_inventry"], "count": 1}]
+    dataset = await org.dataset({"user": "Hi."}, {"user": "Hi.", "rules": rules})
+    sent = await org.client.post("/api/runs", json={"agent_id": agent_id, "dataset_id": dataset["id"]})
+    assert sent.status_code == 422
+    [problem] = sent.json()["error"]["details"]
+    assert (problem["row"], problem["column"]) == (2, "rules")
+    assert problem["path"] == "row 2, column rules, at /1/tools"
+    assert problem["hint"] == "did you mean `search_inventory`?"

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 import uvicorn
 import uvloop
 
-from desk import STATE, TASK, Row, open_house, outage
+from desk import ORDER_ID, STATE, TASK, TOOLS, Row, open_house, outage, tool
 from pipelines.cli.up import server_config
 from pipelines.core.tool_call import ToolCall
 from pipelines.engine.answer_tool_call import ToolCallAnswerer
@@ -35,6 +35,19 @@ _DATE = re.compile(rb"\r\ndate: [^\r]*")
 _LENGTH = re.compile(rb"\r\ncontent-length: (\d+)")
 _LATENCY = re.compile(rb'"latency_ms":[0-9.e-]+')
 RULED = TASK | {"failure_rules": [outage("search_inventory", n=1), outage("get_order", n=4, code=503)]}
+
+RULE = "Only pending orders are closed."
+RULED_TOOL = tool(
+    "close_order",
+    "Close an order.",
+    ORDER_ID,
+    ["order_id"],
+    simulation=[
+        {"find": {"as": "order", "in": "order", "id": "args.order_id"}},
+        {"require": "order.status == 'pending'", "else": {"status": 409, "error": "no"}, "rule": RULE},
+        {"return": {"order_id": "args.order_id"}, "rule": RULE},
+    ],
+)
 
 
 class TwinRun(NamedTuple):
@@ -207,7 +220,7 @@ def twins(directory: Path, *, runs: int, **settings: Any) -> Iterator[Twins]:
 
 async def _prepared(directory: Path, runs: int) -> tuple[list[TwinRun], str]:
     async with open_house(directory) as house:
-        agent = await house.owner.agent()
+        agent = await house.owner.agent(tools_schema=[*TOOLS, RULED_TOOL])
         dataset = await house.owner.dataset(RULED | {"state": STATE}, agent_id=agent["id"])
         made = [await house.owner.open_run(agent["id"], dataset["task_ids"][0]) for _ in range(runs)]
         return [TwinRun(run.id, run.token, run.jti) for run in made], house.owner.key

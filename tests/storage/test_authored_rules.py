@@ -67,7 +67,6 @@ def rule(count: int, sentence: str = "At most a few.") -> NewRule:
     return NewRule(
         org_id=1,
         dataset_id=1,
-        text_hash="h",
         sentence=sentence,
         rules=[RULE | {"count": count}],
         left_out=None,
@@ -79,7 +78,7 @@ def rule(count: int, sentence: str = "At most a few.") -> NewRule:
 
 
 def in_force(connection: Connection, version: int) -> list[Any]:
-    found = authored_rules.rules_in_force(connection, dataset_id=1, version=version, text_hash="h")
+    found = authored_rules.rules_in_force(connection, dataset_id=1, version=version, behavior="Any text.")
     return [each["count"] for rules in found.values() for each in rules if isinstance(each, dict)]
 
 
@@ -87,10 +86,9 @@ async def test_each_version_keeps_the_rules_that_were_in_force_at_it(database: D
     def play(connection: Connection) -> list[list[Any]]:
         for count in (3, 5):
             (rule_id,) = authored_rules.add_proposals(connection, [rule(count)], now=NOW)
-            found = authored_rules.rule_by_id(connection, org_id=1, dataset_id=1, rule_id=rule_id)
-            assert found is not None
-            assert authored_rules.accept(connection, found, by="Ada", now=NOW)
-            assert not authored_rules.accept(connection, found, by="Bob", now=NOW)
+            found = authored_rules.rules_by_id(connection, [rule_id])
+            assert authored_rules.accept(connection, found, by="Ada", now=NOW) == []
+            assert authored_rules.accept(connection, found, by="Bob", now=NOW) == [rule_id]
         (last, first) = authored_rules.rules_of_dataset(connection, org_id=1, dataset_id=1)
         assert (last.status, first.status) == ("accepted", "withdrawn")
         assert authored_rules.reject(connection, last, by="Ada", now=NOW)
@@ -101,11 +99,28 @@ async def test_each_version_keeps_the_rules_that_were_in_force_at_it(database: D
     assert versions == [[], [3], [3], [5], [5], [], []]
 
 
+async def test_many_are_accepted_in_one_version_or_none_of_them(database: Database) -> None:
+    def play(connection: Connection) -> tuple[list[int], list[list[Any]]]:
+        ids = authored_rules.add_proposals(connection, [rule(3), rule(4, "Another.")], now=NOW)
+        both = authored_rules.rules_by_id(connection, ids)
+        assert authored_rules.reject(connection, both[0], by="Ada", now=NOW)
+        decided = authored_rules.accept(connection, both, by="Ada", now=NOW)
+        (again,) = authored_rules.add_proposals(connection, [rule(5)], now=NOW)
+        rest = authored_rules.rules_by_id(connection, [ids[1], again])
+        assert authored_rules.accept(connection, rest, by="Ada", now=NOW) == []
+        assert {each.status for each in authored_rules.rules_by_id(connection, [ids[1], again])} == {
+            "accepted"
+        }
+        return decided, [sorted(in_force(connection, version)) for version in range(3)]
+
+    decided, versions = await database.write(play)
+    assert (len(decided), versions) == (1, [[], [], [4, 5]])
+
+
 async def test_what_nobody_decided_on_is_replaced_and_what_was_decided_stays(database: Database) -> None:
     def play(connection: Connection) -> list[tuple[str, Any]]:
         (first,) = authored_rules.add_proposals(connection, [rule(1)], now=NOW)
-        found = authored_rules.rule_by_id(connection, org_id=1, dataset_id=1, rule_id=first)
-        assert found is not None
+        (found,) = authored_rules.rules_by_id(connection, [first])
         assert authored_rules.reject(connection, found, by="Ada", now=NOW)
         authored_rules.add_proposals(connection, [rule(2)], now=NOW)
         authored_rules.add_proposals(connection, [rule(3), rule(4, "Another.")], now=NOW)

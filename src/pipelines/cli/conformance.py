@@ -10,7 +10,15 @@ from rich.console import Console
 from rich.markup import escape
 
 from pipelines.cli.conformance_world import DeclaredWorld, SimulatedTask
-from pipelines.cli.files import read_json, read_object, read_tools, stop, stop_with, write_text
+from pipelines.cli.files import (
+    read_agent_rules,
+    read_json,
+    read_object,
+    read_tools,
+    stop,
+    stop_with,
+    write_text,
+)
 from pipelines.cli.junit import printable
 from pipelines.cli.task_file import read_task_file
 from pipelines.core.agent_reply import AgentReply, parse_agent_reply
@@ -139,7 +147,7 @@ def _task(wanted: Wanted) -> tuple[Seed | None, WorldMaker]:
             stop("--dataset needs --tools: the tools whose backend is simulated.")
         schema = _ledger_schema(wanted.tools)
         seed = _row(wanted.dataset, wanted.task, tools, schema)
-        return seed, SimulatedTask(tools, schema, seed)
+        return seed, SimulatedTask(tools, schema, seed, read_agent_rules(wanted.tools))
     replies = read_object(wanted.replies) if wanted.replies is not None else {}
     if tools is None:
         return None, lambda: ScriptedWorld(replies)

@@ -3,11 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pipelines.core.json_text import Json
+from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.ledger import Ledger, World
 from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.seed import Seed
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
+from pipelines.core.simulation.call_history import CallHistory
+from pipelines.core.simulation.rules.axis import in_force
 from pipelines.core.simulation.simulator import Moment, SimulationFailed
 from pipelines.core.tools_schema import Tool, nearest_names
 from pipelines.odyssey.conformance import ScriptedWorld, WorldReply
@@ -45,6 +47,7 @@ class SimulatedWorld(DeclaredWorld):
         self._simulator = simulator
         self._ledger = Ledger(world)
         self._calls = 0
+        self._history = CallHistory.of(simulator.remembered_tools)
 
     def answer(self, tool: str, arguments: dict[str, Any]) -> WorldReply:
         problem = self.argument_problem(tool, arguments)
@@ -52,22 +55,34 @@ class SimulatedWorld(DeclaredWorld):
             return WorldReply(422, {"error": {"code": "invalid_arguments", "message": problem}})
         self._calls += 1
         try:
-            moment = Moment("conformance", self._calls, NOW)
+            moment = Moment("conformance", self._calls, NOW, self._history)
             reply = self._simulator.answer(tool, arguments, self._ledger, moment)
         except SimulationFailed as error:
             return WorldReply(502, {"error": {"code": error.code, "message": str(error)}})
         self._ledger.apply(reply.updates)
+        if self._history is not None and reply.status < 400:
+            self._history.add(tool, arguments)
         return WorldReply(reply.status, reply.response)
 
 
 class SimulatedTask:
     """Makes a world of its own for each run of a task."""
 
-    def __init__(self, tools: Sequence[Tool], schema: LedgerSchema | None, seed: Seed) -> None:
+    def __init__(
+        self,
+        tools: Sequence[Tool],
+        schema: LedgerSchema | None,
+        seed: Seed,
+        rules: Sequence[JsonObject] = (),
+    ) -> None:
         self._tools = tools
         self._world = World.from_initial_state(seed.initial_state)
         self._simulator = build_simulator(
-            tools, ledger_schema=schema, world=self._world, behavior=seed.behavior_instructions
+            tools,
+            ledger_schema=schema,
+            world=self._world,
+            behavior=seed.behavior_instructions,
+            rules=in_force(rules, seed.rules),
         )
         for tool in tools:  # read now: the worlds of runs at once share the plans
             self._simulator.plan_of(tool.name)

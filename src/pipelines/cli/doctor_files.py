@@ -7,21 +7,24 @@ from importlib import metadata
 from pathlib import Path
 
 from pipelines import __version__
+from pipelines.cli.doctor_sentences import ReadSentences
 from pipelines.cli.findings import Finding, Level, doubt, fine, listed, wrong
 from pipelines.cli.project import Project
 from pipelines.core.agent_definition import parse_agent_definition
+from pipelines.core.json_text import JsonObject, dumps
 from pipelines.core.ledger import World
 from pipelines.core.ledger_schema import LedgerSchema, read_ledger_schema
 from pipelines.core.problems import Problem, Refused, said_of
+from pipelines.core.rule_warnings import rule_warnings
 from pipelines.core.seed import Seed
 from pipelines.core.simulation.build import PlannedSimulator, ToolPlan, build_simulator
 from pipelines.core.simulation.guesses import guess_of
+from pipelines.core.simulation.rules.axis import in_force, read_agent_rules
 from pipelines.core.tasks_csv import ReadTasks, format_of, read_tasks
 from pipelines.core.tools_schema import Tool, read_tools_schema
 from pipelines.core.verdict.lint import lint_seeds
 
-AGENT, PLANS, TASKS, NEEDS = "agent file", "plans", "tasks", "requirements"
-MOST_SENTENCES = 10
+AGENT, PLANS, TASKS, RULES, NEEDS = "agent file", "plans", "tasks", "rules", "requirements"
 WRITE_A_PLAN = "see `pipelines odyssey plan`; write what it does beside the tool as `simulation`"
 _REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
 
@@ -133,6 +136,10 @@ def task_findings(project: Project) -> Iterator[Finding]:
     problems: list[Problem] = []
     tools = declared_tools(project, problems)
     schema = _ledger_schema(project)
+    # What is wrong with the agent's rules is told with the agent's file.
+    rules = read_agent_rules(
+        project.definition.get("rules"), "/rules", [], tools={tool.name for tool in tools}
+    )
     # A tool that cannot be read is told of once; that tasks name it is no second problem.
     known = tools if tools and not problems else None
     if project.dataset is None:
@@ -141,7 +148,7 @@ def task_findings(project: Project) -> Iterator[Finding]:
             "there is no tasks.csv, .yaml or .jsonl, so no tasks are checked",
             "name it: --dataset FILE",
         )
-        yield from _plan_findings(tools, schema, [])
+        yield from _plan_findings(tools, schema, [], rules=rules)
         return
     read: ReadTasks | None = None
     try:
@@ -156,10 +163,12 @@ def task_findings(project: Project) -> Iterator[Finding]:
     except Refused as refused:
         yield from listed(TASKS, refused.problems)
     if read is None:
-        yield from _plan_findings(tools, schema, [])
+        yield from _plan_findings(tools, schema, [], rules=rules)
         return
     yield from _oracle_findings(project.dataset.name, read, known, schema)
-    yield from _plan_findings(tools, schema, read.seeds, read.rows)
+    ruled = rule_warnings(read.seeds, tools=known, ledger_schema=schema, rules=rules)
+    yield from listed(RULES, read.in_file(ruled), Level.WARNING)
+    yield from _plan_findings(tools, schema, read.seeds, read.rows, rules=rules)
 
 
 def _oracle_findings(
@@ -174,54 +183,52 @@ def _oracle_findings(
 
 
 def _plan_findings(
-    tools: Sequence[Tool], schema: LedgerSchema | None, seeds: Sequence[Seed], rows: Sequence[int] = ()
+    tools: Sequence[Tool],
+    schema: LedgerSchema | None,
+    seeds: Sequence[Seed],
+    rows: Sequence[int] = (),
+    *,
+    rules: Sequence[JsonObject],
 ) -> Iterator[Finding]:
     """A tool is read over every world that the tasks start from; the best reading is what counts."""
     if not tools:
         return
     best: dict[str, ToolPlan] = {}
-    sentences: dict[str, list[int]] = {}
-    idle: dict[str, int] = {}  # how many worlds a sentence changes nothing in
-    worlds = 0
-    for row, simulator in _simulators(tools, schema, seeds, rows):
+    read = ReadSentences()
+    for row, simulator in _simulators(tools, schema, seeds, rows, rules):
         for name, plan in simulator.plans.items():
             if name not in best or plan.confidence > best[name].confidence:
                 best[name] = plan
-        for sentence in simulator.not_understood:
-            sentences.setdefault(sentence, []).append(row)
-        for sentence in simulator.without_effect:
-            idle[sentence] = idle.get(sentence, 0) + 1
-        worlds += 1
+        read.look_at(row, simulator)
     yield from _by_tool(best, {tool.name: tool for tool in tools})
-    for sentence, told_in in list(sentences.items())[:MOST_SENTENCES]:
-        seen = f"row {told_in[0]}, not understood and so not enforced: “{sentence}”"
-        yield doubt(
-            PLANS, seen, "say it in other words (docs/reference/behavior.md), or write a `simulation`"
-        )
-    for sentence in [one for one, seen_in in idle.items() if seen_in == worlds][:MOST_SENTENCES]:
-        yield doubt(
-            PLANS,
-            f"without effect in every world: “{sentence}”",
-            "see in the plan how it was read, and seed something on either side of it",
-        )
+    yield from read.findings()
 
 
 def _simulators(
-    tools: Sequence[Tool], schema: LedgerSchema | None, seeds: Sequence[Seed], rows: Sequence[int]
+    tools: Sequence[Tool],
+    schema: LedgerSchema | None,
+    seeds: Sequence[Seed],
+    rows: Sequence[int],
+    rules: Sequence[JsonObject],
 ) -> Iterator[tuple[int, PlannedSimulator]]:
-    """One for each distinct world and behaviour text: many rows share them."""
-    seen: set[tuple[tuple[str, ...], str]] = set()
+    """One for each distinct world, behaviour text and rules of a task: many rows share them."""
+    seen: set[tuple[tuple[str, ...], str, bytes]] = set()
     if not seeds:
-        yield 0, build_simulator(tools, ledger_schema=schema, world=World.from_initial_state({}))
+        empty = World.from_initial_state({})
+        yield 0, build_simulator(tools, ledger_schema=schema, world=empty, rules=in_force(rules, ()))
     for row, seed in zip(rows, seeds, strict=True):
-        kind = (tuple(sorted(seed.initial_state)), seed.behavior_instructions or "")
+        kind = (tuple(sorted(seed.initial_state)), seed.behavior_instructions or "", dumps([*seed.rules]))
         if kind not in seen:
             seen.add(kind)
             world = World.from_initial_state(seed.initial_state)
             yield (
                 row,
                 build_simulator(
-                    tools, ledger_schema=schema, world=world, behavior=seed.behavior_instructions
+                    tools,
+                    ledger_schema=schema,
+                    world=world,
+                    behavior=seed.behavior_instructions,
+                    rules=in_force(rules, seed.rules),
                 ),
             )
 

@@ -76,7 +76,7 @@ def _count(number: int, what: str) -> str:
 
 def _with_plans(tools: tuple[Tool, ...], path: Path) -> tuple[Tool, ...]:
     try:
-        plans = parse_plans_text(read_text(path))
+        plans = parse_plans_text(read_text(path), tool_names=[tool.name for tool in tools])
     except Refused as refused:
         stop_with(refused.problems, str(path))
     unknown = sorted(plans.keys() - {tool.name for tool in tools})

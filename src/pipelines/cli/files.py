@@ -10,6 +10,7 @@ from pipelines.core.gate import ExitCode
 from pipelines.core.json_text import InvalidJson, Json, JsonObject, loads
 from pipelines.core.ledger_schema import LedgerSchema, parse_ledger_schema
 from pipelines.core.problems import Problem, Refused, said_of
+from pipelines.core.simulation.rules.axis import parse_agent_rules
 from pipelines.core.tools_schema import Tool, parse_tools_schema
 
 stderr = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -95,6 +96,16 @@ def read_tools(path: Path) -> tuple[Tool, ...]:
     listed = body.get("tools_schema") if isinstance(body, dict) else body
     try:
         return parse_tools_schema(listed)
+    except Refused as refused:
+        stop_with(refused.problems, str(path))
+
+
+def read_agent_rules(path: Path) -> tuple[JsonObject, ...]:
+    """Typed rules in an agent's file, which hold for all its tasks; a bare list of tools has none."""
+    body = read_json(path)
+    try:
+        names = {tool.name for tool in read_tools(path)}
+        return parse_agent_rules(body.get("rules"), tools=names) if isinstance(body, dict) else ()
     except Refused as refused:
         stop_with(refused.problems, str(path))
 

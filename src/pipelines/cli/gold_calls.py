@@ -11,7 +11,15 @@ from rich.console import Console
 
 from pipelines.cli.blocks import new_console, print_block
 from pipelines.cli.eval.words import plural
-from pipelines.cli.files import read_bytes, read_json, read_ledger_schema, read_tools, stop, stop_with
+from pipelines.cli.files import (
+    read_agent_rules,
+    read_bytes,
+    read_json,
+    read_ledger_schema,
+    read_tools,
+    stop,
+    stop_with,
+)
 from pipelines.cli.task_file import print_notes
 from pipelines.core.column_naming import Naming
 from pipelines.core.csv_text import records_of
@@ -44,7 +52,7 @@ def derive_oracles(
     target = out or tasks.with_name(f"{tasks.stem}.oracles.csv")
     if target.resolve() == tasks.resolve():
         stop(f"{target} is the file of tasks itself: name another with --out.")
-    declared, schema = read_tools(tools), read_ledger_schema(tools)
+    declared, schema, rules = read_tools(tools), read_ledger_schema(tools), read_agent_rules(tools)
     try:
         read = read_tasks(
             read_bytes(tasks),
@@ -59,7 +67,8 @@ def derive_oracles(
     print_notes(note for note in read.notes if COLUMN not in note)
     rows = _read_calls(read, given, str(calls or tasks))
     found = [
-        oracle_of_calls(task.seed, task.calls, declared, schema) if task.calls else None for task in rows
+        oracle_of_calls(task.seed, task.calls, declared, schema, rules) if task.calls else None
+        for task in rows
     ]
     _write(target, [_with_oracle(task.seed, one) for task, one in zip(rows, found, strict=True)])
     _print(rows, found, target, as_json=as_json)

@@ -1,13 +1,17 @@
-"""`pipelines odyssey lint`: what is wrong with the oracles of tasks before any agent is run against them."""
+"""`pipelines odyssey lint`: how the rules of tasks are read, and what is wrong with their oracles, before any
+agent is run against them."""
 
 from pathlib import Path
 
 import typer
 
-from pipelines.cli.files import read_ledger_schema, read_tools
+from pipelines.cli.files import read_agent_rules, read_ledger_schema, read_tools
+from pipelines.cli.sentence_report import read_lines
 from pipelines.cli.task_file import read_task_file
 from pipelines.core.json_text import dumps
-from pipelines.core.upload_warnings import plan_warnings
+from pipelines.core.rule_warnings import rule_warnings
+from pipelines.core.simulation.sentences import MOST_SUGGESTED
+from pipelines.core.upload_warnings import plan_warnings, sentences_in_file
 from pipelines.core.verdict.lint import lint_seeds
 
 
@@ -17,11 +21,19 @@ def print_lint(tasks: Path, tools: Path | None, *, as_json: bool) -> None:
     read = read_task_file(tasks, declared, schema)
     seeds = read.seeds
     oracles = lint_seeds(seeds, tools=declared, ledger_schema=schema)
-    unread, about_plans = plan_warnings(seeds, tools=declared, ledger_schema=schema)
-    found = read.in_file([*unread, *oracles, *about_plans])
+    rules = read_agent_rules(tools) if tools is not None else ()
+    plans = plan_warnings(
+        seeds, tools=declared, ledger_schema=schema, rules=rules, most_suggested=MOST_SUGGESTED
+    )
+    about_rules = rule_warnings(seeds, tools=declared, ledger_schema=schema, rules=rules)
+    found = read.in_file([*plans.unread, *about_rules, *oracles, *plans.others])
+    sentences = sentences_in_file(plans.sentences, read.rows)
     if as_json:
-        typer.echo(dumps({"warnings": [problem.as_json() for problem in found]}).decode())
+        warnings = [problem.as_json() for problem in found]
+        typer.echo(dumps({"warnings": warnings, "sentences": [*sentences]}).decode())
     else:
+        for line in read_lines(sentences):
+            typer.echo(line)
         for problem in found:
             hint = f" ({problem.hint})" if problem.hint else ""
             typer.echo(f"row {problem.row}, {problem.column}: {problem.message}{hint}")

@@ -90,21 +90,32 @@ def plan(
 def rules(
     dataset_id: Annotated[int, typer.Argument(help="The dataset whose behaviour texts are meant.")],
     propose: Annotated[
-        bool, typer.Option("--propose", help="Let the server's model translate what is not understood.")
+        bool, typer.Option("--propose", help="Let the server's model translate what is not read.")
     ] = False,
+    sentence: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--sentence", help="With --propose: translate this one, also if it is read. Repeatable."
+        ),
+    ] = None,
     accept: Annotated[
-        bool, typer.Option("--accept", help="Put every proposal in force that can be accepted.")
-    ] = False,
+        str | None,
+        typer.Option(
+            "--accept", metavar="IDS", help="Put proposals in force, all or none: 3,4,7, or all that can be."
+        ),
+    ] = None,
     as_json: Json = False,
     url: Url = DEFAULT_URL,
     api_key: ApiKey = None,
 ) -> None:
-    """Show what a model made of sentences that are not understood, and what was decided on it."""
+    """Show what a model made of sentences, and what was decided on it."""
     from pipelines.cli.client import Server
     from pipelines.cli.rules import print_rules
 
     with Server(url, api_key) as server:
-        print_rules(server, dataset_id, propose=propose, accept=accept, as_json=as_json)
+        print_rules(
+            server, dataset_id, propose=propose, sentences=sentence or [], accept=accept, as_json=as_json
+        )
 
 
 @app.command()

@@ -1,11 +1,20 @@
-"""`pipelines odyssey plan`: plans as readable YAML, with who wrote them and what was not understood."""
+"""`pipelines odyssey plan`: plans as readable YAML, with who wrote them and how each sentence is read."""
 
 from pathlib import Path
 
 import typer
 
 from pipelines.cli.blocks import one_line
-from pipelines.cli.files import read_json, read_ledger_schema, read_object, read_tools, stop, stop_with
+from pipelines.cli.files import (
+    read_agent_rules,
+    read_json,
+    read_ledger_schema,
+    read_object,
+    read_tools,
+    stop,
+    stop_with,
+)
+from pipelines.cli.sentence_report import whole_lines
 from pipelines.cli.task_file import read_task_file
 from pipelines.core.initial_state import parse_initial_state
 from pipelines.core.json_text import JsonObject, dumps
@@ -16,6 +25,8 @@ from pipelines.core.seed import Seed
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.guesses import guess_of, refusal_notes
 from pipelines.core.simulation.plan_text import plan_as_yaml
+from pipelines.core.simulation.rules.axis import in_force
+from pipelines.core.simulation.sentences import shown_findings, shown_sentences
 from pipelines.core.simulation.shown import shown_plans
 from pipelines.core.tools_schema import Tool
 
@@ -39,6 +50,7 @@ def print_plans(
         ledger_schema=schema,
         world=World.from_initial_state(seed.initial_state),
         behavior=behavior if behavior is not None else seed.behavior_instructions,
+        rules=in_force(read_agent_rules(tools), seed.rules),
     )
     shown = only or list(simulator.plans)
     if as_json:
@@ -59,10 +71,18 @@ def seed_for(tools: Path, state: Path | None, task: str | None) -> Seed:
 def _print_sections(simulator: PlannedSimulator, shown: list[str]) -> None:
     for name in shown:
         typer.echo(_section(name, simulator))
-    for sentence in simulator.not_understood:
-        typer.echo(f"# not understood, so not enforced: {sentence}")
-    for sentence in simulator.without_effect:
-        typer.echo(f"# without effect in this world: {sentence}")
+    sentences = shown_sentences(simulator)
+    for one in sentences:
+        typer.echo("\n".join(f"# {line}" for line in (f"“{one['sentence']}”", *whole_lines(one))))
+    told = {str(one["sentence"]) for one in sentences}
+    for sentence, why in simulator.not_applied.items():
+        if sentence not in told:  # it says what a typed rule does
+            typer.echo(f"# not enforced: {sentence} ({why})")
+    for said in simulator.without_effect:
+        if not any(said.startswith(sentence) for sentence in told):
+            typer.echo(f"# without effect in this world: {said}")
+    for finding in shown_findings(simulator):
+        typer.echo(f"# {finding['says']}")
 
 
 def _seed(

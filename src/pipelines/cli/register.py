@@ -99,6 +99,9 @@ def register_and_ping(
     agent = register(server, project, token=token, endpoint_url=endpoint_url)
     count = len(agent["tools_schema"])
     typer.echo(f"Agent {agent['id']}: {agent['name']}, version {agent['version']}, {count} tools")
+    for warning in agent.get("warnings", ()):
+        hint = f" ({warning['hint']})" if warning.get("hint") else ""
+        stderr.print(f"Warning: {said_of(warning['path'], warning['message'])}{hint}", markup=False)
     ping = _ping(server, agent)
     if not ping["ok"]:
         hint = f" ({ping['hint']})" if ping.get("hint") else ""

@@ -1,18 +1,37 @@
-"""`pipelines odyssey rules`: what the server's model makes of sentences that are not understood."""
+"""`pipelines odyssey rules`: what the server's model makes of sentences of a dataset's behaviour texts."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import typer
 
 from pipelines.cli.client import Server
+from pipelines.cli.files import stop
 from pipelines.core.json_text import dumps
 
+ALL = "all"
 
-def print_rules(server: Server, dataset_id: int, *, propose: bool, accept: bool, as_json: bool) -> None:
+
+def print_rules(
+    server: Server,
+    dataset_id: int,
+    *,
+    propose: bool,
+    sentences: Sequence[str],
+    accept: str | None,
+    as_json: bool,
+) -> None:
     path = f"/api/datasets/{dataset_id}/rules"
-    items = server.post(f"{path}/propose", {})["items"] if propose else server.get(path)["items"]
-    if accept:
-        items = [_accepted(server, path, item) for item in items]
+    if sentences and not propose:
+        stop("--sentence: say --propose, too")
+    chosen = _chosen(accept) if accept is not None else None
+    body: Any = {"sentences": [*sentences]} if sentences else {}
+    items = server.post(f"{path}/propose", body)["items"] if propose else server.get(path)["items"]
+    if chosen is not None:
+        ids = chosen or [item["id"] for item in items if item["status"] == "proposed"]
+        accepted = server.post(f"{path}/accept", {"rule_ids": ids})["items"] if ids else []
+        now = {item["id"]: item for item in accepted}
+        items = [now.pop(item["id"], item) for item in items] + [*now.values()]
     if as_json:
         typer.echo(dumps(items).decode())
         return
@@ -20,23 +39,39 @@ def print_rules(server: Server, dataset_id: int, *, propose: bool, accept: bool,
         typer.echo(_section(item))
     if not items:
         typer.echo(
-            "Every sentence is understood." if propose else "There are no rules yet: --propose asks for some."
+            "Every sentence is read." if propose else "There are no rules yet: --propose asks for some."
         )
 
 
-def _accepted(server: Server, path: str, item: Any) -> Any:
-    return server.post(f"{path}/{item['id']}/accept") if item["status"] == "proposed" else item
+def _chosen(accept: str) -> list[int]:
+    """The ids that are named; none for all."""
+    named = [] if accept.strip() == ALL else [one.strip() for one in accept.split(",")]
+    if any(not one.isascii() or not one.isdigit() for one in named):
+        stop(f"--accept: ids of rules as in 3,4,7, or `{ALL}`; not {accept!r}")
+    return [int(one) for one in named]
 
 
 def _section(item: Any) -> str:
     tried = item["tried"]
     lines = [f"{item['id']}  {item['status']}  {item['sentence']}"]
+    lines += [f"    as a sentence: {said}" for said in tried["read_as"]]
     lines += [f"    {dumps(rule).decode()}" for rule in item["rules"]]
     if item["left_out"]:
         lines.append(f"    left out: {item['left_out']}")
-    if item["rules"]:
-        figures = f"{tried['calls']} calls, {tried['differ']} answered otherwise, {tried['refused']} refused"
-        lines.append(f"    tried: {figures}")
+    lines += _tried(tried) if item["rules"] else []
     if tried["problem"]:
         lines.append(f"    cannot be accepted: {tried['problem']}")
+    if tried["warning"]:
+        lines.append(f"    note: {tried['warning']}")
     return "\n".join(lines)
+
+
+def _tried(tried: Any) -> list[str]:
+    figures = f"{tried['calls']} calls, {tried['differ']} answered otherwise, {tried['refused']} refused"
+    calls = [
+        f"    {word}: {call['tool']} {dumps(call['arguments']).decode()} → {call['status']}"
+        for example in tried["examples"]
+        for word, key in (("passes", "passes"), ("changed", "refused"))
+        for call in example[key][:1]
+    ]
+    return [f"    tried: {figures}", *calls]

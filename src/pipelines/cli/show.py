@@ -196,7 +196,16 @@ def reply_head(row: Any) -> str:
     rule = f" by failure_rules[{row['matched_rule_index']}]" if row["matched_rule_index"] is not None else ""
     code = f", {row['error_code']}" if row["error_code"] else ""
     time = "" if row["latency_ms"] is None else f", {row['latency_ms']} ms"
-    return f"→ {status}, {row['source']}{rule}{code}{time}"
+    return f"→ {status}, {row['source']}{rule}{code}{time}{_matched_rule(row)}"
+
+
+def _matched_rule(row: Any) -> str:
+    """Which rule of the tool's plan answered."""
+    rule = row.get("matched_rule")
+    if not rule:
+        return ""
+    how = "refused" if (row["http_status"] or 0) >= 400 else "answered"
+    return f", {how} by the rule “{shortened(rule, LONGEST)}”"
 
 
 def _is_wire_fault(row: Any) -> bool:

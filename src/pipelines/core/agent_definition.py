@@ -12,6 +12,7 @@ from pipelines.core.json_text import JsonObject, pointer
 from pipelines.core.ledger_schema import LedgerSchema, read_ledger_schema
 from pipelines.core.passthrough_binding import EndpointFacts
 from pipelines.core.problems import Problem, Refused
+from pipelines.core.simulation.rules.axis import RULES, read_agent_rules
 from pipelines.core.stored import known_fields, stored_list
 from pipelines.core.tools_schema import Tool, read_tools_schema, tools_from_stored
 from pipelines.core.web_address import LONGEST_URL, header_complaint, url_complaint
@@ -49,6 +50,7 @@ class AgentDefinition:
     secrets: tuple[str, ...] = ()  # code mode: the org's credentials that become environment variables
     model_gateways: tuple[str, ...] = ()  # code mode: the models that its runs may ask
     code: CodeRecord | None = None  # code mode: what is stored of it; authors send a source instead
+    rules: tuple[JsonObject, ...] = ()  # of its simulated backend, as written: they hold for all its tasks
 
     @property
     def is_code(self) -> bool:
@@ -67,7 +69,8 @@ class AgentDefinition:
         }
         # Left out where there are none: rows of before it was known stay as they are, and so do versions.
         own |= {"model_gateways": [*self.model_gateways]} if self.model_gateways else {}
-        return self._shared_json() | (own if self.is_code else {})
+        ruled: JsonObject = {RULES: [*self.rules]} if self.rules else {}
+        return self._shared_json() | (own if self.is_code else {}) | ruled
 
     def as_stored(self) -> JsonObject:
         """What a version's row holds, and what is shown of it."""
@@ -88,6 +91,7 @@ class AgentDefinition:
                 "secrets": tuple(stored_list(body.get("secrets"))),
                 "model_gateways": tuple(stored_list(body.get("model_gateways"))),
                 "code": CodeRecord.from_stored(code) if code is not None else None,
+                RULES: tuple(stored_list(body.get(RULES))),
             }
         )
 
@@ -109,7 +113,7 @@ class AgentDefinition:
 
 
 CODE_FIELDS = ("entrypoint", "requirements", "secrets", "model_gateways")
-_FIELDS = (*AgentDefinition(name="", mode="code").as_json(), "model_gateways", "auth_header_value")
+_FIELDS = (*AgentDefinition(name="", mode="code").as_json(), "model_gateways", RULES, "auth_header_value")
 
 
 def parse_agent_definition(
@@ -151,6 +155,9 @@ def parse_agent_definition(
         requirements=fields.text("requirements", longest=LONGEST_REQUIREMENTS, may_be_blank=True),
         secrets=_read_secrets(fields),
         model_gateways=_read_gateways(fields),
+        rules=read_agent_rules(
+            fields.get(RULES), fields.at(RULES), problems, tools=_declared_names(fields, tools)
+        ),
     )
     if problems:
         raise Refused(problems, "the agent")

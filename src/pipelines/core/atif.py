@@ -89,6 +89,7 @@ def _call_step(row: TraceRow) -> JsonObject:
         http_status=row.http_status,
         error_code=row.error_code,
         matched_rule_index=row.matched_rule_index,
+        matched_rule=row.matched_rule,
         latency_ms=row.latency_ms,
         actor_id=row.actor_id,
     )

@@ -16,6 +16,7 @@ from pipelines.core.ledger import Ledger, LedgerUpdate, SetFlag, update_from_jso
 from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.run_moment import MomentOfCall
 from pipelines.core.simulation.by_model.calls_so_far import CallsSoFar
+from pipelines.core.simulation.call_history import CallHistory
 from pipelines.core.simulation.simulator import Moment, Simulator
 from pipelines.core.tools_schema import Tool
 from pipelines.core.trace_row import TOOL_CALL, TraceRow
@@ -105,10 +106,14 @@ class CalledRun:
         0  # of its world, at most: what was changed again is counted again until it is measured
     )
     calls_so_far: CallsSoFar | None = None  # what a model is told of them, where one answers
+    history: CallHistory | None = field(init=False)  # what plans look back at, where one does
     weight: int = RUN_BYTES  # what it takes in memory, about, beside its first world
 
+    def __post_init__(self) -> None:
+        self.history = CallHistory.of(self.simulator.remembered_tools)
+
     def moment(self, call_number: int) -> Moment:
-        return tuple.__new__(MomentOfCall, (self.seed, call_number, self.began))
+        return tuple.__new__(MomentOfCall, (self.seed, call_number, self.began, self.history))
 
     def arrive(self, tool_name: str) -> Arrival:
         """Count a call that reaches the failure rules."""
@@ -158,6 +163,8 @@ class CalledRun:
             self._apply(_updates(row.updates) if updates is None else updates, arrival)
         if self.calls_so_far is not None:
             self.calls_so_far.take(row)
+        if self.history is not None:
+            self.weight += VALUES_PER_TEXT * self.history.take(row)
 
     def _count_passed_on(self, row: TraceRow) -> None:
         """Of a call read back: those in memory were counted when they asked."""

@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 from pipelines.core.json_text import Json, JsonObject, canonical
 from pipelines.core.stored import known_fields
+from pipelines.core.trace_row import ERROR_NOTE as ERROR_NOTE
 from pipelines.wire.errors import AskFailed
 
 #: How a run's calls of passthrough tools are answered; all but the first name a cassette.
@@ -15,8 +16,6 @@ PASSTHROUGH_MODES = (LIVE, RECORD, REPLAY, REPLAY_OR_LIVE)
 LONGEST_HOP_S = 60.0
 MOST_TOOL_BYTES = 256 * 1024  # of what describes one tool: each is read and listed whole; GitHub's have 70 KB
 CARRIED_WITHIN_S = LONGEST_HOP_S + 15.0  # with opening the endpoint and writing down what came of it
-#: What the trace says of an answer that its endpoint calls an error, where no status does.
-ERROR_NOTE = "the endpoint marked this answer as an error (isError)"
 #: Of a call that was sent and not answered.
 MAY_BE_DONE = "the call may have been carried out"
 

@@ -16,8 +16,9 @@ from pipelines.core.json_text import (
     loads_own,
     text_depth,
 )
-from pipelines.core.live_tools import ERROR_NOTE, MOST_TOOL_BYTES, Discovery, FoundTool, LiveReply
+from pipelines.core.live_tools import MOST_TOOL_BYTES, Discovery, FoundTool, LiveReply
 from pipelines.core.tools_schema import NAME_RULE
+from pipelines.core.trace_row import ERROR_NOTE
 
 MAX_RESPONSE_BYTES = 1024 * 1024  # of a live response, as the contract says
 LONGEST_NAME = 128

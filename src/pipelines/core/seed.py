@@ -17,6 +17,7 @@ from pipelines.core.problems import Problem, Refused
 from pipelines.core.rubric_lines import RubricLine, read_rubric
 from pipelines.core.rule_names import undeclared_in_rules
 from pipelines.core.seed_limits import size_problems
+from pipelines.core.simulation.rules.axis import RULES, read_axis
 from pipelines.core.stored import known_fields, stored_list
 from pipelines.core.tools_schema import Tool
 from pipelines.core.verdict.constraint_check import read_check
@@ -85,6 +86,8 @@ class Seed:
     id: str | None = None
     tags: tuple[str, ...] = ()
     strict_simulation: bool = False  # a call whose plan would be a guess is an error
+    #: Typed rules of the simulated backend, as written: added to the agent's, or switching one of them off.
+    rules: tuple[JsonObject, ...] = ()
     #: The coding scenario as it was when the task was made, whole, with what its row says otherwise.
     coding_scenario: JsonObject | None = None
     #: An eval run under a variation: what is added to the agent's system prompt, and which variation it is.
@@ -131,7 +134,7 @@ CONVERSATION_AXES = ("turn_mode", "max_turns", "memory_mode", "simulator_mode")
 def _plain(value: Json | tuple[object, ...]) -> Json:
     if not isinstance(value, tuple):
         return value
-    return [item if isinstance(item, str) else item.as_json() for item in value]  # type: ignore[attr-defined]
+    return [item if isinstance(item, str | dict) else item.as_json() for item in value]  # type: ignore[attr-defined]
 
 
 def _constraint_from_stored(entry: Any) -> TrackedConstraint:
@@ -144,6 +147,7 @@ _ENTRIES_FROM_STORED: dict[str, Callable[[Any], object]] = {
     "tracked_constraints": _constraint_from_stored,
     "rubric": RubricLine.from_stored,
     "tags": str,
+    RULES: dict,
 }
 _EMPTY = Seed(user_instruction="")
 _DEFAULTS = {axis: _plain(getattr(_EMPTY, axis)) for axis in (*AXES, *OWN_PARTS)}
@@ -194,6 +198,7 @@ def parse_seed(
         id=_read_own_id(axes),
         tags=_read_tags(axes),
         strict_simulation=_read_flag(axes, "strict_simulation"),
+        rules=read_axis(axes.get(RULES), axes.at(RULES), problems, tools=names),
     )
     _check_conversation(axes, seed)
     _check_oracles(axes, seed, names)

@@ -15,6 +15,7 @@ LARGEST_STATE = 8 * KIBIBYTE * KIBIBYTE  # bytes as JSON, and
 MOST_STATE_VALUES = 250_000  # values: held in memory while a run is called, some 100 bytes for each
 LARGEST_JSON = KIBIBYTE * KIBIBYTE  # bytes of any other JSON: as much as a tool call may have
 LARGEST_WORKSPACE = LARGEST_STATE  # a repository may come as files
+LARGEST_RULES = 4 * KIBIBYTE * KIBIBYTE  # ten thousand of 400 bytes
 
 _TEXTS = (
     "user_instruction",
@@ -28,6 +29,10 @@ _LARGEST: Mapping[str, tuple[int, str]] = {
     **dict.fromkeys(_TEXTS, (LONGEST_TEXT, "put long material into `state` or `task_input`")),
     "initial_state": (LARGEST_STATE, "leave out what no task touches"),
     "workspace_seed": (LARGEST_WORKSPACE, "name a git repository instead"),
+    "rules": (
+        LARGEST_RULES,
+        "rules that hold for all tasks belong to the agent; one rule may name many tools",
+    ),
     "failure_rules": (
         LARGEST_JSON,
         "one rule may cover many calls: `*` for the tool, `duration` for the window",

@@ -5,9 +5,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pipelines.core.json_text import InvalidJson, Json, dumps, loads
+from pipelines.core.problems import Refused
+from pipelines.core.yaml_text import read_yaml
 
 #: How a cell is read. `json_or_text` is JSON when it starts with `{`, `[` or `"`, and otherwise plain text.
-Kind = Literal["text", "json", "json_or_text", "integer", "choice"]
+Kind = Literal["text", "json", "json_or_text", "yaml_or_json", "integer", "choice"]
+LARGEST_YAML_CELL = 64 * 1024  # characters: as much takes a second
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,6 +32,12 @@ COLUMNS: tuple[Column, ...] = (
         "text",
         "Business rules that the simulated backend enforces. Never sent to the agent.",
         axis="behavior_instructions",
+    ),
+    _column(
+        "rules",
+        "yaml_or_json",
+        "Typed rules that the simulated backend enforces beside those of the agent: a list of"
+        " `{form, tools, …}`; `{off: NAME}` switches one of the agent's off.",
     ),
     _column(
         "state",
@@ -132,6 +141,8 @@ def read_cell(column: Column, text: str) -> Json:
             return _read_json(text)
         case "json_or_text":
             return _read_json(text) if looks_like_json(text) else text
+        case "yaml_or_json":
+            return _read_yaml_or_json(text)
         case _:
             return text
 
@@ -152,6 +163,24 @@ def _read_json(text: str) -> Json:
         return loads(text.strip())
     except InvalidJson as error:
         raise BadCell(error.predicate, _json_hint(text.strip())) from None
+
+
+def _read_yaml_or_json(text: str) -> Json:
+    """JSON first: it is read at once, and of YAML a page takes its time."""
+    try:
+        return loads(text.strip())
+    except InvalidJson as error:
+        not_json = BadCell(error.predicate, _json_hint(text.strip()))
+    if len(text) > LARGEST_YAML_CELL:
+        message = f"has {len(text):,} characters; YAML in a cell has at most {LARGEST_YAML_CELL:,}"
+        raise BadCell(message, "write a long list as JSON, which is read at once")
+    try:
+        return read_yaml(text, what="task", most_bytes=4 * LARGEST_YAML_CELL).value
+    except Refused as refused:
+        first = refused.problems[0]
+    if looks_like_json(text):
+        raise not_json
+    raise BadCell(f"{first.path}: {first.message}" if first.path else first.message, first.hint)
 
 
 def _json_hint(text: str) -> str | None:

@@ -18,7 +18,7 @@ from pipelines.core.called_run import MAX_KEYS, Arrival, CalledRun, KeptReply, O
 from pipelines.core.failure_rules import Effect, MatchedRule, WireFault
 from pipelines.core.json_text import InvalidJson, JsonObject, dumps, loads_and_text
 from pipelines.core.ledger import Ledger, LedgerUpdate
-from pipelines.core.live_tools import ERROR_NOTE, HopFailed, LiveCall
+from pipelines.core.live_tools import HopFailed, LiveCall
 from pipelines.core.problems import Problem
 from pipelines.core.simulation.by_model.model_call import ModelCall
 from pipelines.core.simulation.reply_check import contradictions, may_contradict, update_check
@@ -88,6 +88,7 @@ class Decision(NamedTuple):
     error: OdysseyError | None = None
     is_valid: int | None = None
     fault: WireFault | None = None  # the reply is not sent; this happens to the connection instead
+    matched_rule: str | None = None  # of the plan, in words
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -118,7 +119,6 @@ _ALL_WELL = '{"ok":true,"attempts":1,"errors":[],"engine":"embedded"}'
 #: What the agent gets of it: which engine answered and what it did not enforce is for the trace.
 _ALL_WELL_SHOWN = '{"ok":true,"attempts":1,"errors":[]}'
 _SHOWN = ("ok", "attempts", "errors")
-_SAYS_ERROR = f'"{ERROR_NOTE}"'
 _ODYSSEY = Source.ODYSSEY.value
 _NO_UPDATES: tuple[LedgerUpdate, ...] = ()
 #: Records that every call makes are made so: a named tuple's own constructor takes three times as long.
@@ -370,7 +370,10 @@ def _checked(run: CalledRun, tool: Tool, simulated: SimulatedReply) -> Decision 
         return refusal(ReplyTooLarge())
     validation = _validation(simulated, [])
     is_valid = 1 if simulated.attempts == 1 else ON_SECOND_TRY
-    return _new(Decision, (simulated.source, status, text, updates, None, validation, None, is_valid, None))
+    rule = simulated.rule
+    return _new(
+        Decision, (simulated.source, status, text, updates, None, validation, None, is_valid, None, rule)
+    )
 
 
 def _passed_on(run: CalledRun, tool: Tool, simulated: SimulatedReply) -> Decision:
@@ -449,7 +452,9 @@ def row_of(
     occurred_at: str,
 ) -> TraceRow:
     """What is stored of a call: `TraceRow`, by position."""
-    source, http_status, response, updates, matched_rule_index, validation, error, is_valid, _ = decision
+    source, http_status, response, updates, matched_rule_index, validation, error, is_valid, _, rule = (
+        decision
+    )
     return _new(
         TraceRow,
         (
@@ -473,6 +478,7 @@ def row_of(
             arrival.number if arrival is not None else None,
             is_valid,
             call.client,
+            rule,
         ),
     )
 
@@ -496,7 +502,7 @@ def reply_of(row: TraceRow, error: OdysseyError | None = None, fault: WireFault 
         error = _kept_error(row)
         if row.error_code == OUTCOME_UNKNOWN:  # its row also says who asked: that is for other processes
             row = row._replace(response=text_of({"error": error.as_json()}))
-    is_error = row.source == Source.PASSTHROUGH and _SAYS_ERROR in (row.validation or "")
+    is_error = row.source == Source.PASSTHROUGH and row.is_marked_as_error
     return _new(Reply, (row.http_status, _envelope(row, error), row.source or "", error, fault, is_error))
 
 

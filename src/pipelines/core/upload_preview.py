@@ -35,9 +35,10 @@ def preview_upload(
     may_read: Callable[[], bool] = lambda: True,
     keep: Callable[[Iterable[Seed]], Sequence[Seed]] = tuple,
     coding: CodingContext = ANY_SCENARIO,
+    rules: Sequence[JsonObject] = (),
 ) -> JsonObject:
-    """`{columns, rows, tasks, problems, total_problems, notes, warnings}`; `tasks` is None where it would be
-    refused. No further behaviour text is read once `may_read` says no."""
+    """`{columns, rows, tasks, problems, total_problems, notes, warnings, sentences}`; `tasks` is None where
+    it would be refused. No further behaviour text is read once `may_read` says no."""
     shown = _table(data, naming) if format == TABLE else _entries(data, format, naming)
     try:
         read = read_tasks(
@@ -52,14 +53,18 @@ def preview_upload(
     except Refused as refused:
         problems: list[Json] = [problem.as_json() for problem in refused.problems[:MOST_SHOWN]]
         found: JsonObject = {"tasks": None, "problems": problems, "total_problems": refused.total}
-        return shown | found | {"notes": [], "warnings": []}
-    warnings: list[Json] = [
-        *upload_warnings(
-            read.seeds, tools=tools, ledger_schema=ledger_schema, may_read=may_read, rows=read.rows
-        )
-    ]
+        return shown | found | {"notes": [], "warnings": [], "sentences": []}
+    told = upload_warnings(
+        read.seeds,
+        tools=tools,
+        ledger_schema=ledger_schema,
+        may_read=may_read,
+        rows=read.rows,
+        rules=rules,
+    )
     found = {"tasks": len(read.seeds), "problems": [], "total_problems": 0}
-    return shown | found | {"notes": [*read.notes], "warnings": warnings}
+    lists: JsonObject = {"warnings": [*told.warnings], "sentences": [*told.sentences]}
+    return shown | found | {"notes": [*read.notes]} | lists
 
 
 def _table(data: bytes, naming: Naming) -> JsonObject:

@@ -1,4 +1,4 @@
-"""Plans as people see them: what each tool does, who wrote it, what was not understood; and a dry check."""
+"""Plans as people see them: what each tool does, who wrote it, how rules are read; and a dry check."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -11,6 +11,7 @@ from pipelines.core.seed import Seed
 from pipelines.core.simulation.build import build_simulator
 from pipelines.core.simulation.language import parse_plan
 from pipelines.core.simulation.plan_text import parse_plans_text
+from pipelines.core.simulation.rules.axis import in_force
 from pipelines.core.simulation.shown import shown_plans
 from pipelines.core.tools_schema import Tool
 from pipelines.engine.live_runs import MOST_READING_S
@@ -32,6 +33,8 @@ async def read_plans(
     agent_id: int,
     task_id: int | None,
     only: Collection[str] | None = None,
+    *,
+    with_examples: bool = False,
 ) -> JsonObject:
     """Every tool's plan, or those of some, over a task's world and behaviour text or an empty world."""
     agent = await find_agent(platform, org_id, agent_id)
@@ -42,7 +45,9 @@ async def read_plans(
             lambda connection: _with_rules(connection, org_id, task_id)
         )
     # Reading a thousand tools takes its time.
-    return await platform.plan_readers.run(lambda: _shown(agent.definition, seed, only, rules), owner=org_id)
+    return await platform.plan_readers.run(
+        lambda: _shown(agent.definition, seed, only, rules, with_examples=with_examples), owner=org_id
+    )
 
 
 async def seed_of_task(platform: Platform, org_id: int, task_id: int) -> Seed:
@@ -71,16 +76,20 @@ def _shown(
     seed: Seed | None,
     only: Collection[str] | None,
     rules: Mapping[str, Sequence[Json]],
+    *,
+    with_examples: bool,
 ) -> JsonObject:
+    may_read = has_time(MOST_READING_S)
     simulator = build_simulator(
         definition.tools,
         ledger_schema=definition.ledger_schema,
         world=World.from_initial_state(seed.initial_state if seed is not None else {}),
         behavior=seed.behavior_instructions if seed is not None else None,
-        may_read=has_time(MOST_READING_S),
+        may_read=may_read,
         translated=rules,
+        rules=in_force(definition.rules, seed.rules if seed is not None else ()),
     )
-    return shown_plans(simulator, only)
+    return shown_plans(simulator, only, may_read=may_read, with_examples=with_examples)
 
 
 def _text_problems(text: Json, tools: dict[str, Tool]) -> list[Problem]:
@@ -90,7 +99,7 @@ def _text_problems(text: Json, tools: dict[str, Tool]) -> list[Problem]:
         said = f"has {len(text):,} characters; at most {MOST_TEXT:,} are read at once"
         return [Problem(path="/text", message=said, hint="check the plans of some tools at a time")]
     try:
-        plans = parse_plans_text(text)
+        plans = parse_plans_text(text, tool_names=tools)
     except Refused as refused:
         return refused.problems
     return [_undeclared(name, name) for name in plans if name not in tools]
@@ -108,7 +117,7 @@ def _plan_problems(plans: Json, tools: dict[str, Tool]) -> list[Problem]:
         if name not in tools:
             found.append(_undeclared(path, name))
         try:
-            parse_plan(plan, origin="authored", path=path)
+            parse_plan(plan, origin="authored", path=path, tool_names=tools)
         except Refused as refused:
             found += refused.problems
     return found

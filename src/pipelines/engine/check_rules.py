@@ -1,16 +1,19 @@
-"""Failure rules of the tasks of new runs against the agent that is to run them.
+"""Failure rules and typed rules of the tasks of new runs against the agent that is to run them.
 
 A dataset that was uploaded for an agent was checked then; one that names none, or another, is checked here.
 """
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from pipelines.core.failure_rules import rule_from_stored
 from pipelines.core.json_text import loads_own
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.rule_names import undeclared_in_rules
+from pipelines.core.simulation.rules.axis import RULES, undeclared_tools
+from pipelines.core.stored import stored_list
 from pipelines.core.task_columns import BY_AXIS
 from pipelines.engine.platform import Platform
 from pipelines.storage import datasets, texts
@@ -19,7 +22,7 @@ from pipelines.storage.connection import Connection
 from pipelines.storage.datasets import TaskToRun
 from pipelines.storage.texts import SLICE_ROWS
 
-COLUMN = BY_AXIS["failure_rules"].name
+AXES = ("failure_rules", RULES)
 MOST_TOLD = 100  # problems: one cause is often in every row
 
 
@@ -62,18 +65,19 @@ def _in_task(
     agent: Agent, names: set[str], at: int, task: TaskToRun, seeds: Mapping[str, str], of_dataset: bool
 ) -> Iterator[Problem]:
     text = seeds.get(task.seed_hash, "")
-    if '"failure_rules"' not in text:
+    if not any(f'"{axis}"' in text for axis in AXES):
         return
     body = loads_own(text)
-    listed = body.get("failure_rules") if isinstance(body, dict) else None
-    rules = [rule_from_stored(entry) for entry in listed] if isinstance(listed, list) else []
+    assert isinstance(body, dict)
+    failures = map(rule_from_stored, stored_list(body.get("failure_rules")))
     schema = agent.definition.ledger_schema
-    for found in undeclared_in_rules(rules, tools=names, ledger_schema=schema, path=""):
-        where = f"row {at}" if of_dataset else f"task {task.id}"
-        yield Problem(
-            path=f"{where}, column {COLUMN}, at {found.path}",
-            message=found.message,
-            hint=found.hint,
-            row=at if of_dataset else None,
-            column=COLUMN,
-        )
+    found = {
+        "failure_rules": undeclared_in_rules([*failures], tools=names, ledger_schema=schema, path=""),
+        RULES: undeclared_tools(stored_list(body.get(RULES)), "", names),
+    }
+    where = f"row {at}" if of_dataset else f"task {task.id}"
+    for axis, problems in found.items():
+        column = BY_AXIS[axis].name
+        for one in problems:
+            path = f"{where}, column {column}, at {one.path}"
+            yield replace(one, path=path, row=at if of_dataset else None, column=column)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 from pipelines.core.agent_config import AgentConfig
 from pipelines.core.called_run import RUN_BYTES, VALUES_PER_TEXT, CalledRun
 from pipelines.core.failure_rules import RuleProgress, chance_of
-from pipelines.core.json_text import Json, JsonObject, loads_own
+from pipelines.core.json_text import Json, JsonObject, dumps, loads_own
 from pipelines.core.ledger import Ledger, World
 from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.model_question import Purpose
@@ -32,6 +32,8 @@ from pipelines.core.simulation.guessed_refusals import Refusal
 from pipelines.core.simulation.guesses import assumption_warnings, guesses_of, refusal_warnings
 from pipelines.core.simulation.large_worlds import prepare
 from pipelines.core.simulation.live_simulator import Passing, with_live_tools
+from pipelines.core.simulation.rules.axis import in_force
+from pipelines.core.simulation.sentences import unenforced
 from pipelines.core.simulation.simulator import Simulator
 from pipelines.core.simulator_choice import AUTO, MODEL
 from pipelines.core.tools_schema import Tool
@@ -71,6 +73,7 @@ class Toolbox(NamedTuple):
     tools: Mapping[str, Tool]
     ledger_schema: LedgerSchema | None
     config: AgentConfig
+    rules: tuple[JsonObject, ...] = ()  # as written: they hold for all tasks
 
 
 class LoadedAt(NamedTuple):
@@ -292,7 +295,7 @@ class LiveRuns:
         simulator = self._shared.simulator(connection, run)
         told: list[str] = []
         if not self._is_left_to_model(connection, run):
-            told = [f"behaviour not understood, so not enforced: {one}" for one in simulator.not_understood]
+            told = [one.words if one.is_typed else f"behaviour {one.words}" for one in unenforced(simulator)]
         return told + [f"behaviour without effect in this world: {one}" for one in simulator.without_effect]
 
     def unenforced_sentences(self, connection: Connection, run: Run) -> tuple[str, ...]:
@@ -509,8 +512,7 @@ def _translated(connection: Connection, run: Run | NewRun) -> Mapping[str, list[
     text = run.seed.behavior_instructions
     if text is None:
         return {}
-    hash = named(text.encode()).hash
-    return rules_in_force(connection, dataset_id=run.dataset_id, version=run.rules_version, text_hash=hash)
+    return rules_in_force(connection, dataset_id=run.dataset_id, version=run.rules_version, behavior=text)
 
 
 def _over_live_tools(connection: Connection, run: Run, toolbox: Toolbox, simulator: Simulator) -> Simulator:
@@ -550,8 +552,9 @@ def _world_key(run: Run | NewRun) -> Hashable:
 
 
 def _simulator_key(run: Run | NewRun) -> Hashable:
-    rules = (run.dataset_id, run.rules_version) if run.rules_version else None
-    read = (run.seed.behavior_instructions, run.seed.strict_simulation, rules)
+    translated = (run.dataset_id, run.rules_version) if run.rules_version else None
+    own = named(dumps([*run.seed.rules])).hash if run.seed.rules else None  # the agent's are its version's
+    read = (run.seed.behavior_instructions, run.seed.strict_simulation, translated, own)
     return ("simulator", run.org_id, run.agent_id, run.agent_version, run.world_hash, *read)
 
 
@@ -567,7 +570,10 @@ def _toolbox(agent: Agent | None) -> Toolbox:
     for tool in definition.tools:
         tool.compile()  # now, on a thread, rather than on the loop at the first call
     return Toolbox(
-        {tool.name: tool for tool in definition.tools}, definition.ledger_schema, definition.config
+        {tool.name: tool for tool in definition.tools},
+        definition.ledger_schema,
+        definition.config,
+        definition.rules,
     )
 
 
@@ -583,9 +589,11 @@ def _simulator(
         may_read=has_time(MOST_READING_S),
         is_strict=seed.strict_simulation,
         translated=rules,
+        rules=in_force(toolbox.rules, seed.rules),
     )
     plans = [plan for name in toolbox.tools if (plan := simulator.plan_of(name).plan) is not None]
     for plan in plans:
         plan.code  # noqa: B018 - compiled when it is first looked at
     prepare(world, [plan.steps for plan in plans])
+    simulator.vocabulary  # noqa: B018 - its time to read is measured in this thread
     return simulator

@@ -23,6 +23,7 @@ from pipelines.core.simulation.proposed_plans.plan_trial import (
     tried_plan,
 )
 from pipelines.core.simulation.recording import Recording, read_recording
+from pipelines.core.simulation.rules.axis import in_force
 from pipelines.engine.check_plans import seed_of_task
 from pipelines.engine.live_runs import MOST_READING_S
 from pipelines.engine.models import Asked, Asker
@@ -132,6 +133,7 @@ def _around(agent: Agent, seed: Seed | None, asked: _Asked) -> Around:
         behavior=asked.behavior or (seed.behavior_instructions if seed is not None else None),
         reading_limit=partial(has_time, MOST_READING_S),
         clock=time.perf_counter,
+        rules=in_force(agent.definition.rules, seed.rules if seed is not None else ()),
     )
 
 

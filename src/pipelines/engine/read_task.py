@@ -1,19 +1,21 @@
-"""One task as people read it: its world, what its rules will hit, what was understood, what is lacking."""
+"""One task as people read it: its world, what its rules will hit, how its text is read, what is lacking."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from pipelines.core.agent_definition import AgentDefinition
 from pipelines.core.failure_rules import Randomly, chance_of
 from pipelines.core.failure_words import Mark, forecast, rule_in_words
-from pipelines.core.json_text import JsonObject
+from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.ledger import World
 from pipelines.core.problems import Problem
+from pipelines.core.rule_warnings import rule_warnings
 from pipelines.core.run_moment import seed_name
 from pipelines.core.seed import Seed
-from pipelines.core.simulation.behavior import Rule
 from pipelines.core.simulation.build import build_simulator
+from pipelines.core.simulation.rules.axis import in_force
+from pipelines.core.simulation.sentences import shown_findings, shown_sentences
 from pipelines.core.verdict.lint import lint_seeds
 from pipelines.core.verdict.oracle_words import OracleInWords, oracle_in_words
 from pipelines.engine.live_runs import MOST_READING_S
@@ -21,6 +23,7 @@ from pipelines.engine.platform import Platform
 from pipelines.engine.time_limit import has_time
 from pipelines.engine.upload_tasks import find_dataset
 from pipelines.storage import agents, datasets, oracles
+from pipelines.storage.authored_rules import rules_now
 from pipelines.storage.connection import Connection
 from pipelines.storage.datasets import Dataset, Task
 from pipelines.wire.errors import NotFound
@@ -35,24 +38,15 @@ class RuleInWords(NamedTuple):
     is_random: bool
 
 
-class Understood(NamedTuple):
-    """A sentence of the behaviour text, and the tools that keep to it."""
-
-    sentence: str
-    tools: tuple[str, ...]
-    note: str | None
-    without_effect: str | None  # why it changes nothing in this world
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reading:
     """What an agent's tools make of the task."""
 
     agent_id: int
     agent_name: str
-    understood: tuple[Understood, ...]
-    not_understood: tuple[str, ...]
-    without_effect: tuple[str, ...]
+    sentences: tuple[JsonObject, ...]  # of the behaviour text, as `shown_sentences` has them
+    findings: tuple[JsonObject, ...]
+    rules: tuple[JsonObject, ...]  # typed ones of the agent, as written
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,6 +69,7 @@ class _Stored(NamedTuple):
     world_size: int
     oracle_version: int
     agent: agents.Agent | None
+    translated: Mapping[str, Sequence[Json]]  # rules that are in force for sentences of its text
 
 
 async def read_task(platform: Platform, org_id: int, task_id: int, agent_id: int | None) -> TaskInWords:
@@ -98,7 +93,8 @@ def _stored(connection: Connection, org_id: int, task: Task, agent_id: int | Non
     size = datasets.world_size(connection, task.world_hash)
     agent = agents.agent_by_id(connection, org_id=org_id, agent_id=agent_id) if agent_id is not None else None
     world = datasets.world_by_hash(connection, task.world_hash) if size <= LARGEST_WORLD else None
-    return _Stored(task, world, size, oracles.present_version(connection, task.id), agent)
+    translated = rules_now(connection, task.dataset_id, task.seed.behavior_instructions)
+    return _Stored(task, world, size, oracles.present_version(connection, task.id), agent, translated)
 
 
 def _in_words(stored: _Stored, dataset: Dataset | None) -> TaskInWords:
@@ -106,16 +102,7 @@ def _in_words(stored: _Stored, dataset: Dataset | None) -> TaskInWords:
     seed = Seed.from_stored(body | ({"initial_state": stored.world} if stored.world else {}))
     agent = stored.agent
     definition = agent.definition if agent is not None else None
-    findings = (
-        lint_seeds(
-            [seed],
-            may_read=has_time(MOST_READING_S),
-            tools=definition.tools if definition is not None else None,
-            ledger_schema=definition.ledger_schema if definition is not None else None,
-        )
-        if stored.world is not None
-        else []
-    )
+    findings = _findings(seed, definition) if stored.world is not None else []
     return TaskInWords(
         task=stored.task,
         dataset=dataset,
@@ -127,10 +114,20 @@ def _in_words(stored: _Stored, dataset: Dataset | None) -> TaskInWords:
         oracle=oracle_in_words(seed),
         findings=tuple(findings),
         # Without its world the text would be read for another task than this.
-        reading=_reading(agent.id, agent.definition, seed)
+        reading=_reading(agent, seed, stored.translated)
         if agent is not None and stored.world is not None
         else None,
     )
+
+
+def _findings(seed: Seed, definition: AgentDefinition | None) -> list[Problem]:
+    tools = definition.tools if definition is not None else None
+    schema = definition.ledger_schema if definition is not None else None
+    rules = definition.rules if definition is not None else ()
+    return [
+        *rule_warnings([seed], tools=tools, ledger_schema=schema, rules=rules),
+        *lint_seeds([seed], may_read=has_time(MOST_READING_S), tools=tools, ledger_schema=schema),
+    ]
 
 
 def _rules(seed: Seed, chance: str) -> tuple[RuleInWords, ...]:
@@ -142,39 +139,21 @@ def _rules(seed: Seed, chance: str) -> tuple[RuleInWords, ...]:
     )
 
 
-def _reading(agent_id: int, definition: AgentDefinition, seed: Seed) -> Reading:
+def _reading(agent: agents.Agent, seed: Seed, translated: Mapping[str, Sequence[Json]]) -> Reading:
+    definition, may_read = agent.definition, has_time(MOST_READING_S)
     simulator = build_simulator(
         definition.tools,
         ledger_schema=definition.ledger_schema,
         world=World.from_initial_state(seed.initial_state),
         behavior=seed.behavior_instructions,
-        may_read=has_time(MOST_READING_S),
+        may_read=may_read,
+        translated=translated,
+        rules=in_force(definition.rules, seed.rules),
     )
-    rules = simulator.enforced if seed.behavior_instructions else ()
-    understood = tuple(_understood(rules, simulator.without_effect))
     return Reading(
-        agent_id=agent_id,
+        agent_id=agent.id,
         agent_name=definition.name,
-        understood=understood,
-        not_understood=simulator.not_understood,
-        without_effect=tuple(
-            said
-            for said in simulator.without_effect
-            if not any(said.startswith(one.sentence) for one in understood)
-        ),
+        rules=definition.rules,
+        sentences=tuple(shown_sentences(simulator, may_read=may_read, with_examples=True)),
+        findings=tuple(shown_findings(simulator)),
     )
-
-
-def _understood(rules: Sequence[Rule], without_effect: Sequence[str]) -> Iterator[Understood]:
-    """By sentence: one may have become several rules."""
-    of_sentence: dict[str, list[Rule]] = {}
-    for rule in rules:
-        of_sentence.setdefault(rule.sentence, []).append(rule)
-    for sentence, read in of_sentence.items():
-        tools = dict.fromkeys(tool for rule in read for tool in rule.tools)
-        note = next((rule.note for rule in read if rule.note is not None), None)
-        idle = next((said for said in without_effect if said.startswith(sentence)), None)
-        reason = (
-            idle.removeprefix(sentence).strip(" ()") or "it changes nothing in this world" if idle else None
-        )
-        yield Understood(sentence, tuple(tools), note, reason)

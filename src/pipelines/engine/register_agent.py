@@ -285,10 +285,12 @@ def _check_same_host(before: str | None, after: str | None) -> None:
 
 def _plan_problems(definition: AgentDefinition) -> list[Problem]:
     found: list[Problem] = []
+    names = [tool.name for tool in definition.tools]
     for index, tool in enumerate(definition.tools):
         if tool.simulation is not None:
+            path = f"/tools_schema/{index}/simulation"
             try:
-                parse_plan(tool.simulation, origin="authored", path=f"/tools_schema/{index}/simulation")
+                parse_plan(tool.simulation, origin="authored", path=path, tool_names=names)
             except Refused as refused:
                 found += refused.problems
     return found

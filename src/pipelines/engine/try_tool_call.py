@@ -15,7 +15,7 @@ from pipelines.core.agent_definition import AgentDefinition
 from pipelines.core.called_run import CalledRun
 from pipelines.core.failure_rules import RuleProgress, chance_of
 from pipelines.core.initial_state import parse_initial_state
-from pipelines.core.json_text import Json, loads_own
+from pipelines.core.json_text import Json, JsonObject, loads_own
 from pipelines.core.ledger import Ledger, World
 from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.problems import Refused
@@ -23,6 +23,7 @@ from pipelines.core.run_moment import began_at
 from pipelines.core.seed_limits import size_problems
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.guesses import guesses_of
+from pipelines.core.simulation.rules.axis import in_force
 from pipelines.core.simulation.simulator import Wait
 from pipelines.core.tool_call import Ask, Decision, Received, ToolCall, decide, receive, settle
 from pipelines.core.tools_schema import Tool
@@ -57,6 +58,7 @@ class Scratch(NamedTuple):
     behavior: str | None = None
     now: str | None = None
     translated: Mapping[str, Sequence[Json]] = MappingProxyType({})  # rules that were accepted for it
+    rules: tuple[JsonObject, ...] = ()  # the task's own, beside the agent's
 
 
 class _Toolbox(NamedTuple):
@@ -84,7 +86,7 @@ async def scratch_of_task(platform: Platform, org_id: int, task_id: int) -> Scra
             raise NotFound(f"There is no task {task_id}.")
         seed = datasets.whole_seed(connection, task)
         rules = rules_now(connection, task.dataset_id, seed.behavior_instructions)
-        return Scratch(seed.initial_state, seed.behavior_instructions, seed.now, rules)
+        return Scratch(seed.initial_state, seed.behavior_instructions, seed.now, rules, seed.rules)
 
     return await platform.database.read(read)
 
@@ -131,6 +133,7 @@ def _simulator(definition: AgentDefinition, world: World, scratch: Scratch) -> P
         behavior=scratch.behavior,
         may_read=has_time(MOST_READING_S),
         translated=scratch.translated,
+        rules=in_force(definition.rules, scratch.rules),
     )
 
 

@@ -50,14 +50,17 @@ class Uploaded:
     task_ids: list[int]
     warnings: list[JsonObject]  # what is taken, but may not do what its author hopes
     notes: list[str]  # what is taken otherwise than it stands in the file
+    sentences: list[JsonObject]  # of behaviour texts, as they were read
     is_reused: bool = False  # it was there already
 
     def as_json(self) -> JsonObject:
-        ids: list[Json] = list(self.task_ids)
-        warnings: list[Json] = list(self.warnings)
-        notes: list[Json] = list(self.notes)
-        told: JsonObject = {"task_ids": ids, "warnings": warnings, "notes": notes, "reused": self.is_reused}
-        return self.dataset.as_json() | told
+        return self.dataset.as_json() | {
+            "task_ids": [*self.task_ids],
+            "warnings": [*self.warnings],
+            "notes": [*self.notes],
+            "sentences": [*self.sentences],
+            "reused": self.is_reused,
+        }
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -81,6 +84,17 @@ class Checked(NamedTuple):
     seeds: Sequence[Seed | SeedText]
     warnings: list[JsonObject]
     notes: list[str]
+    sentences: list[JsonObject]
+
+    def uploaded(self, dataset: Dataset, task_ids: list[int], *, is_reused: bool = False) -> Uploaded:
+        return Uploaded(
+            dataset=dataset,
+            task_ids=task_ids,
+            warnings=self.warnings,
+            notes=self.notes,
+            sentences=self.sentences,
+            is_reused=is_reused,
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -89,6 +103,7 @@ class Surroundings:
 
     tools: tuple[Tool, ...] | None = None
     ledger_schema: LedgerSchema | None = None
+    rules: tuple[JsonObject, ...] = ()
     definition_text: str | None = None  # the agent's
     is_http_agent: bool = False  # known to be one
 
@@ -111,19 +126,19 @@ async def create_dataset(
         if found is None:
             raise NotFound(f"There is no agent {agent_id}.")
         around = found
-    seeds, warnings, notes = await check_rows(platform, org_id, rows, around, problems, naming)
+    checked = await check_rows(platform, org_id, rows, around, problems, naming)
     now = platform.now()
     of_agent = agent_id if isinstance(agent_id, int) else None
-    if reuse and (same := await _same(platform, org_id, str(name), of_agent, seeds)) is not None:
+    if reuse and (same := await _same(platform, org_id, str(name), of_agent, checked.seeds)) is not None:
         dataset = await find_dataset(platform, org_id, same)
         ids = await platform.database.read(partial(datasets.task_ids_of, dataset_id=same))
-        return Uploaded(dataset=dataset, task_ids=ids, warnings=warnings, notes=notes, is_reused=True)
+        return checked.uploaded(dataset, ids, is_reused=True)
 
     def add_dataset(connection: Connection) -> int:
         return datasets.add_dataset(connection, org_id=org_id, name=str(name), agent_id=of_agent, now=now)
 
-    dataset, task_ids = await _store(platform, org_id, seeds, add_dataset, now)
-    return Uploaded(dataset=dataset, task_ids=task_ids, warnings=warnings, notes=notes)
+    dataset, task_ids = await _store(platform, org_id, checked.seeds, add_dataset, now)
+    return checked.uploaded(dataset, task_ids)
 
 
 async def append_tasks(platform: Platform, org_id: int, dataset_id: int, rows: Rows) -> Uploaded:
@@ -132,9 +147,11 @@ async def append_tasks(platform: Platform, org_id: int, dataset_id: int, rows: R
     if dataset.agent_id is not None:
         # An agent that was deleted meanwhile leaves nothing to check against.
         around = await surroundings_of(platform, org_id, dataset.agent_id) or around
-    seeds, warnings, notes = await check_rows(platform, org_id, rows, around, [])
-    dataset, task_ids = await _store(platform, org_id, seeds, lambda connection: dataset_id, platform.now())
-    return Uploaded(dataset=dataset, task_ids=task_ids, warnings=warnings, notes=notes)
+    checked = await check_rows(platform, org_id, rows, around, [])
+    dataset, task_ids = await _store(
+        platform, org_id, checked.seeds, lambda connection: dataset_id, platform.now()
+    )
+    return checked.uploaded(dataset, task_ids)
 
 
 async def find_dataset(platform: Platform, org_id: int, dataset_id: int) -> Dataset:
@@ -232,6 +249,7 @@ async def surroundings_of(platform: Platform, org_id: int, agent_id: int) -> Sur
     return Surroundings(
         tools=agent.definition.tools,
         ledger_schema=agent.definition.ledger_schema,
+        rules=agent.definition.rules,
         definition_text=agent.definition_text,
         is_http_agent=not agent.definition.is_code,
     )
@@ -282,7 +300,7 @@ async def _check_aside(
     job = Job("upload_rows", asked, CHECKING_S, MOST_SEEDS_BYTES, CHECKING_BYTES)
     parts = await platform.upload_helpers.run_into(PartsInFile(), job, rows.data, owner=org_id)
     told: Any = loads_own(parts[-1])
-    return Checked(SeedsInFile(parts), told["warnings"], told["notes"])
+    return Checked(SeedsInFile(parts), told["warnings"], told["notes"], told["sentences"])
 
 
 def _check_here(
@@ -297,14 +315,15 @@ def _check_here(
         naming=naming,
         coding=coding,
     )
-    warnings = upload_warnings(
+    told = upload_warnings(
         read.seeds,
         tools=around.tools,
         ledger_schema=around.ledger_schema,
         may_read=has_time(MOST_WARNING_S),
         rows=read.rows,
+        rules=around.rules,
     )
-    return Checked(read.seeds, warnings, list(read.notes))
+    return Checked(read.seeds, told.warnings, list(read.notes), told.sentences)
 
 
 async def _same(

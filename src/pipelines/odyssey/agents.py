@@ -31,7 +31,7 @@ def create_http_agent(
         )
 
     `fields` are the agent's other ones: description, run_timeout_s, ledger_schema, response_contract, config,
-    max_concurrency, variation_delivery, status. Without `api_key` and `base_url` they come from
+    rules, max_concurrency, variation_delivery, status. Without `api_key` and `base_url` they come from
     PIPELINES_API_KEY (else the file `.pipelines/api-key`) and PIPELINES_URL (else http://127.0.0.1:8420).
     Raises ApiFailed, whose message has every problem that the server found.
     """

@@ -17,7 +17,7 @@ from urllib.parse import unquote
 from pipelines.core.agent_reply import BadReply, answer_in, read_reply_fields
 from pipelines.core.called_run import CalledRun, KeptReply, OldKey
 from pipelines.core.failure_rules import RuleProgress, chance_of
-from pipelines.core.json_text import Json, dumps, loads_own
+from pipelines.core.json_text import Json, JsonObject, dumps, loads_own
 from pipelines.core.ledger import Ledger, World
 from pipelines.core.ledger_schema import LedgerSchema, parse_ledger_schema
 from pipelines.core.problems import Refused
@@ -26,6 +26,7 @@ from pipelines.core.run_moment import began_at, seed_name, world_name
 from pipelines.core.seed import Seed
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.language import parse_plan
+from pipelines.core.simulation.rules.axis import in_force
 from pipelines.core.simulation.simulator import Wait
 from pipelines.core.tasks_csv import parse_tasks
 from pipelines.core.tool_call import (
@@ -114,7 +115,7 @@ def odyssey_run(
                 answer = my_agent(run.envelope.user_instruction)
             assert run.verdict(answer).verdict == "PASS"
 
-    `columns` are the other columns of a task: behavior, failure_rules, expected_state, expected_calls,
+    `columns` are the other columns of a task: behavior, rules, failure_rules, expected_state, expected_calls,
     expected_answer, expected_outcome, task_input, … with JSON values. `now` is the time in the run's world;
     without it that is noon of 2026-01-01, so that a test that passes today passes tomorrow. Whatever
     `proxy_call`, `post_trace_event` and their twins do goes to this run, also from threads that have its
@@ -132,6 +133,7 @@ class Task(NamedTuple):
     tools: tuple[Tool, ...]
     ledger_schema: LedgerSchema | None
     seed: Seed
+    rules: tuple[JsonObject, ...] = ()  # of its agent
 
 
 @contextmanager
@@ -351,9 +353,11 @@ def read_toolbox(
     """The tools of an agent, or Refused with everything that is wrong with them and with their plans."""
     schema = parse_ledger_schema(ledger_schema)
     tools = parse_tools_schema(tools_schema, ledger_schema=schema)
+    names = [tool.name for tool in tools]
     for index, tool in enumerate(tools):
         if tool.simulation is not None:
-            parse_plan(tool.simulation, origin="authored", path=f"/tools_schema/{index}/simulation")
+            path = f"/tools_schema/{index}/simulation"
+            parse_plan(tool.simulation, origin="authored", path=path, tool_names=names)
     return tools, schema
 
 
@@ -380,10 +384,11 @@ def _opened(task: Task, fault_seed: int) -> InProcessRun:
         run_token_jti=f"in-process-{number}",
         task_input=seed.task_input if seed.task_input is not None else {},
     )
-    return InProcessRun(seed, _live(*task, fault_seed=fault_seed), envelope)
+    return InProcessRun(seed, _live(task, fault_seed=fault_seed), envelope)
 
 
-def _live(tools: tuple[Tool, ...], schema: LedgerSchema | None, seed: Seed, *, fault_seed: int) -> CalledRun:
+def _live(opened: Task, *, fault_seed: int) -> CalledRun:
+    tools, schema, seed, rules = opened
     world = World.from_initial_state(seed.initial_state)
     ledger = Ledger(world)
     axes = seed.as_json()
@@ -397,6 +402,7 @@ def _live(tools: tuple[Tool, ...], schema: LedgerSchema | None, seed: Seed, *, f
             world=world,
             behavior=seed.behavior_instructions,
             is_strict=seed.strict_simulation,
+            rules=in_force(rules, seed.rules),
         ),
         ledger=ledger,
         progress=RuleProgress(seed.failure_rules, ledger.is_flagged, chance=chance_of(task, fault_seed)),

@@ -75,16 +75,17 @@ def upload_rows(
     )
     del source, data
     until = time.process_time() + MOST_WARNING_S
-    warnings = upload_warnings(
+    told = upload_warnings(
         read.seeds,
         tools=tools,
         ledger_schema=ledger_schema,
         may_read=lambda: time.process_time() < until,
         rows=read.rows,
+        rules=agent.rules if agent is not None else (),
     )
     assert isinstance(read.seeds, WrittenSeeds)
     yield from read.seeds.handed_over()
-    yield dumps({"notes": read.notes, "warnings": warnings})
+    yield dumps({"notes": read.notes, "warnings": told.warnings, "sentences": told.sentences})
 
 
 def recorded_runs(data: bytes) -> Iterator[bytes]:
@@ -115,6 +116,7 @@ def preview_rows(
             naming=Naming.from_json(naming),
             tools=agent.tools if agent is not None else None,
             ledger_schema=agent.ledger_schema if agent is not None else None,
+            rules=agent.rules if agent is not None else (),
             may_read=lambda: time.process_time() < until,
             keep=WrittenSeeds,
             coding=CodingContext.from_json(coding),

@@ -10,6 +10,7 @@ import pytest
 
 from pipelines.core.json_text import InvalidJson, Json, loads
 from pipelines.core.problems import Problem, Refused
+from pipelines.core.simulation.rules.axis import parse_agent_rules
 from pipelines.core.task_key import content_hash, keys_of, world_hash_of
 from pipelines.core.tasks_csv import format_of, read_tasks
 from pipelines.odyssey.testing import Task, read_toolbox
@@ -101,13 +102,14 @@ def _read(marked: Marked) -> list[Task] | str:
             listed if listed is not None else body.get("tools_schema"),
             marked.ledger_schema if marked.ledger_schema is not None else body.get("ledger_schema"),
         )
+        rules = parse_agent_rules(body.get("rules"), tools={tool.name for tool in tools})
         place = marked.dataset
         file = read_bytes(marked.dataset)
         format = format_of(marked.dataset.name)
         seeds = read_tasks(file, format=format, tools=tools, ledger_schema=schema).seeds
     except Refused as refused:
         return told_problems(place or Path("tools"), refused)
-    return [Task(tools, schema, seed) for seed in seeds]
+    return [Task(tools, schema, seed, rules) for seed in seeds]
 
 
 def read_bytes(path: Path) -> bytes:

@@ -1,5 +1,9 @@
 """Rules that a model made of sentences of behaviour text: proposed, decided on by people, and in force by
-version."""
+version.
+
+A rule belongs to its sentence, in whatever text of the dataset that stands. Rules that were in force before
+version 0027 of the database hold for one text only, in the runs of that time.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,13 +17,16 @@ REFUSED = "refused"  # by its check: it cannot be accepted
 ACCEPTED = "accepted"
 REJECTED = "rejected"
 WITHDRAWN = "withdrawn"  # accepted once, and in force in the runs of that time
+#: What a trial tells that was made before trials told so much.
+_TRIED: JsonObject = {"warning": None, "read_as": [], "examples": []}
+MOST_LOOKED_AT = 1_000  # rules of one agent's datasets, when it changes
+_ANY_TEXT = ""  # in place of the hash of a text
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NewRule:
     org_id: int
     dataset_id: int
-    text_hash: str  # of the whole behaviour text
     sentence: str
     rules: Sequence[Json]
     left_out: str | None  # why there are none, as the model says it
@@ -34,11 +41,10 @@ class AuthoredRule:
     id: int
     org_id: int
     dataset_id: int
-    text_hash: str
     sentence: str
     rules: Json
     left_out: str | None
-    tried: Json
+    tried: JsonObject
     status: str
     model: str
     exchange_id: int | None
@@ -55,7 +61,7 @@ class AuthoredRule:
             "sentence": self.sentence,
             "rules": self.rules,
             "left_out": self.left_out,
-            "tried": self.tried,
+            "tried": _TRIED | self.tried,
             "status": self.status,
             "model": self.model,
             "exchange_id": self.exchange_id,
@@ -69,9 +75,8 @@ def add_proposals(connection: Connection, new: Sequence[NewRule], *, now: str) -
     """In place of what was proposed for the same sentences and nobody has decided on."""
     for rule in new:
         connection.execute(
-            "DELETE FROM authored_rules WHERE dataset_id = ? AND text_hash = ? AND sentence = ?"
-            " AND status IN (?, ?)",
-            (rule.dataset_id, rule.text_hash, rule.sentence, PROPOSED, REFUSED),
+            "DELETE FROM authored_rules WHERE dataset_id = ? AND sentence = ? AND status IN (?, ?)",
+            (rule.dataset_id, rule.sentence, PROPOSED, REFUSED),
         )
     return [
         insert(
@@ -82,7 +87,7 @@ def add_proposals(connection: Connection, new: Sequence[NewRule], *, now: str) -
                 *(
                     rule.org_id,
                     rule.dataset_id,
-                    rule.text_hash,
+                    _ANY_TEXT,
                     rule.sentence,
                     dumps(list(rule.rules)).decode(),
                 ),
@@ -109,27 +114,19 @@ def rules_by_id(connection: Connection, ids: Sequence[int]) -> list[AuthoredRule
     return [_rule(row) for row in rows.fetchall()]
 
 
-def rule_by_id(connection: Connection, *, org_id: int, dataset_id: int, rule_id: int) -> AuthoredRule | None:
-    row = connection.execute(
-        "SELECT * FROM authored_rules WHERE org_id = ? AND dataset_id = ? AND id = ?",
-        (org_id, dataset_id, rule_id),
-    ).fetchone()
-    return _rule(row) if row else None
-
-
 def rules_version(connection: Connection, dataset_id: int) -> int:
     row = connection.execute("SELECT rules_version FROM datasets WHERE id = ?", (dataset_id,)).fetchone()
     return int(row[0]) if row else 0
 
 
 def rules_in_force(
-    connection: Connection, *, dataset_id: int, version: int, text_hash: str
+    connection: Connection, *, dataset_id: int, version: int, behavior: str
 ) -> dict[str, list[Json]]:
     """By sentence, as of a version of the dataset's rules."""
     rows = connection.execute(
-        "SELECT sentence, rules FROM authored_rules WHERE dataset_id = ? AND text_hash = ?"
+        "SELECT sentence, rules FROM authored_rules WHERE dataset_id = ? AND text_hash IN (?, ?)"
         " AND from_version <= ? AND (until_version IS NULL OR until_version > ?) ORDER BY id",
-        (dataset_id, text_hash, version, version),
+        (dataset_id, _ANY_TEXT, named(behavior.encode()).hash, version, version),
     )
     found: dict[str, list[Json]] = {}
     for sentence, rules in rows.fetchall():
@@ -146,26 +143,45 @@ def rules_now(connection: Connection, dataset_id: int, behavior: str | None) -> 
     version = rules_version(connection, dataset_id)
     if not version:
         return {}
-    text_hash = named(behavior.encode()).hash
-    return rules_in_force(connection, dataset_id=dataset_id, version=version, text_hash=text_hash)
+    return rules_in_force(connection, dataset_id=dataset_id, version=version, behavior=behavior)
 
 
-def accept(connection: Connection, rule: AuthoredRule, *, by: str, now: str) -> bool:
-    """False where it is no longer a proposal: somebody was faster."""
-    version = _next_version(connection, rule.dataset_id)
-    done = connection.execute(
-        "UPDATE authored_rules SET status = ?, from_version = ?, decided_by = ?, decided_at = ?"
-        " WHERE id = ? AND status = ?",
-        (ACCEPTED, version, by, now, rule.id, PROPOSED),
+def accepted_for_agent(connection: Connection, *, org_id: int, agent_id: int) -> list[AuthoredRule]:
+    """What is in force in the datasets of an agent, the newest first."""
+    rows = connection.execute(
+        "SELECT authored_rules.* FROM authored_rules JOIN datasets ON datasets.id = authored_rules.dataset_id"
+        " WHERE datasets.org_id = ? AND datasets.agent_id = ? AND authored_rules.status = ?"
+        " ORDER BY authored_rules.id DESC LIMIT ?",
+        (org_id, agent_id, ACCEPTED, MOST_LOOKED_AT),
     )
-    if done.rowcount != 1:
-        return False
-    connection.execute(
-        "UPDATE authored_rules SET status = ?, until_version = ? WHERE dataset_id = ? AND text_hash = ?"
-        " AND sentence = ? AND status = ? AND id <> ?",
-        (WITHDRAWN, version, rule.dataset_id, rule.text_hash, rule.sentence, ACCEPTED, rule.id),
+    return [_rule(row) for row in rows.fetchall()]
+
+
+def accept(connection: Connection, rules: Sequence[AuthoredRule], *, by: str, now: str) -> list[int]:
+    """All of them, from the next version of their dataset's rules on; each replaces what was accepted for its
+    sentence before. Where some are no longer proposed nothing is done: these are returned."""
+    if not rules:
+        return []
+    # First, as it holds the dataset until this is stored: nobody else decides on its rules meanwhile.
+    version = _next_version(connection, rules[0].dataset_id)
+    ids = [rule.id for rule in rules]
+    found = connection.execute(
+        f"SELECT id FROM authored_rules WHERE id IN {in_list(ids)} AND status = ?", (*ids, PROPOSED)
     )
-    return True
+    proposed = {row["id"] for row in found.fetchall()}
+    decided = [id for id in ids if id not in proposed]
+    for rule in () if decided else rules:
+        connection.execute(
+            "UPDATE authored_rules SET status = ?, until_version = ? WHERE dataset_id = ? AND sentence = ?"
+            " AND status = ?",
+            (WITHDRAWN, version, rule.dataset_id, rule.sentence, ACCEPTED),
+        )
+        connection.execute(
+            "UPDATE authored_rules SET status = ?, from_version = ?, decided_by = ?, decided_at = ?"
+            " WHERE id = ?",
+            (ACCEPTED, version, by, now, rule.id),
+        )
+    return decided
 
 
 def reject(connection: Connection, rule: AuthoredRule, *, by: str, now: str) -> bool:

@@ -983,6 +983,39 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         ALTER TABLE eval_outcomes ADD COLUMN addition_seen INTEGER;
         """,
     ),
+    (
+        "0026_matched_rules",
+        """
+        -- Which rule of its plan answered a call, in words; null where its step names none.
+        ALTER TABLE trace_rows ADD COLUMN matched_rule TEXT;
+        """,
+    ),
+    (
+        "0027_rules_of_sentences",
+        """
+        -- Rules belong to their sentence, in whatever text of the dataset it stands: the hash of a text is
+        -- empty from here on. What is in force now is in force so from the next version on; the runs that
+        -- were made before keep what they had, by the hash of their text.
+        UPDATE datasets SET rules_version = rules_version + 1
+            WHERE id IN (SELECT dataset_id FROM authored_rules WHERE status = 'accepted');
+        INSERT INTO authored_rules (org_id, dataset_id, text_hash, sentence, rules, left_out, tried, status,
+            model, exchange_id, from_version, decided_by, decided_at, created_at)
+            SELECT r.org_id, r.dataset_id, '', r.sentence, r.rules, r.left_out, r.tried, r.status, r.model,
+                r.exchange_id, d.rules_version, r.decided_by, r.decided_at, r.created_at
+            FROM authored_rules r JOIN datasets d ON d.id = r.dataset_id
+            WHERE r.status = 'accepted' AND NOT EXISTS (SELECT 1 FROM authored_rules o
+                WHERE o.dataset_id = r.dataset_id AND o.sentence = r.sentence AND o.status = 'accepted'
+                AND o.id > r.id);
+        UPDATE authored_rules SET status = 'withdrawn', until_version =
+            (SELECT rules_version FROM datasets WHERE datasets.id = authored_rules.dataset_id)
+            WHERE status = 'accepted' AND text_hash <> '';
+        DELETE FROM authored_rules WHERE status IN ('proposed', 'refused') AND EXISTS
+            (SELECT 1 FROM authored_rules o WHERE o.dataset_id = authored_rules.dataset_id
+            AND o.sentence = authored_rules.sentence AND o.status IN ('proposed', 'refused')
+            AND o.id > authored_rules.id);
+        UPDATE authored_rules SET text_hash = '' WHERE status IN ('proposed', 'refused');
+        """,
+    ),
 )
 
 

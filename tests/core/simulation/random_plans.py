@@ -42,7 +42,18 @@ def random_case(random: Random) -> Case:
     if random.random() < 0.1:
         arguments |= _large(random)
         budget = random.choice([20_000, 50_000, None])
+    _name_rules(body, random)
     return Case(body=body, state=state, arguments=arguments, budget=budget)
+
+
+def _name_rules(block: list[Any], random: Random) -> None:
+    """Some of the steps that may answer a call say which rule they are."""
+    for step in block:
+        if step.keys() & {"find", "require", "fail", "return"} and random.random() < 0.5:
+            step["rule"] = f"rule {random.randrange(99)}"
+        for key in ("do", "then", "else"):
+            if isinstance(step.get(key), list):
+                _name_rules(step[key], random)
 
 
 def _large(random: Random) -> JsonObject:
@@ -313,6 +324,7 @@ class _Maker:
         ways = [
             lambda: self.comprehension("line", depth - 1),
             lambda: f"sort({self.v('lines', depth - 1)}, '{self.of(['price', '-sku'])}')",
+            lambda: f"calls('{self.of(['buy', 'sell'])}')",
             lambda: f"top({self.v('lines', depth - 1)}, 'price', 2)",
         ]
         leaves = [lambda: self.guarded("lines", "[]"), lambda: "[{'sku': 'a', 'price': 4, 'quantity': 1}]"]

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from pipelines.core.ledger import Ledger, World
-from pipelines.core.simulation.behavior.described import MOST_READ
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
+from pipelines.core.simulation.rules.described import MOST_READ
 from pipelines.core.simulation.simulator import Moment, SimulatedReply
 from pipelines.core.tools_schema import parse_tools_schema
 
@@ -77,14 +77,6 @@ CASES = {
     "such are refused": Case(
         "book_firing", BOOKING, "Books a firing for a member. Suspended members are refused.",
         BOOKED, BOOKED | {"member_id": "M2"},
-    ),
-    "such cannot be chosen": Case(
-        "book_firing", BOOKING, "Books a firing in a kiln. Archived kilns cannot be chosen.",
-        BOOKED, BOOKED | {"kiln_id": "K3"},
-    ),
-    "with fees due": Case(
-        "book_firing", BOOKING, "Books a firing. Members with fees due cannot book.",
-        BOOKED, BOOKED | {"member_id": "M3"},
     ),
     "a positive number": Case(
         "book_firing", BOOKING, "Books a firing. `pieces` must be at least 1.",

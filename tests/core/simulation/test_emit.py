@@ -25,6 +25,7 @@ from pipelines.core.ledger import Ledger, World
 from pipelines.core.problems import Refused
 from pipelines.core.simulation.build import build_simulator
 from pipelines.core.simulation.call import Call
+from pipelines.core.simulation.call_history import CallHistory
 from pipelines.core.simulation.emit import Code, emitted
 from pipelines.core.simulation.emit.expressions import VISITORS
 from pipelines.core.simulation.functions import FUNCTIONS
@@ -36,7 +37,13 @@ from pipelines.core.simulation.run_plan import answered, run
 from pipelines.core.simulation.simulator import Moment, SimulationFailed
 from pipelines.core.simulation.syntax.compiler import Given
 
-MOMENT = Moment(seed="seed", call_number=3, now="2026-11-15T10:30:00Z")
+BOUGHT: list[JsonObject] = [
+    {"sku": "a", "price": 4, "quantity": 1},
+    {"sku": "b", "price": 2.5, "quantity": 3},
+]
+MOMENT = Moment("seed", 3, "2026-11-15T10:30:00Z", CallHistory({"buy": BOUGHT}))
+
+AS_BOUGHT = copy.deepcopy(BOUGHT)
 
 
 class Untimed(Call):
@@ -55,7 +62,7 @@ def came_of(code: Code, arguments: JsonObject, ledger: Ledger, budget: int | Non
     except SimulationFailed as failed:
         return (failed.code, str(failed), call.left, call.draws)
     updates = [update.as_json() for update in reply.updates]
-    return (reply.status, orjson.dumps([reply.response, updates]), call.left, call.draws)
+    return (reply.status, orjson.dumps([reply.response, updates]), reply.rule, call.left, call.draws)
 
 
 def both(plan: Plan, arguments: JsonObject, ledger: Ledger, budget: int | None = None) -> tuple[object, ...]:
@@ -81,6 +88,7 @@ def outcome_of(case: Case) -> str:
         ledger.apply(updates)
         both(plan, case.arguments, ledger)
     assert orjson.dumps(case.state) == state
+    assert BOUGHT == AS_BOUGHT
     return (
         ended if isinstance(ended, str) else "reply" if isinstance(ended, int) and ended < 400 else "failure"
     )
@@ -217,14 +225,14 @@ def hostile_plan(text: str) -> list[Json]:
         fields["y"] = f"[{text} for {text} in o.items]" if text not in ("__class__", "__import__") else "1"
     failure: JsonObject = {"error": "no", "message": doubled}
     return [
-        {"find": {"as": "o", "in": text, "id": quoted, "else": failure}, "note": text},
+        {"find": {"as": "o", "in": text, "id": quoted, "else": failure}, "rule": text},
         {"find": {"as": "all", "in": text, "where": f"all[{quoted}] == {quoted}", "all": True, "sort": text}},
         {"let": {"names": fields, "m": f"{{{quoted}: {quoted} in o}}"}},
-        {"require": f"o[{quoted}] != {quoted} or true", "else": failure | {"body": fields}},
+        {"require": f"o[{quoted}] != {quoted} or true", "else": failure | {"body": fields}, "rule": text},
         {"set": {f"o[{quoted}]": fields}},
         {"flag": quoted},
         {"add": {"in": text, "id": f"{quoted} + '2'", "attrs": fields}},
-        {"return": fields},
+        {"return": fields, "rule": text, "note": text},
     ]
 
 
@@ -246,7 +254,7 @@ def test_nothing_that_an_author_wrote_is_in_the_code(text):
 OWN_WORDS = {
     "plan", "<plan>", "call", "at", "names", "stopped", "steps_left", "spend", "arguments", "moment", "now",
     "get", "append", "extend", "update", "entity", "bind", "name", "removed", "resolve", "ledger",
-    "__class__",
+    "__class__", "rule",
 }  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pipelines.core.ledger import Ledger, World
 from pipelines.core.problems import Refused
 from pipelines.core.simulation.call import Call
+from pipelines.core.simulation.call_history import CallHistory
 from pipelines.core.simulation.expressions import compile_expression
 from pipelines.core.simulation.functions import FUNCTIONS
 from pipelines.core.simulation.simulator import Moment
@@ -38,9 +39,9 @@ NAMES = {
 
 
 def call(**names: object) -> Call:
-    made = Call(
-        {"from": "x", "limit": 2}, Ledger(WORLD), Moment(seed="s", call_number=1, now="2026-11-15T10:30:00Z")
-    )
+    history = CallHistory({"refund_order": [{"order_id": "4521"}]})
+    moment = Moment(seed="s", call_number=1, now="2026-11-15T10:30:00Z", history=history)
+    made = Call({"from": "x", "limit": 2}, Ledger(WORLD), moment)
     made.names.update(NAMES | names)
     return made
 
@@ -239,6 +240,9 @@ def test_what_does_not_fit_stops_the_plan_and_says_why(text, message):
         ("[args for args in names]", "`args` cannot be bound again", "choose another name"),
         ("[x.y for x.y in names]", "a comprehension binds plain names", None),
         ("1e999", "a number is out of range", None),
+        ("calls(word)", "`calls` takes the name of a tool, in quotes", "calls('refund_order')"),
+        ("calls(['refund_order'])", "`calls` takes the name of a tool, in quotes", None),
+        ("calls('refund_ordre')", "there is no tool 'refund_ordre'", "refund_order"),
         ("n + 1 / 0", "`1 / 0` can only fail: division by zero", None),
         ("[x + 10 ** 10 ** 10 for x in names]", "`10 ** 10 ** 10` can only fail: a number grows", None),
         ("len('a' * 1000000000)", "`len('a' * 1000000000)` can only fail: `*` needs two numbers", None),
@@ -252,6 +256,7 @@ def test_what_cannot_be_right_is_refused_when_it_is_written(text, message, hint)
             path="/here",
             arguments=frozenset({"limit", "from"}),
             entity_types=frozenset({"order"}),
+            tools=frozenset({"refund_order"}),
         )
     [problem] = refused.value.problems
     assert problem.path == "/here"

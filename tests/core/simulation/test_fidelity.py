@@ -40,6 +40,8 @@ def call(tool: str, response: Json, *updates: JsonObject, error: bool = False, *
 class Scripted:
     """Answers each tool with what the table says, whatever the ledger holds."""
 
+    remembered_tools: frozenset[str] = frozenset()
+
     def __init__(self, answers: dict[str, Any]) -> None:
         self.answers = answers
 

@@ -50,6 +50,11 @@ def test_every_step_can_be_written_and_comes_back_as_it_was():
     assert parse_plan(described, origin="model").as_json() == described
 
 
+def test_a_switch_stands_for_itself_where_a_condition_is_needed():
+    plan({"find": {"as": "order", "in": "order", "where": True, "sort": "-total"}}, {"return": "order"})
+    plan({"require": True, "else": {"error": "never"}}, {"return": None})
+
+
 def test_what_is_handed_out_can_be_changed_without_changing_the_plan():
     read = plan({"return": {"a": 1}})
     read.as_json()[0]["return"]["a"] = 2
@@ -107,6 +112,9 @@ def test_what_is_handed_out_can_be_changed_without_changing_the_plan():
         ([{"for": [1], "in": "[1]", "do": []}], "/0/for", "a name of letters", None),
         ([FIND, {"for": "order", "in": "[1]", "do": []}], "/1/for", "`order` is bound already", None),
         ([{"if": "true"}], "/0", "`if` needs `then`", None),
+        ([{"return": 1, "rule": 5}], "/0/rule", "a rule is text", None),
+        ([{"let": {"a": 1}, "rule": "At most two."}], "/0/rule", "`rule` cannot stand beside `let`", None),
+        ([FIND | {"rule": ["one"]}], "/0/rule", "a rule is text", None),
         ([{"add": {"in": "t", "attrs": 5}}], "/0/add/attrs", "attributes are a mapping", None),
         ([{"add": {"in": "t", "attr": {}}}], "/0/add/attr", "`attr` is not known here", "`attrs`"),
     ],

@@ -701,3 +701,13 @@ def test_what_begins_and_ends_is_a_record_of_its_own(
     reply = answer(BREWERY_TOOLS, BREWERY, name, given)
     assert reply.status == status, reply.response
     assert changes(reply) == ([("shifts", expected)] if expected is not None else [])
+
+
+def test_braces_in_a_description_are_text_of_the_refusal() -> None:
+    tools = [declared("cancel_order", "Cancel an {open} order.", order_id=TEXT)]
+    world: JsonObject = {
+        "order": {"o1": {"id": "o1", "status": "open"}, "o2": {"id": "o2", "status": "shipped"}}
+    }
+    assert answer(tools, world, "cancel_order", {"order_id": "o1"}).status == 200
+    refused = answer(tools, world, "cancel_order", {"order_id": "o2"})
+    assert (refused.status, "{open}" in str(refused.response)) == (409, True)

@@ -173,11 +173,12 @@ def test_a_field_that_another_type_shares_counts_where_the_tool_is_about_the_ent
         ({"steps": [{"return": "merge(order, {'total': 1})"}]}, {"total"}),
         ([{"return": [{"n": "1 + 1"}]}], {"n"}),
         ([{"return": {"broken": "1 +"}}], {"broken"}),
+        ([{"return": {"status": {"text": "on its way"}, "user": {"id": "user.id"}}}], {"status", "text"}),
         ({"steps": [{"return": "args"}], "asserted": False}, set()),
     ],
     ids=[
         *("a name", "paths", "a sum", "inside a branch", "in an expression", "in a list", "no expression"),
-        "not asserted",
+        *("literal text", "not asserted"),
     ],
 )
 def test_computed_in(plan: Json, computed: set[str]) -> None:

@@ -53,6 +53,26 @@ def updates(text: str, /, **arguments: Json) -> list[Json]:
     return [update.as_json() for update in answer(text, **arguments).updates]
 
 
+# -- literal text
+
+
+def test_text_can_be_written_without_quotes_of_its_own() -> None:
+    [change] = answer(ORDER + "- set: {o.status: {text: it's on its way}}").updates
+    assert isinstance(change, Update)
+    assert change.set == {"status": "it's on its way"}
+    assert answer("- return: {state: {text: cancelled}, all: [{text: in progress}]}").response == {
+        "state": "cancelled",
+        "all": ["in progress"],
+    }
+
+
+def test_an_expression_after_text_is_the_mapping_that_it_always_was() -> None:
+    assert answer(ORDER + "- return: {text: o.status}").response == {"text": "pending"}
+    assert answer("- return: {text: \"'cancelled'\"}").response == {"text": "cancelled"}
+    with pytest.raises(Refused):
+        answer("- return: {text: cancelled, at: now}")
+
+
 # -- finding
 
 
@@ -483,3 +503,47 @@ def test_a_loop_over_plain_values_does_not_follow_a_place_that_its_name_stood_fo
         + "  - return: seen\n"
     )
     assert reply.response == [5]
+
+
+# -- which rule answered
+
+
+RULED = """
+- find: {as: o, in: order, id: args.id}
+  rule: unknown orders
+- find: {as: line, in: o.items, where: line.sku == args.sku, else: {error: no_line}}
+  rule: unknown lines
+- require: o.status == 'pending'
+  else: {status: 409, error: not_pending}
+  rule: only pending orders
+- require: args.sku != 'x'
+  else: {status: 409, error: no_rule}
+- if: args.sku == 'b'
+  then:
+  - fail: {error: sold_out}
+    rule: b is sold out
+- return: o.id
+  rule: all others
+"""
+
+
+@pytest.mark.parametrize(
+    ("id", "sku", "status", "rule"),
+    [
+        ("o-999", "a", 404, "unknown orders"),
+        ("o-101", "z", 400, "unknown lines"),
+        ("o-101", "b", 400, "b is sold out"),
+        ("o-101", "a", 200, "all others"),
+    ],
+)
+def test_the_step_that_answers_says_which_rule_it_is(id, sku, status, rule):
+    reply = answer(RULED, id=id, sku=sku)
+    assert (reply.status, reply.rule) == (status, rule)
+    assert rule not in str(reply.response)
+
+
+def test_a_step_without_a_rule_answers_without_one():
+    passed = "- require: true\n  else: {error: x}\n  rule: never\n"
+    assert answer(f"{passed}- return: 1").rule is None
+    assert answer(f"{passed}- fail: {{error: y}}").rule is None
+    assert answer(f"{passed}- let: {{a: 1}}").rule is None

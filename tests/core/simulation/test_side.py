@@ -194,7 +194,7 @@ def test_a_guess_is_shown_with_what_would_settle_it() -> None:
 
 def test_an_upload_names_the_tools_that_are_guesses() -> None:
     seed = parse_seed({"user_instruction": "hi", "initial_state": SHOP})
-    found = upload_warnings([seed, seed], tools=[UNCLEAR, WRITES[0]], ledger_schema=None)
+    found = upload_warnings([seed, seed], tools=[UNCLEAR, WRITES[0]], ledger_schema=None).warnings
     (warning,) = [each for each in found if str(each["path"]).startswith("/tools/")]
     assert warning["path"] == "/tools/run_close"
     assert "settled by" in str(warning["hint"])
@@ -203,7 +203,7 @@ def test_an_upload_names_the_tools_that_are_guesses() -> None:
 def test_a_tool_that_one_world_settles_is_no_guess() -> None:
     empty = parse_seed({"user_instruction": "hi"})
     full = parse_seed({"user_instruction": "hi", "initial_state": SHOP})
-    assert plan_warnings([empty, full], tools=[WRITES[0]], ledger_schema=None) == ([], [])
+    assert plan_warnings([empty, full], tools=[WRITES[0]], ledger_schema=None) == ([], [], [])
 
 
 def test_a_strict_simulation_does_not_guess() -> None:

@@ -61,6 +61,12 @@ REASONS = {
         "I can't do that: the payment processor is unavailable.",
         "right",
     ),
+    "the rule that the backend refused by": (
+        None,
+        [replace(already_shipped, response={"error": "no"}, matched_rule="Vouchers are not exchanged.")],
+        "I can't: vouchers stay as they are.",
+        "right",
+    ),
     "a policy that was read": (
         None,
         [call(1, "get_policy", {}, {"text": POLICY})],

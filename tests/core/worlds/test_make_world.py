@@ -9,6 +9,8 @@ from pipelines.core.initial_state import parse_initial_state
 from pipelines.core.json_text import JsonObject, dumps
 from pipelines.core.problems import Refused
 from pipelines.core.simulation.library.dates import moment_of
+from pipelines.core.simulation.rules.forms import from_text
+from pipelines.core.simulation.rules.rule import Require, Rule
 from pipelines.core.worlds.advisories import advisories
 from pipelines.core.worlds.calls import candidates
 from pipelines.core.worlds.draw import Draw
@@ -100,7 +102,7 @@ def test_times_of_a_record_are_in_causal_order(name: str) -> None:
 @pytest.mark.parametrize("name", TRADES)
 def test_every_rule_that_records_decide_has_a_case_on_each_side(name: str) -> None:
     here = ground(name)
-    found = [cases_of(rule, here.lexicon, here.world, NOW) for rule in here.rules]
+    found = [cases_of(rule, here.vocabulary, here.world, NOW) for rule in here.rules]
     assert [cases.rule.sentence for cases in found if cases and cases.missing] == []
     assert any(cases is not None for cases in found)
 
@@ -142,6 +144,15 @@ def test_states_come_from_verbs_and_descriptions() -> None:
     of = toolset([tool("cancel_parcel", "Cancel a pending parcel.", parcel_id="string")])
     states = {record["status"] for record in types_in(made(of))["parcel"].values()}
     assert states == {"pending", "cancelled"}
+
+
+def test_typed_rules_name_fields_and_states_and_get_a_case_on_each_side() -> None:
+    need = from_text("parcel.status in ['pending', 'held'] and parcel.weight <= 30")
+    rule = Rule(tools=("cancel_parcel",), form=Require(need=need))
+    of = toolset([tool("cancel_parcel", "Cancel a parcel.", parcel_id="string")], rules=(rule,))
+    parcels = types_in(made(of))["parcel"].values()
+    assert {"pending", "held", "cancelled"} <= {record["status"] for record in parcels}
+    assert {record["weight"] <= 30 for record in parcels} == {True, False}  # type: ignore[operator]
 
 
 def test_instructions_are_followed_as_far_as_they_are_understood() -> None:

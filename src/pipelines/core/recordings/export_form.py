@@ -29,7 +29,7 @@ from pipelines.wire.names import MODEL_CALL, RunStatus, Source, TraceEventType
 
 _KINDS = (TOOL_CALL, MODEL_CALL, *TraceEventType)
 _ENDED = (RunStatus.COMPLETED, RunStatus.FAILED)
-_TEXTS = ("tool_name", "error_code", "actor_id", "client")
+_TEXTS = ("tool_name", "error_code", "actor_id", "client", "matched_rule")
 _VALUES = ("arguments", "response", "validation", "payload")
 
 

@@ -31,6 +31,10 @@ class TextAddingSimulator:
     def latencies_ms(self) -> Mapping[str, int]:
         return self._inner.latencies_ms
 
+    @property
+    def remembered_tools(self) -> frozenset[str]:
+        return self._inner.remembered_tools
+
     def reads_world(self, tool: str) -> bool:
         return self._inner.reads_world(tool)
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
@@ -9,23 +10,21 @@ from pipelines.core.json_text import Json, JsonObject, dumps
 from pipelines.core.ledger import Ledger, World
 from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.problems import Problem, Refused
-from pipelines.core.simulation.behavior import Behavior, Rule, read_behavior, weave
-from pipelines.core.simulation.behavior.described import Described, may_restrict, read_described
-from pipelines.core.simulation.behavior.lexicon import Lexicon, build_lexicon
-from pipelines.core.simulation.behavior.plan_targets import PlanTargets, plan_targets
-from pipelines.core.simulation.behavior.reader.vocabulary import Vocabulary
-from pipelines.core.simulation.behavior.things import ToolWords
-from pipelines.core.simulation.behavior.tokens import sentences
-from pipelines.core.simulation.behavior.trial import Tried, tried
 from pipelines.core.simulation.call import Call
 from pipelines.core.simulation.domain.shapes import Survey
 from pipelines.core.simulation.guessed_refusals import Refusal, inferred_refusals, refusal_in
 from pipelines.core.simulation.language import Origin, Plan, parse_plan, read_latency
 from pipelines.core.simulation.reading.assemble import ReadPlan, read_plan, survey_for
 from pipelines.core.simulation.reply_check import ANY_FIELD, agreeing, computed_in
+from pipelines.core.simulation.rules import rule as r
+from pipelines.core.simulation.rules.book import RuleBook
+from pipelines.core.simulation.rules.described import Described, may_restrict, read_described
+from pipelines.core.simulation.rules.rule import Rule
+from pipelines.core.simulation.rules.settings import settings_in
+from pipelines.core.simulation.rules.vocabulary import Vocabulary, build_vocabulary
+from pipelines.core.simulation.rules.weave import Unwoven, weave
 from pipelines.core.simulation.run_plan import answered
 from pipelines.core.simulation.simulator import Moment, Question, SimulatedReply, SimulationFailed
-from pipelines.core.simulation.translated.rule_forms import read_rules
 from pipelines.core.tools_schema import Tool
 
 # Reading gives less to tools whose effect is not clear, that nothing in the world answers to, or that make
@@ -34,6 +33,7 @@ GUESS_BELOW = 0.5
 LONGEST_READ = 2_000  # characters of a description in which amounts are looked for
 _BY_AMOUNT = re.compile(r"\bby \D?(\d{1,9})(?:\.\d{1,9})?(?: ?%| [a-z]{1,20}\b)?")
 _CHANGES = ("set", "unset", "add", "append", "remove", "flag", "unflag")
+LOOKS_BACK = b"calls("  # in the text of a plan that may use the function
 NOT_ENFORCED = "the behaviour text is not enforced"
 
 
@@ -45,7 +45,7 @@ class ToolPlan:
     origin: Origin
     notes: tuple[str, ...] = ()
     confidence: float = 1.0
-    unwoven: tuple[Rule, ...] = ()  # rules of the behaviour text that found no place in it
+    unwoven: tuple[Unwoven, ...] = ()  # rules that found no place in it, and why
     computed: frozenset[str] = frozenset()  # fields of the reply that the plan works out itself
     guessed_refusals: Mapping[Refusal, str] = field(default_factory=dict)  # what is told with each
     assumed: tuple[str, ...] = ()  # those of the notes that say what reading took for granted
@@ -74,6 +74,7 @@ class PlannedSimulator:
         may_read: Callable[[], bool],
         is_strict: bool,
         translated: Mapping[str, Sequence[Json]],
+        rules: Sequence[Rule],
     ) -> None:
         self.tools: Mapping[str, Tool] = {tool.name: tool for tool in tools}
         self._ledger_schema = ledger_schema
@@ -82,29 +83,39 @@ class PlannedSimulator:
         self._may_read = may_read
         self._is_strict = is_strict
         self._translated = translated
-        self._read_plans: dict[tuple[str, tuple[str, ...]], ReadPlan] = {}
+        self.typed_rules = tuple(rules)
+        self._read_plans: dict[tuple[str, tuple[str, ...], bool], ReadPlan] = {}
         self._plans: dict[str, ToolPlan] = {}
         self.plans: Mapping[str, ToolPlan] = _Plans(self)
 
     @property
+    def has_rules(self) -> bool:
+        return bool(self._behavior_text or self.typed_rules)
+
+    @property
     def not_understood(self) -> tuple[str, ...]:
-        """Sentences of the behaviour text that no rule came of, as they stand; with the reason in parentheses
-        where a rule was read that has no place in this world or in any plan.
-        """
-        return (*self._tried.behavior.not_understood, *self._unplaced)
+        """Sentences that no call is held to, or not whole, each with the reason in parentheses."""
+        return tuple(f"{sentence} ({why})" for sentence, why in self.not_applied.items())
+
+    @property
+    def not_applied(self) -> Mapping[str, str]:
+        """Sentences that no call is held to, or not whole, and why."""
+        return {**self.rule_book.not_applied, **self._unplaced} if self.has_rules else {}
 
     @property
     def without_effect(self) -> tuple[str, ...]:
         """Sentences that are enforced and yet change nothing in the seeded world."""
-        return self._tried.without_effect
+        found = self.rule_book.without_effect if self.has_rules else {}
+        return tuple(f"{sentence} ({why})" for sentence, why in found.items())
 
     @property
     def enforced(self) -> tuple[Rule, ...]:
-        """Rules of the behaviour text that have a place in the plan of some tool."""
-        rules = self._tried.behavior.rules
-        return tuple(
-            rule for rule in rules if any(rule not in self.plan_of(name).unwoven for name in rule.tools)
-        )
+        """Rules that have a place in the plan of some tool."""
+        rules = self.rule_book.applied if self.has_rules else ()
+        return tuple(rule for rule in rules if any(self._is_woven(rule, name) for name in rule.tools))
+
+    def _is_woven(self, rule: Rule, name: str) -> bool:
+        return name in self.tools and all(one.rule != rule for one in self.plan_of(name).unwoven)
 
     def answer(self, tool: str, arguments: JsonObject, ledger: Ledger, moment: Moment) -> SimulatedReply:
         found = self._plans.get(tool) or self.plan_of(tool)
@@ -147,6 +158,15 @@ class PlannedSimulator:
         found = {name: read_latency(tool.simulation) for name, tool in self.tools.items()}
         return {name: latency_ms for name, latency_ms in found.items() if latency_ms}
 
+    @cached_property
+    def remembered_tools(self) -> frozenset[str]:
+        """Without rules only an author's plan can look back: nothing is read to find out."""
+        authored = (dumps(tool.simulation) for tool in self.tools.values() if tool.simulation is not None)
+        if not self.has_rules and not any(LOOKS_BACK in text for text in authored):
+            return frozenset()
+        plans = (self.plan_of(name).plan for name in self.tools)
+        return frozenset().union(*(plan.remembered_tools for plan in plans if plan is not None))
+
     def plan_of(self, name: str) -> ToolPlan:
         known = self._plans.get(name)
         if known is None:
@@ -160,7 +180,7 @@ class PlannedSimulator:
         """Why the plan of a tool is not all that there is to say of it. None: it covers the tool, and every
         sentence of the behaviour text that may be about it.
 
-        What is not understood may be about any tool, unless it names some.
+        What is not read may be about any tool, unless it names some.
         """
         found = self.plan_of(name)
         if found.plan is None:
@@ -169,7 +189,7 @@ class PlannedSimulator:
             return f"its plan would be a guess (confidence {found.confidence:.2f})"
         if any(note.startswith(NOT_ENFORCED) for note in found.notes):
             return NOT_ENFORCED
-        left = next((rule.sentence for rule in found.unwoven), None)
+        left = next((one.rule.sentence for one in found.unwoven), None)
         left = left or next((one for one in self.not_understood if self._may_be_about(one, name)), None)
         return f"its plan does not enforce: {left}" if left is not None else None
 
@@ -177,31 +197,27 @@ class PlannedSimulator:
         named = [tool for tool in self.tools if re.search(rf"(?<![\w-]){re.escape(tool)}(?![\w-])", sentence)]
         return name in named or not named
 
-    def said_of(self, name: str) -> ToolWords:
-        """A tool as its name, description and the world tell of it."""
-        return self._lexicon.tools[name.lower()]
-
-    def id_argument(self, name: str) -> str | None:
-        """The argument that says which record a tool is about."""
-        said = self.said_of(name)
-        return self._lexicon.id_argument(said, said.kind) if said.kind is not None else None
-
     @property
     def unread(self) -> tuple[str, ...]:
-        """Sentences of the behaviour text of which nothing came, as they stand there."""
-        told = self.not_understood
-        return tuple(one for one in dict.fromkeys(sentences(self.behavior_text)) if one in told)
+        """Sentences of the behaviour text that were not read, as they stand there."""
+        readings = self.rule_book.readings if self._behavior_text else ()
+        return tuple(dict.fromkeys(one.sentence for one in readings if one.stop is not None))
 
     @property
     def unenforced(self) -> tuple[str, ...]:
-        """Sentences of the behaviour text that no call is held to, as they stand there, without a reason."""
-        told = self.not_understood
-        found = (one for one in sentences(self.behavior_text) if any(_is_told(one, each) for each in told))
-        return tuple(dict.fromkeys([*found, *self._tried.behavior.not_read]))
+        """Sentences that no call is held to, or not whole, as they stand there."""
+        return tuple(self.not_applied)
 
-    @property
-    def lexicon(self) -> Lexicon:
-        return self._lexicon
+    def translated_as(self, sentence: str, bodies: Sequence[Json]) -> "PlannedSimulator":
+        """The same with these rules for a sentence of the text; with none the sentence says nothing. What was
+        read of the tools, the world and the text is shared."""
+        other = copy(self)
+        other._plans = {}
+        other.plans = _Plans(other)
+        for name in ("_unplaced", "remembered_tools"):
+            other.__dict__.pop(name, None)
+        other.__dict__["rule_book"] = self.rule_book.translated_as(sentence, bodies)
+        return other
 
     @property
     def survey(self) -> Survey:
@@ -216,8 +232,9 @@ class PlannedSimulator:
         return self._behavior_text or ""
 
     def shaped_fields(self, name: str) -> frozenset[str]:
-        """Fields of its reply that the behaviour text lets differ from the ledger, as far as it is read."""
-        return self._tried.behavior.shaped_fields(name)
+        """Fields of its reply that rules let differ from the ledger."""
+        rules = self.rule_book.rules_for(name) if self.has_rules else ()
+        return frozenset(rule.form.name for rule in rules if isinstance(rule.form, (r.Put, r.Mask)))
 
     def tool_names(self) -> list[str]:
         return list(self.tools)
@@ -228,100 +245,86 @@ class PlannedSimulator:
         return survey_for(tools, world=self._world, ledger_schema=self._ledger_schema)
 
     @cached_property
-    def _tried(self) -> Tried:
-        if not self._behavior_text:
-            return Tried(Behavior(), ())
-        found = read_behavior(
-            self._behavior_text,
-            tools=list(self.tools.values()),
+    def rule_book(self) -> RuleBook:
+        plans = self._plans_without_rules
+        return RuleBook(
+            text=self.behavior_text,
+            typed=self.typed_rules,
+            translated=self._translated,
+            vocabulary=self.vocabulary,
             world=self._world,
-            ledger_schema=self._ledger_schema,
+            settings=tuple(one for plan in plans.values() for one in settings_in(plan)),
             may_read=self._may_read,
-            known=self._vocabulary,
         )
-        settings = [one for target in self._targets.values() for one in target.settings]
-        return tried(self._with_translated(found), self._lexicon, self._world, settings)
-
-    def _with_translated(self, found: Behavior) -> Behavior:
-        """With rules for sentences that were not understood, where somebody accepted some."""
-        rules: list[Rule] = list(found.rules)
-        left: list[str] = []
-        for sentence in found.not_understood:
-            bodies = self._translated.get(sentence)
-            made, problems = read_rules(sentence, [*bodies], self._lexicon) if bodies else ((), [])
-            if made and not problems:
-                rules += made
-            else:
-                left.append(sentence)
-        return replace(found, rules=tuple(rules), not_understood=tuple(left))
 
     @cached_property
-    def _unplaced(self) -> tuple[str, ...]:
-        """Sentences of which a rule found no place in the plan of any tool that it is about."""
+    def _unplaced(self) -> dict[str, str]:
+        """Sentences of which a rule found no place in the plan of any tool that it is about, and why."""
         told: dict[str, str] = {}
-        for rule in self._tried.behavior.rules:
-            plans = [self.plan_of(name) for name in rule.tools]
-            if all(rule in plan.unwoven for plan in plans):
-                named = ", ".join(rule.tools[:3])
-                told.setdefault(rule.sentence, f"{rule.sentence} (no place for it in what {named} does)")
-        return tuple(told.values())
+        for rule in self.rule_book.applied:
+            names = [name for name in rule.tools if name in self.tools]
+            if not any(self._is_woven(rule, name) for name in names):
+                lost = (one for name in names for one in self.plan_of(name).unwoven if one.rule == rule)
+                told.setdefault(rule.sentence, next((one.reason for one in lost), "no tool of this agent"))
+        return told
 
     @cached_property
-    def _vocabulary(self) -> Vocabulary:
-        return Vocabulary(lexicon=self._lexicon, tools=list(self.tools.values()))
+    def vocabulary(self) -> Vocabulary:
+        """The nouns that rules may use."""
+        return build_vocabulary(
+            [*self.tools.values()], self._survey, plans=self._plans_without_rules, flags=self._world.flags
+        )
 
     @cached_property
-    def _lexicon(self) -> Lexicon:
-        return build_lexicon(list(self.tools.values()), self._world, self._ledger_schema, self._targets)
-
-    @cached_property
-    def _targets(self) -> dict[str, PlanTargets]:
-        """What the tools change, for the words of a behaviour text; of guesses nothing is known."""
-        if not self._behavior_text:
-            return {}
-        found: dict[str, PlanTargets] = {}
+    def _plans_without_rules(self) -> Mapping[str, Json]:
+        """What the tools do by themselves: what rules speak of. Of guesses nothing is known."""
+        found: dict[str, Json] = {}
         for name, tool in self.tools.items():
             if tool.simulation is not None:
-                found[name] = plan_targets(tool.simulation)
+                found[name] = tool.simulation
             elif self._may_read() and (read := self._read(tool)).confidence >= GUESS_BELOW:
-                found[name] = plan_targets(list(read.body))
+                found[name] = [*read.body]
         return found
 
-    def _read(self, tool: Tool, enforced: tuple[str, ...] = ()) -> ReadPlan:
-        if (tool.name, enforced) not in self._read_plans:
-            self._read_plans[tool.name, enforced] = read_plan(
+    def _read(self, tool: Tool, enforced: tuple[str, ...] = (), *, has_rules: bool = False) -> ReadPlan:
+        key = tool.name, enforced, has_rules
+        if key not in self._read_plans:
+            self._read_plans[key] = read_plan(
                 tool,
                 tools=list(self.tools.values()),
                 world=self._world,
                 ledger_schema=self._ledger_schema,
                 known=self._survey,
                 enforced=enforced,
-                has_rules=bool(self._behavior_text),
+                has_rules=has_rules,
             )
-        return self._read_plans[tool.name, enforced]
+        return self._read_plans[key]
 
     def _compiled(self, tool: Tool) -> ToolPlan:
         if tool.simulation is not None:
             return self._under_rules(tool, tool.simulation, "authored", (), 1.0)
         described = self._described(tool)
         plan = self._as_read(tool, described)
-        if any(rule in plan.unwoven for rule in described.rules):
+        lost = {one.rule.sentence for one in plan.unwoven} & {rule.sentence for rule in described.rules}
+        if lost:
             # What found no place in the plan is left to the reader of tools.
-            woven = tuple(rule for rule in described.rules if rule not in plan.unwoven)
-            unwoven = tuple(rule.sentence for rule in described.rules if rule in plan.unwoven)
-            plan = self._as_read(tool, Described(woven, (*described.not_read, *unwoven)))
+            woven = tuple(rule for rule in described.rules if rule.sentence not in lost)
+            plan = self._as_read(tool, Described(woven, (*described.not_read, *sorted(lost))))
         return plan
 
     def _as_read(self, tool: Tool, described: Described) -> ToolPlan:
-        """None of the description is read twice: what the reader of behaviour text has read is its own."""
-        found = self._read(tool, tuple(rule.sentence for rule in described.rules))
+        """None of the description is read twice: what the language of rules has read is a rule."""
+        has_rules = self.has_rules and bool(self.rule_book.rules_for(tool.name))
+        said = tuple(rule.sentence for rule in described.rules)
+        found = self._read(tool, said, has_rules=has_rules)
         described = described if _has_change(list(found.body)) else Described()
         notes = (*found.notes, *_unread_amounts(tool.description, found.body))
         untold = [said for said in described.not_read if not any(said in note for note in found.notes)]
         notes += tuple(f"“{said}” of its description is not enforced" for said in untold)
         told = (*notes, *found.remarks)
         plan = self._under_rules(tool, list(found.body), "read", told, found.confidence, described.rules)
-        enforced = dict.fromkeys(rule.sentence for rule in described.rules if rule not in plan.unwoven)
+        lost = {one.rule.sentence for one in plan.unwoven}
+        enforced = dict.fromkeys(rule.sentence for rule in described.rules if rule.sentence not in lost)
         says = tuple(f"refuses calls as its description says: “{said}”" for said in enforced)
         return replace(plan, notes=(*plan.notes, *says), assumed=notes, remarks=(*found.remarks, *says))
 
@@ -329,7 +332,7 @@ class PlannedSimulator:
         reads = self._survey.tools[tool.name].name.reads()
         if reads or not may_restrict(tool.description):
             return Described()
-        return read_described(tool, self._vocabulary, self._world, self._may_read)
+        return read_described(tool, self.vocabulary, self._world, self._may_read)
 
     def _under_rules(
         self,
@@ -340,39 +343,27 @@ class PlannedSimulator:
         confidence: float,
         described: tuple[Rule, ...] = (),
     ) -> ToolPlan:
-        """The plan with the rules of its description and of the behaviour text woven in: the one place where
-        that happens."""
+        """The plan with the rules of its description and those in force woven in: the one place for that."""
         plain = _parsed(body, origin, notes, confidence)
-        rules = (*described, *self._tried.behavior.rules_for(tool.name))
+        rules = (*described, *(self.rule_book.rules_for(tool.name) if self.has_rules else ()))
         steps = body.get("steps") if isinstance(body, dict) else body
         if not rules or plain.plan is None or not isinstance(steps, list):
             return plain
         if not self._may_read():
             why = f"{NOT_ENFORCED}: reading it takes too long"
             return replace(plain, notes=(*plain.notes, why))
-        woven = weave(
-            steps,
-            tool=tool,
-            rules=rules,
-            world=self._world,
-            lexicon=self._lexicon,
-            is_inferred=origin == "read",  # then what the author says replaces what reading guessed
-        )
-        told = [f"not enforced by this tool: {rule.sentence}" for rule in woven.unwoven]
-        told += [rule.note for rule in rules if rule.note is not None]
+        # What the author says replaces what reading guessed.
+        is_inferred = origin == "read"
+        vocabulary = self.vocabulary
+        woven = weave(steps, tool=tool.name, rules=rules, vocabulary=vocabulary, is_inferred=is_inferred)
+        told = [f"not enforced by this tool: {one.rule.sentence} ({one.reason})" for one in woven.unwoven]
         enforced = _parsed(woven.body, origin, (*notes, *told), confidence)
         if enforced.plan is not None:
             computed = ANY_FIELD if plain.computed is ANY_FIELD else enforced.computed
             return replace(enforced, computed=computed, unwoven=woven.unwoven)
         told = [NOT_ENFORCED, *enforced.notes]
-        return replace(plain, notes=(*plain.notes, *told), unwoven=rules)
-
-
-def _is_told(sentence: str, told: str) -> bool:
-    """Whether a report of what is not enforced is about it: alone, with a reason, or with its neighbour."""
-    bare = sentence.rstrip(".! ")
-    is_first = told == sentence or told.startswith((f"{sentence} (", f"{bare};"))
-    return is_first or f"; {bare[:1].lower()}{bare[1:]}" in told
+        lost = tuple(Unwoven(rule, NOT_ENFORCED) for rule in rules)
+        return replace(plain, notes=(*plain.notes, *told), unwoven=lost)
 
 
 def build_simulator(
@@ -384,11 +375,12 @@ def build_simulator(
     may_read: Callable[[], bool] = lambda: True,
     is_strict: bool = False,
     translated: Mapping[str, Sequence[Json]] | None = None,
+    rules: Sequence[Rule] = (),
 ) -> PlannedSimulator:
     """Once `may_read` says no, what is left of the behaviour text is not read, and the plans say so.
 
-    A strict one answers no call whose plan is a guess. `translated` are rules for sentences that are not
-    understood here: a model wrote them, and somebody accepted them.
+    A strict one answers no call whose plan is a guess. `translated` are rules that somebody accepted for
+    sentences of the text. `rules` are the typed ones in force.
     """
     return PlannedSimulator(
         tools,
@@ -398,6 +390,7 @@ def build_simulator(
         may_read=may_read,
         is_strict=is_strict,
         translated=translated or {},
+        rules=rules,
     )
 
 

@@ -52,6 +52,7 @@ class Call(Budget):
         "ledger",
         "moment",
         "places",
+        "rule",
     )
 
     def __init__(self, arguments: JsonObject, ledger: Ledger, moment: Moment) -> None:
@@ -62,6 +63,7 @@ class Call(Budget):
         self.ledger = ledger
         self.moment = moment
         self.draws = 0
+        self.rule: str | None = None  # what the step says that answers the call, for people
         self.places: dict[str, Place] = {}  # by the names that stand for them
         self.following: dict[int, Place] = {}  # of elements whose round is still to come, by identity
         self._entities: dict[tuple[str, str], Entity] = {}

@@ -69,8 +69,9 @@ _FUNCTIONS: Mapping[str, int] = {
     "words": 10, "same_id": 20, "title": 10, "split": 6, "join": 6,
     "days_between": 80, "add_days": 80, "add_months": 80, "add_minutes": 80, "is_before": 60,
     "date_part": 40, "format_date": 40,
-    "entity": 30, "exists": 30, "entities": 10, "ids": 10, "new_id": 150, "uuid": 120, "token": 400,
-    "random_int": 60, "unique": 6, "sort": 20, "top": 20, "pick": 10, "without": 10, "merge": 10,
+    "entity": 30, "exists": 30, "entities": 10, "ids": 10, "calls": 10, "new_id": 150, "uuid": 120,
+    "token": 400, "random_int": 60, "unique": 6, "sort": 20, "top": 20, "pick": 10, "without": 10,
+    "merge": 10,
 }  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 from pipelines.core.problems import Problem, Refused
+from pipelines.core.simulation.functions import FUNCTIONS
 from pipelines.core.simulation.syntax import calls, fields, operators
 from pipelines.core.simulation.syntax.compiler import GIVEN_NAMES, Compiler, Evaluate
 from pipelines.core.simulation.syntax.constants import constant_parts, why_it_fails
@@ -50,6 +51,7 @@ def compile_expression(
     path: str = "",
     arguments: frozenset[str] | None = None,
     entity_types: frozenset[str] | None = None,
+    tools: frozenset[str] | None = None,
 ) -> Expression:
     """An expression in which only `names` (and args, now, today) are bound, or Refused with its problems."""
     compiler = Compiler(
@@ -57,6 +59,7 @@ def compile_expression(
         names=frozenset(names) | GIVEN_NAMES,
         arguments=arguments,
         entity_types=entity_types,
+        tools=tools,
     )
     try:
         tree = parse(text)
@@ -67,6 +70,16 @@ def compile_expression(
     if found:
         raise Refused([Problem(path=path, message=c.message, hint=c.hint) for c in found], "the expression")
     return Expression(text=text, tree=tree, evaluate=evaluate)
+
+
+def remembered_tools(tree: ast.expr) -> set[str]:
+    """Tools that a checked expression names in `calls('…')`."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Name(id=name), args=[ast.Constant(value=str(tool))]):
+                found |= {tool} if FUNCTIONS[name].takes_tool else set()
+    return found
 
 
 def _certain_failures(compiler: Compiler, tree: ast.expr) -> list[Complaint]:

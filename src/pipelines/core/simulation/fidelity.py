@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from pipelines.core.json_text import Json, JsonObject, same
 from pipelines.core.ledger import Add, Ledger, LedgerUpdate, Remove, SetFlag, Update, World
+from pipelines.core.simulation.call_history import CallHistory
 from pipelines.core.simulation.domain.tool_names import kind_of_tool
 from pipelines.core.simulation.fidelity_report import CallOutcome, Mismatch, Report, Tally
 from pipelines.core.simulation.likeness import comparable, leaves, renamed, renamed_updates, renaming
@@ -41,7 +42,7 @@ def replay(recording: Recording, simulator_for: Callable[[World], Simulator], *,
         simulator = (
             simulator_for(world) if task.state is not None or shared_simulator is None else shared_simulator
         )
-        pair = _Pair(world, task)
+        pair = _Pair(world, task, simulator.remembered_tools)
         outcomes += [
             _replay_call(pair, simulator, number, call, writers, clock) for number, call in _numbered(task)
         ]
@@ -52,10 +53,13 @@ def replay(recording: Recording, simulator_for: Callable[[World], Simulator], *,
 class _Pair:
     """The real and the simulated ledger of one task, and where they have come apart."""
 
-    def __init__(self, world: World, task: RecordedTask) -> None:
+    def __init__(self, world: World, task: RecordedTask, remembered: frozenset[str]) -> None:
         self.task = task
         self.real = Ledger(world)
         self.free = Ledger(world)
+        # What plans look back at: the calls that the real backend took, and those that the simulated one did.
+        self.real_calls = CallHistory.of(remembered)
+        self.free_calls = CallHistory.of(remembered)
         for ledger in (self.real, self.free):
             ledger.apply(task.init)
         self.apart: set[tuple[str, str]] = set()
@@ -70,6 +74,13 @@ class _Pair:
             return _text(value) in self._values or _text(value) in set(map(_text, leaves(arguments)))
 
         return known
+
+    def remember(self, call: RecordedCall, reply: SimulatedReply | None) -> None:
+        """Later calls see it, where it succeeded."""
+        if self.real_calls is not None and not call.is_error:
+            self.real_calls.add(call.tool, call.arguments)
+        if self.free_calls is not None and reply is not None and reply.status < 400:
+            self.free_calls.add(call.tool, call.arguments)
 
     def apply(self, real: tuple[LedgerUpdate, ...], simulated: tuple[LedgerUpdate, ...]) -> None:
         _apply_what_fits(self.real, real)
@@ -87,9 +98,10 @@ def _replay_call(
     writers: set[str],
     clock: Clock,
 ) -> CallOutcome:
-    moment = Moment(seed=f"fidelity/{pair.task.name}", call_number=number, now=RUN_DATE)
+    seed = f"fidelity/{pair.task.name}"
+    met, moment = (Moment(seed, number, RUN_DATE, history) for history in (pair.real_calls, pair.free_calls))
     known = pair.is_known(call.arguments)
-    forced = _aligned(_answer(simulator, call, pair.real, moment), call, known)
+    forced = _aligned(_answer(simulator, call, pair.real, met), call, known)
     before = clock()
     reply = _answer(simulator, call, pair.free, moment)
     took_us = (clock() - before) * 1e6
@@ -98,6 +110,7 @@ def _replay_call(
     cm_forced = _same_change(pair.real, call.updates, forced.updates if forced else ())
     fm_forced = _same_reply(forced, call)
     pair.apply(call.updates, free.updates if free else ())
+    pair.remember(call, reply)
     return CallOutcome(
         task=pair.task.name,
         number=number,

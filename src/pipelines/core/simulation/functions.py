@@ -37,6 +37,10 @@ class Function:
         return self._parameters[:1] == ["type"]
 
     @property
+    def takes_tool(self) -> bool:
+        return self._parameters[:1] == ["tool"]
+
+    @property
     def most(self) -> int:
         return 100 if "…" in self._parameters else len(self._parameters)
 

@@ -30,7 +30,8 @@ def run_block(block: tuple[steps.Step, ...], call: Call) -> Outcome | None:
     return None
 
 
-def _failed(failure: steps.Failure, call: Call) -> Outcome:
+def _failed(failure: steps.Failure, rule: str | None, call: Call) -> Outcome:
+    call.rule = rule
     if failure.body is not None:
         return Outcome(failure.status, leave(failure.body.evaluate(call), call))
     return actions.failed(failure.status, failure.error, failure.message.evaluate(call), call)
@@ -73,7 +74,8 @@ def _bind_all(step: steps.Find, call: Call, found: list[Value]) -> Outcome | Non
 def _bind_one(step: steps.Find, call: Call, value: Value, wanted: Value) -> Outcome | None:
     if value is None and not step.optional:
         if step.otherwise is not None:
-            return _failed(step.otherwise, call)
+            return _failed(step.otherwise, step.rule, call)
+        call.rule = step.rule
         return actions.not_found(step.entity_type or step.name, wanted, call)
     call.bind(step.name, value)
     return None
@@ -137,7 +139,7 @@ def _matching_inside(
 
 
 def _require(step: steps.Require, call: Call) -> Outcome | None:
-    return None if step.condition.evaluate(call) else _failed(step.otherwise, call)
+    return None if step.condition.evaluate(call) else _failed(step.otherwise, step.rule, call)
 
 
 def _let(step: steps.Let, call: Call) -> None:
@@ -208,10 +210,11 @@ def _if(step: steps.If, call: Call) -> Outcome | None:
 
 
 def _fail(step: steps.Fail, call: Call) -> Outcome:
-    return _failed(step.failure, call)
+    return _failed(step.failure, step.rule, call)
 
 
 def _return(step: steps.Return, call: Call) -> Outcome:
+    call.rule = step.rule
     return Outcome(step.status, leave(step.value.evaluate(call), call))
 
 

@@ -33,6 +33,7 @@ class Plan:
     origin: Origin
     body: Json = field(repr=False)
     steps: tuple[plan_steps.Step, ...] = field(repr=False, compare=False)
+    remembered_tools: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
 
     def as_json(self) -> Json:
         return copy.deepcopy(self.body)
@@ -50,16 +51,18 @@ def parse_plan(
     path: str = "/simulation",
     argument_names: Collection[str] | None = None,
     entity_types: Collection[str] | None = None,
+    tool_names: Collection[str] | None = None,
 ) -> Plan:
     """The plan an author wrote, or Refused with everything that is wrong with it.
 
-    With `argument_names` and `entity_types`, arguments the tool does not have and types the world does not
-    have are problems too.
+    With `argument_names`, `entity_types` and `tool_names`, arguments the tool does not have, types the world
+    does not have and tools the agent does not have are problems too.
     """
     block, at = (body.get("steps"), under(path, "steps")) if isinstance(body, dict) else (body, path)
     checker = Checker(
         arguments=None if argument_names is None else frozenset(argument_names),
         entity_types=None if entity_types is None else frozenset(entity_types),
+        tools=None if tool_names is None else frozenset(tool_names),
         written=frozenset(_written_names(block)) if depth(body) <= MAX_BODY_DEPTH else frozenset(),
     )
     found: tuple[plan_steps.Step, ...] = ()
@@ -71,7 +74,8 @@ def parse_plan(
             found = read_block(checker, block, {}, at)
     if checker.problems:
         raise Refused(checker.problems, "the plan")
-    return Plan(origin=origin, body=copy.deepcopy(body), steps=found)
+    remembered = frozenset(checker.remembered)
+    return Plan(origin=origin, body=copy.deepcopy(body), steps=found, remembered_tools=remembered)
 
 
 def _check_head(checker: Checker, body: Json, path: str) -> None:

@@ -51,6 +51,10 @@ class LiveSimulator:
     def latencies_ms(self) -> Mapping[str, int]:
         return self._inner.latencies_ms
 
+    @property
+    def remembered_tools(self) -> frozenset[str]:
+        return self._inner.remembered_tools
+
     def reads_world(self, tool: str) -> bool:
         return tool not in self._passing.endpoint_ids and self._inner.reads_world(tool)
 

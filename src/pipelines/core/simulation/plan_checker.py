@@ -14,10 +14,11 @@ from typing import Literal, TypeAlias
 from pipelines.core.json_text import Json, JsonObject, pointer
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.simulation import steps
-from pipelines.core.simulation.expressions import Expression, compile_expression
+from pipelines.core.simulation.expr.parse import from_tree
+from pipelines.core.simulation.expressions import Expression, compile_expression, remembered_tools
 from pipelines.core.simulation.syntax.compiler import CONSTANTS, GIVEN_NAMES, Evaluate, Formula, Given
 from pipelines.core.simulation.syntax.fields import joined, mapping_of
-from pipelines.core.simulation.syntax.text import BadExpression, did_you_mean, parse
+from pipelines.core.simulation.syntax.text import BadExpression, did_you_mean, parse, template_parts
 from pipelines.core.simulation.values import Value, as_text
 
 # What a name stands for: an entity, a place inside one, or a value of its own.
@@ -53,6 +54,8 @@ class Checker:
     arguments: frozenset[str] | None
     entity_types: frozenset[str] | None
     written: frozenset[str]  # names through which the plan changes something
+    tools: frozenset[str] | None = None
+    remembered: set[str] = field(default_factory=set)  # tools that the plan names in `calls('…')`
     problems: list[Problem] = field(default_factory=list)
     steps_seen: int = 0
     parts_seen: int = 0
@@ -80,20 +83,50 @@ class Checker:
     # -- expressions and values
 
     def expression(self, text: Json, scope: Scope, path: str) -> Expression | None:
+        if isinstance(text, bool):
+            text = "true" if text else "false"  # a switch stands for itself
         if not isinstance(text, str):
             self.problem(path, "an expression in a string is needed", "such as \"order.status == 'pending'\"")
             return None
         self.count(len(text) // 8, path)  # before it is read: what is wrong with a long one takes long to say
         try:
-            found = compile_expression(
-                text, names=scope, path=path, arguments=self.arguments, entity_types=self.entity_types
-            )
+            found = self._compiled(text, scope, path)
         except Refused as refused:
             for problem in refused.problems:
                 self.problem(problem.path, problem.message, problem.hint)
             return None
         self.count(sum(1 for _ in ast.walk(found.tree)), path)
+        self.remembered |= remembered_tools(found.tree)
         return found
+
+    def _compiled(self, text: str, scope: Scope, path: str) -> Expression:
+        return compile_expression(
+            text,
+            names=scope,
+            path=path,
+            arguments=self.arguments,
+            entity_types=self.entity_types,
+            tools=self.tools,
+        )
+
+    def literal(self, body: JsonObject, scope: Scope, path: str) -> str | None:
+        """The text of `{text: cancelled}`; an expression there makes a mapping that has a field `text`."""
+        text = body.get("text")
+        if not isinstance(text, str) or len(body) > 1:
+            return None
+        self.count(len(text) // 8, path)
+        try:
+            self._compiled(text, scope, path)
+        except Refused:
+            return None if self._reads_something(text, scope) else text
+        return None
+
+    def _reads_something(self, text: str, scope: Scope) -> bool:
+        """`args.mesage`: an expression with a mistake in it, and no text."""
+        try:
+            return bool(from_tree(parse(text)).roots() & (GIVEN_NAMES | scope.keys()))
+        except BadExpression:
+            return False
 
     def condition(self, body: Json, scope: Scope, path: str) -> Formula:
         if isinstance(body, bool):
@@ -102,13 +135,15 @@ class Checker:
         return Formula(found.tree, found.evaluate) if found else NOTHING
 
     def value(self, body: Json, scope: Scope, path: str) -> Formula:
-        """VALUE: an expression in a string, a number, true, false, null, or a mapping or list of values."""
+        """VALUE: an expression in a string, `{text: …}`, a number, true, false, null, or a mapping or list of
+        values."""
         self.count(1, path)
         if isinstance(body, str):
             found = self.expression(body, scope, path)
             return Formula(found.tree, found.evaluate) if found else NOTHING
         if isinstance(body, dict):
-            return self.mapping(body, scope, path)
+            literal = self.literal(body, scope, path)
+            return self.mapping(body, scope, path) if literal is None else constant(literal)
         if isinstance(body, list):
             parts = [self.value(part, scope, under(path, index)) for index, part in enumerate(body)]
             run = [part.evaluate for part in parts]
@@ -136,7 +171,7 @@ class Checker:
             self.problem(path, "a message is text")
             return NOTHING
         parts: list[Formula] = []
-        for literal, code in _template_parts(body):
+        for literal, code in template_parts(body):
             parts.append(constant(literal.replace("{{", "{").replace("}}", "}")))
             if code is not None:
                 parts.append(self.value(code, scope, path))
@@ -248,34 +283,3 @@ def _leads_into_entity(text: str, scope: Scope) -> bool:
             return False
         node = node.value
     return isinstance(node, ast.Name)
-
-
-_OPENING = re.compile(r"(?<!\{)(?:\{\{)*\{(?!\{)")
-_SHOWN_AS = re.compile(r"(.*):(,?\.\df)", re.DOTALL)
-
-
-def _template_parts(text: str) -> list[tuple[str, str | None]]:
-    """Literal text and the code in braces after it, in turn."""
-    parts: list[tuple[str, str | None]] = []
-    while (opening := _OPENING.search(text)) is not None:
-        end = _closing_brace(text, opening.end())
-        code = text[opening.end() : end].strip()
-        shown = _SHOWN_AS.fullmatch(code)
-        parts.append((text[: opening.end() - 1], f"f'''{{{code}}}'''" if shown else code))
-        text = text[end + 1 :]
-    return [*parts, (text, None)]
-
-
-def _closing_brace(text: str, start: int) -> int:
-    level, quote = 1, ""
-    for at in range(start, len(text)):
-        character = text[at]
-        if quote:
-            quote = "" if character == quote else quote
-        elif character in "'\"":
-            quote = character
-        elif character in "{}":
-            level += 1 if character == "{" else -1
-            if level == 0:
-                return at
-    return len(text)

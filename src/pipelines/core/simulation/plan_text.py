@@ -29,6 +29,7 @@ def parse_plans_text(
     origin: Origin = "authored",
     argument_names: Mapping[str, Collection[str]] | None = None,
     entity_types: Collection[str] | None = None,
+    tool_names: Collection[str] | None = None,
 ) -> dict[str, Plan]:
     """The plans of a file `{tool_name: [steps]}`, or Refused with all problems and their lines.
 
@@ -44,7 +45,12 @@ def parse_plans_text(
         arguments = None if argument_names is None else argument_names.get(tool)
         try:
             plans[tool] = parse_plan(
-                body, origin=origin, path=at, argument_names=arguments, entity_types=entity_types
+                body,
+                origin=origin,
+                path=at,
+                argument_names=arguments,
+                entity_types=entity_types,
+                tool_names=argument_names if tool_names is None else tool_names,
             )
         except Refused as refused:
             problems.extend(refused.problems)

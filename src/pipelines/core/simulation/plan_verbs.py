@@ -65,9 +65,16 @@ def _read_step(checker: Checker, body: Json, scope: Scope, path: str) -> steps.S
             checker.problem(
                 under(path, key), f"`{key}` cannot stand beside `{verb}`", did_you_mean(key, known)
             )
-    if not isinstance(body.get("note", ""), str):
-        checker.problem(under(path, "note"), "a note is text")
+    for key in ("note", "rule"):
+        if not isinstance(body.get(key, ""), str):
+            checker.problem(under(path, key), f"a {key} is text")
     return with_cost(VERBS[verb].read(checker, body, scope, path))
+
+
+def _rule(body: JsonObject) -> str | None:
+    """Which rule the step enforces, for whoever reads the trace; nothing of it is in the reply."""
+    rule = body.get("rule")
+    return rule if isinstance(rule, str) and rule else None
 
 
 def _complain_of_verbs(checker: Checker, body: JsonObject, verbs: list[str], path: str) -> None:
@@ -131,6 +138,7 @@ def _find(checker: Checker, body: JsonObject, scope: Scope, path: str) -> steps.
         sort=_sort_fields(checker, spec.get("sort", []), under(path, "sort")),
         limit=optional("limit"),
         otherwise=checker.failure(spec["else"], before, under(path, "else")) if "else" in spec else None,
+        rule=_rule(body),
     )
 
 
@@ -195,7 +203,9 @@ def _require(checker: Checker, body: JsonObject, scope: Scope, path: str) -> ste
         checker.problem(path, "`require` needs an `else`", "else: {status: 409, error: not_pending}")
     condition = checker.condition(body["require"], scope, under(path, "require"))
     otherwise = checker.failure(body.get("else", {"error": "failed"}), scope, under(path, "else"))
-    return steps.Require(path=under(path, "require"), condition=condition, otherwise=otherwise)
+    return steps.Require(
+        path=under(path, "require"), condition=condition, otherwise=otherwise, rule=_rule(body)
+    )
 
 
 def _let(checker: Checker, body: JsonObject, scope: Scope, path: str) -> steps.Step:
@@ -315,7 +325,7 @@ def _if(checker: Checker, body: JsonObject, scope: Scope, path: str) -> steps.St
 
 def _fail(checker: Checker, body: JsonObject, scope: Scope, path: str) -> steps.Step:
     path = under(path, "fail")
-    return steps.Fail(path=path, failure=checker.failure(body["fail"], scope, path))
+    return steps.Fail(path=path, failure=checker.failure(body["fail"], scope, path), rule=_rule(body))
 
 
 def _return(checker: Checker, body: JsonObject, scope: Scope, path: str) -> steps.Step:
@@ -325,12 +335,12 @@ def _return(checker: Checker, body: JsonObject, scope: Scope, path: str) -> step
         checker.problem(under(path, "status"), "the status of a reply is a number from 200 to 299", hint)
         status = 200
     value = checker.value(body["return"], scope, under(path, "return"))
-    return steps.Return(path=under(path, "return"), value=value, status=status)
+    return steps.Return(path=under(path, "return"), value=value, status=status, rule=_rule(body))
 
 
 VERBS: Mapping[str, Verb] = {
-    "find": Verb(_find),
-    "require": Verb(_require, ("else",)),
+    "find": Verb(_find, ("rule",)),
+    "require": Verb(_require, ("else", "rule")),
     "let": Verb(_let),
     "set": Verb(_set),
     "unset": Verb(_unset),
@@ -341,6 +351,6 @@ VERBS: Mapping[str, Verb] = {
     "unflag": Verb(_flag),
     "for": Verb(_for, ("in", "do")),
     "if": Verb(_if, ("then", "else")),
-    "fail": Verb(_fail),
-    "return": Verb(_return, ("status",)),
+    "fail": Verb(_fail, ("rule",)),
+    "return": Verb(_return, ("status", "rule")),
 }

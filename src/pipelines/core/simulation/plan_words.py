@@ -4,27 +4,24 @@ What has no plain words (a comprehension, arithmetic) is quoted as it stands: a 
 the plan would be a guess about the reader.
 """
 
-import ast
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
 from pipelines.core.json_text import Json, JsonObject, dumps
-from pipelines.core.python_tree import expression_tree
+from pipelines.core.simulation.expr import Expr, nodes, parse
+from pipelines.core.simulation.syntax.text import BadExpression
 
 LONGEST_QUOTED = 300  # characters of one expression
-_COMPARED: Mapping[type[ast.cmpop], str] = {
-    ast.Eq: " is ",
-    ast.NotEq: " is not ",
-    ast.Lt: " is less than ",
-    ast.LtE: " is at most ",
-    ast.Gt: " is more than ",
-    ast.GtE: " is at least ",
-    ast.In: " is one of ",
-    ast.NotIn: " is none of ",
+_COMPARED: Mapping[str, str] = {
+    "==": " is ",
+    "!=": " is not ",
+    "<": " is less than ",
+    "<=": " is at most ",
+    ">": " is more than ",
+    ">=": " is at least ",
+    "in": " is one of ",
+    "not in": " is none of ",
 }
-
-
-_OPPOSITE: Mapping[type[ast.cmpop], ast.cmpop] = {ast.NotEq: ast.Eq(), ast.NotIn: ast.In()}
 
 
 class Part(NamedTuple):
@@ -41,7 +38,7 @@ _Said: TypeAlias = Callable[[str, Words], Words]
 class PlanSentence(NamedTuple):
     depth: int  # 1 for what is done inside a condition or a loop
     words: Words
-    note: str | None = None  # the author's, or the sentence of the behaviour text that it was read from
+    note: str | None = None  # the author's, or the rule that the step enforces
 
     def as_text(self) -> str:
         return "".join(part.text for part in self.words)
@@ -60,7 +57,7 @@ def _block(block: Json, depth: int) -> Iterator[PlanSentence]:
 
 
 def _step(step: JsonObject, depth: int) -> Iterator[PlanSentence]:
-    note = step.get("note")
+    note = step.get("note") or step.get("rule")
     said = str(note) if note else None
     if "for" in step:
         yield PlanSentence(
@@ -122,13 +119,9 @@ def _named(name: Json, kind: Json) -> Part:
 def _require(step: JsonObject) -> Words:
     """`unless it is not refunded` is said the other way round."""
     failure = _refusal(step.get("else"), is_first=True)
-    tree = _parsed(step["require"])
-    match tree:
-        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _OPPOSITE:
-            turned = ast.Compare(left=left, ops=[_OPPOSITE[type(op)]], comparators=[right])
-            return _said(*failure, " if ", _tree(turned), ".")
-        case ast.UnaryOp(op=ast.Not(), operand=operand):
-            return _said(*failure, " if ", _tree(operand), ".")
+    match condition := _parsed(step["require"]):
+        case nodes.Compare(rest=(("!=" | "not in", _),)) | nodes.Not():
+            return _said(*failure, " if ", _words(condition.negated()), ".")
     return _said(*failure, " unless ", _condition(step["require"]), ".")
 
 
@@ -158,7 +151,9 @@ def _append(step: JsonObject) -> Words:
 def _if_given(changes: Json, target: str) -> Words:
     """An argument that was left out changes nothing."""
     value = changes.get(target) if isinstance(changes, dict) else None
-    return _said(", if it is given") if isinstance(value, str) and _argument(value) is not None else ()
+    found = _parsed(value) if isinstance(value, str) else None
+    is_argument = isinstance(found, nodes.Field) and found.of == nodes.Name("args")
+    return _said(", if it is given") if is_argument else ()
 
 
 def _each(changes: Json, said: _Said) -> Words:
@@ -206,14 +201,14 @@ def _return(step: JsonObject) -> Words:
 
 
 def _condition(text: Json) -> Words:
-    tree = _parsed(text)
-    return _tree(tree) if tree is not None else (_code(text),)
+    found = _parsed(text)
+    return _words(found) if found is not None else (_code(text),)
 
 
-def _parsed(text: Json) -> ast.expr | None:
+def _parsed(text: Json) -> Expr | None:
     try:
-        return expression_tree(str(text))
-    except (SyntaxError, ValueError, RecursionError):
+        return parse(str(text))
+    except BadExpression:
         return None
 
 
@@ -231,40 +226,31 @@ def _written(value: Json) -> str:
     return value if isinstance(value, str) else dumps(value).decode()
 
 
-def _tree(tree: ast.expr) -> Words:
-    match tree:
-        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARED:
-            if isinstance(right, ast.Name) and right.id == "null" and isinstance(op, ast.Eq | ast.NotEq):
-                return _said(*_tree(left), " is not given" if isinstance(op, ast.Eq) else " is given")
-            return _said(*_tree(left), _COMPARED[type(op)], *_tree(right))
-        case ast.BoolOp(op=op, values=values):
-            word = " and " if isinstance(op, ast.And) else " or "
-            found = [part for value in values for part in (Part(word), *_inner(value))]
+def _words(expr: Expr) -> Words:
+    match expr:
+        case nodes.Compare(first=first, rest=(("==" | "!=" as sign, nodes.Constant(value=None)),)):
+            return _said(*_words(first), " is not given" if sign == "==" else " is given")
+        case nodes.Compare(first=first, rest=((sign, value),)) if sign in _COMPARED:
+            return _said(*_words(first), _COMPARED[sign], *_words(value))
+        case nodes.And(parts=parts) | nodes.Or(parts=parts):
+            word = " and " if isinstance(expr, nodes.And) else " or "
+            found = [part for inner in parts for part in (Part(word), *_inner(inner))]
             return tuple(found[1:])
-        case ast.Constant(value=str(text)):
+        case nodes.Constant(value=str(text)):
             return (Part(f"“{text[:LONGEST_QUOTED]}”"),)
-        case ast.Attribute(value=ast.Name(id="args"), attr=name):
+        case nodes.Field(of=nodes.Name(name="args"), key=name):
             return _said("the argument ", _code(name))
-        case ast.Name(id="today"):
-            return (Part("today"),)
-        case ast.Name(id="now"):
-            return (Part("now"),)
-    return (_code(ast.unparse(tree)),)
+        case nodes.Name(name="today" | "now" as name):
+            return (Part(name),)
+    return (_code(expr),)
 
 
-def _inner(tree: ast.expr) -> Words:
+def _inner(expr: Expr) -> Words:
     """`and` within `or` stands in parentheses."""
-    return _said("(", _tree(tree), ")") if isinstance(tree, ast.BoolOp) else _tree(tree)
+    return _said("(", _words(expr), ")") if isinstance(expr, (nodes.And, nodes.Or)) else _words(expr)
 
 
-def _argument(text: str) -> str | None:
-    match _parsed(text):
-        case ast.Attribute(value=ast.Name(id="args"), attr=name):
-            return name
-    return None
-
-
-def _code(text: Json) -> Part:
+def _code(text: Json | Expr) -> Part:
     return Part(str(text)[:LONGEST_QUOTED], is_code=True)
 
 

@@ -4,7 +4,6 @@ Cheap, because it runs on every call; and careful, because a plan may well compu
 clearly speak of one entity are compared, and only in the fields that they share with it.
 """
 
-import ast
 import copy
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -15,7 +14,9 @@ from pipelines.core.json_text import Json, JsonObject, same
 from pipelines.core.ledger import Add, Attributes, Ledger, LedgerUpdate
 from pipelines.core.ledger_schema import LedgerSchema, update_problems
 from pipelines.core.problems import Problem
-from pipelines.core.python_tree import expression_tree
+from pipelines.core.simulation.expr import Expr, parse
+from pipelines.core.simulation.expr.nodes import Constant, Field, Item, MappingOf, Name, Slice
+from pipelines.core.simulation.syntax.text import BadExpression
 
 MAX_OBJECTS = 50  # looked at in one reply: a long list is one query's answer, alike all the way down
 
@@ -138,23 +139,29 @@ def _worked_out(value: Json) -> frozenset[str]:
     if isinstance(value, list):
         return frozenset().union(*map(_worked_out, value))
     if isinstance(value, dict):
-        own = {key for key, part in value.items() if isinstance(part, str) and not _is_plain(part)}
+        own = {key for key, part in value.items() if not _is_read(part)}
         return frozenset(own - {"..."}).union(*map(_worked_out, value.values()))
-    keys = (
-        (match[1] for match in re.finditer(r"['\"](\w+)['\"]\s*:", value)) if isinstance(value, str) else ()
-    )
-    return frozenset(keys)
+    found = _parsed(value) if isinstance(value, str) else None
+    mappings = [node for node in found.walk() if isinstance(node, MappingOf)] if found is not None else []
+    keys = [key.value for one in mappings for key, _ in one.entries if isinstance(key, Constant)]
+    return frozenset(key for key in keys if isinstance(key, str))
 
 
-def _is_plain(expression: str) -> bool:
-    """A name and the fields below it: read, not worked out."""
+def _is_read(part: Json) -> bool:
+    """An expression that is a name and the fields below it; literal text is not."""
+    if isinstance(part, dict):
+        return part.keys() != {"text"}
+    found = _parsed(part) if isinstance(part, str) else None
+    while isinstance(found, (Field, Item, Slice)):
+        found = found.of
+    return not isinstance(part, str) or isinstance(found, Name)
+
+
+def _parsed(written: str) -> Expr | None:
     try:
-        tree: ast.AST = expression_tree(expression.strip())
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    while isinstance(tree, (ast.Attribute, ast.Subscript)):
-        tree = tree.value
-    return isinstance(tree, ast.Name)
+        return parse(written)
+    except BadExpression:
+        return None
 
 
 # -- objects and the entities they name ---------------------------------------------------------------------

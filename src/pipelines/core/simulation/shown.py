@@ -1,22 +1,36 @@
 """Plans as values to show: the same record for the API, the command line and the pages."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.simulation.build import PlannedSimulator, ToolPlan
 from pipelines.core.simulation.guesses import guess_of, refusal_notes
+from pipelines.core.simulation.sentences import shown_findings, shown_sentences
 from pipelines.core.tools_schema import Tool
 
 
-def shown_plans(simulator: PlannedSimulator, only: Collection[str] | None = None) -> JsonObject:
-    """Each tool's plan (or of those that are named), its author and what is to be said about it; then the
-    sentences of the behaviour text that were not understood at all, and those without effect in this world.
+def shown_plans(
+    simulator: PlannedSimulator,
+    only: Collection[str] | None = None,
+    *,
+    may_read: Callable[[], bool] = lambda: True,
+    with_examples: bool = False,
+) -> JsonObject:
+    """Each tool's plan (or of those that are named), its author and what is to be said about it; then how
+    each sentence of the behaviour text is read, and what is wrong with the rules.
     """
     wanted = simulator.tools if only is None else only
     items: list[Json] = [_shown(simulator.tools[name], simulator.plan_of(name)) for name in wanted]
     not_understood: list[Json] = list(simulator.not_understood)
     without_effect: list[Json] = list(simulator.without_effect)
-    return {"items": items, "not_understood": not_understood, "without_effect": without_effect}
+    sentences = shown_sentences(simulator, may_read=may_read, with_examples=with_examples)
+    return {
+        "items": items,
+        "not_understood": not_understood,
+        "without_effect": without_effect,
+        "sentences": [*sentences],
+        "findings": [*shown_findings(simulator)],
+    }
 
 
 def _shown(tool: Tool, found: ToolPlan) -> JsonObject:

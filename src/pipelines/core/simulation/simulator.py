@@ -6,6 +6,7 @@ from typing import NamedTuple, Protocol
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.ledger import Ledger, LedgerUpdate
 from pipelines.core.problems import Problem
+from pipelines.core.simulation.call_history import CallHistory
 from pipelines.wire.names import Source
 
 # Both are made on every call: a named tuple costs a third of a frozen dataclass.
@@ -17,6 +18,7 @@ class Moment(NamedTuple):
     seed: str  # the same for every run of one task
     call_number: int  # 1 for the first call that reached the simulator
     now: str  # ISO-8601, the run's date and time
+    history: CallHistory | None = None  # None: no plan looks back at earlier calls, or there were none
 
 
 class SimulatedReply(NamedTuple):
@@ -27,9 +29,10 @@ class SimulatedReply(NamedTuple):
     updates: tuple[LedgerUpdate, ...] = ()
     engine: str = "embedded"
     computed: frozenset[str] = frozenset()  # fields of the response that are no entity's: they may differ
-    notes: tuple[str, ...] = ()  # what was not enforced or not understood, shown in the trace
+    notes: tuple[str, ...] = ()  # what was not enforced or not read, shown in the trace
     attempts: int = 1  # how often the engine was asked for it
     source: Source = Source.ODYSSEY  # PASSTHROUGH where a live endpoint gave it
+    rule: str | None = None  # which rule of the plan answered, in words: for the trace, never for the agent
 
 
 class SimulationFailed(Exception):
@@ -77,6 +80,10 @@ class Simulator(Protocol):
     @property
     def latencies_ms(self) -> Mapping[str, int]:
         """How long the replies of tools are held back, for those that have a latency."""
+
+    @property
+    def remembered_tools(self) -> frozenset[str]:
+        """Tools whose earlier calls some plan looks at."""
 
     def reads_world(self, tool: str) -> bool:
         """Whether what it answers or asks at first depends on the calls before being settled."""

@@ -47,12 +47,14 @@ class Find(_Step):
     limit: Formula | None
     otherwise: Failure | None
     round_cost: int = 0  # of looking at one candidate
+    rule: str | None = None  # which rule it is, in words, where it answers the call
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Require(_Step):
     condition: Formula
     otherwise: Failure
+    rule: str | None = None  # which rule it is, in words, where it answers the call
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -127,12 +129,14 @@ class If(_Step):
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Fail(_Step):
     failure: Failure
+    rule: str | None = None  # which rule it is, in words, where it answers the call
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Return(_Step):
     value: Formula
     status: int
+    rule: str | None = None  # which rule it is, in words, where it answers the call
 
 
 Step: TypeAlias = (

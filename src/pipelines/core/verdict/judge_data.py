@@ -96,6 +96,8 @@ def _row(row: EvidenceRow, evidence: RunEvidence) -> JsonObject:
         body |= {"tool": row.tool, "arguments": _value(row.arguments), "response": _value(row.response)}
         body |= {"source": row.source, "http_status": row.http_status}
         body |= {"refused_with": row.error_code} if row.error_code is not None else {}
+        if row.matched_rule is not None:
+            body |= {"matched_rule": shortened(row.matched_rule, LONGEST_SENTENCE)}
         body |= {"injected_failure": True} if row.is_injected_failure else {}
         body |= {"not_the_agents_fault": True} if row.is_our_fault else {}
     else:

@@ -28,6 +28,7 @@ class EvidenceRow:
     http_status: int | None = None  # the backend's; None when the platform refused the call
     error_code: str | None = None  # ours, when it did
     matched_rule_index: int | None = None
+    matched_rule: str | None = None  # of the backend's plan, in words
     updates: tuple[LedgerUpdate, ...] = ()
     actor_id: str | None = None
     payload: Json = None  # of a trace event

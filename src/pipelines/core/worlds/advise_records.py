@@ -330,4 +330,4 @@ def _said(one: FieldOutline) -> str:
 
 
 def _quoted(value: Json) -> str:
-    return f'"{value}"' if isinstance(value, str) and not re.fullmatch(r"[\w.@-]+", value) else str(value)
+    return f'"{value}"' if isinstance(value, str) and not re.fullmatch(r"[A-Za-z_]+", value) else str(value)

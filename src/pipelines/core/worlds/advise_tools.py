@@ -3,16 +3,15 @@
 from collections.abc import Iterator, Mapping
 
 from pipelines.core.json_text import Json, pointer
-from pipelines.core.ledger import Ledger
-from pipelines.core.simulation.behavior.rules import Rule
+from pipelines.core.simulation.rules.rule import Rule
 from pipelines.core.worlds.advise_records import many
 from pipelines.core.worlds.calls import asked_of
 from pipelines.core.worlds.draw import Draw
 from pipelines.core.worlds.ground import Ground
 from pipelines.core.worlds.outline import FieldOutline, TypeOutline
-from pipelines.core.worlds.rule_cases import cases_of, fields_of, tester, with_record
+from pipelines.core.worlds.rule_cases import cases_of, tester
 from pipelines.core.worlds.shapes import Advisory
-from pipelines.core.worlds.sides import border_values, with_value
+from pipelines.core.worlds.sides import Border
 from pipelines.core.worlds.trials import Trial, trials, tried, untried
 from pipelines.core.worlds.world_outline import types_in
 
@@ -147,7 +146,7 @@ def _state_that(
 
 def rule_without_case(ground: Ground, now: str) -> Iterator[Advisory]:
     for rule in ground.rules:
-        cases = cases_of(rule, ground.lexicon, ground.world, now)
+        cases = cases_of(rule, ground.vocabulary, ground.world, now)
         if cases is None or cases.missing is None or cases.kind not in ground.outline.types:
             continue
         own = ground.outline.types[cases.kind]
@@ -161,18 +160,14 @@ def rule_without_case(ground: Ground, now: str) -> Iterator[Advisory]:
 
 def _case(ground: Ground, rule: Rule, own: TypeOutline, now: str, *, wanted: bool) -> str | None:
     """A record that would be on the missing side, as a sentence."""
-    test = tester(rule, ground.lexicon, now)
+    test = tester(rule, ground.vocabulary, now)
     records = types_in(ground.state).get(own.name, {})
     if test is None or not records:
         return f"add 3 {many(own)}" if not records else None
-    id, record = next(iter(records.items()))
-    for path in fields_of(rule, own.name):
-        field = own.field(path[0]) if len(path) == 1 else None
-        for value in border_values(field, rule, now) if field is not None else ():
-            if value is None or field is None:
-                continue
-            changed = with_value(own, ground.outline, record, field, value)
-            if test(id, Ledger(with_record(ground.world, own.name, id, changed))) is wanted:
+    border = Border(rule, test, ground.outline, ground.world)
+    for field in border.fields:
+        for value, outcome in border.values(field, next(iter(records))):
+            if value is not None and outcome is wanted:
                 told = f'"{value}"' if isinstance(value, str) else str(value).lower()
                 return f"add 1 {own.noun} with {field.name} {told}"
     return None

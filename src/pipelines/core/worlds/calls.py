@@ -9,13 +9,14 @@ from typing import NamedTuple
 
 from pipelines.core.english.words import joined, plural, singular, singulars, tokens, word_set
 from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.simulation.behavior.rules import ARGUMENTS
 from pipelines.core.simulation.domain.arguments import Argument, part_noun
 from pipelines.core.simulation.domain.tool_facts import ToolFacts
+from pipelines.core.simulation.rules.rule import ARGS
+from pipelines.core.simulation.rules.samples import hints_of
 from pipelines.core.worlds.draw import Draw
 from pipelines.core.worlds.ground import Ground
 from pipelines.core.worlds.outline import FieldOutline, TypeOutline, field_from_schema, type_meant
-from pipelines.core.worlds.rule_cases import constants_of, need_of
+from pipelines.core.worlds.rule_cases import need_of
 from pipelines.core.worlds.spoken import about_type, id_type
 from pipelines.core.worlds.times import is_moment, starts_of, write_moment
 from pipelines.core.worlds.values import Place, scalar
@@ -187,11 +188,8 @@ class _Writer:
         self._limits = [
             one
             for rule in ground.rules
-            if rule.covers(asked.fact.tool.name)
-            and (need := need_of(rule)) is not None
-            and ARGUMENTS in need.roots()
-            for one in constants_of(rule)
-            if isinstance(one, int | float)
+            if rule.covers(asked.fact.tool.name) and ARGS in need_of(rule).roots()
+            for one in hints_of(need_of(rule), ()).numbers
         ]
 
     def arguments(self, id: str | None, number: int) -> JsonObject | None:

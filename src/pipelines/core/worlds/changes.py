@@ -15,19 +15,20 @@ from pipelines.core.worlds.entities import Builder
 from pipelines.core.worlds.ground import Ground
 from pipelines.core.worlds.ids import ids_of
 from pipelines.core.worlds.outline import FieldOutline, Outline, TypeOutline
-from pipelines.core.worlds.prompt_clauses import Constraint
-from pipelines.core.worlds.prompt_words import refused
+from pipelines.core.worlds.said_values import refused
 from pipelines.core.worlds.sides import with_value
 from pipelines.core.worlds.sums import sums_of
 from pipelines.core.worlds.times import has_happened, is_moment, rank_of, said_state, write_moment
+from pipelines.core.worlds.wishes import Wish
 from pipelines.core.worlds.world_outline import types_in
 
 State = dict[str, dict[str, JsonObject]]
 
 
 def add_records(
-    ground: Ground, own: TypeOutline, count: int, wanted: Sequence[Constraint], draw: Draw, now: str
+    ground: Ground, own: TypeOutline, count: int, given: JsonObject, wish: Wish, draw: Draw, now: str
 ) -> tuple[JsonObject, list[str]]:
+    """New ones with these values, and such as they are wished for."""
     state = types_in(ground.state)
     known = state.get(own.name, {})
     new = next_ids(own, list(known), count, draw)
@@ -35,26 +36,37 @@ def add_records(
     outline = _with_seen_values(ground.outline, state)
     builder = Builder(outline, {**{name: [] for name in outline.types}, **ids}, draw, now)
     builder.know(state)
+    # A new record has the fields that its like have.
+    usual = {name for record in known.values() for name in record} | given.keys()
+    usual |= {one.name for one in (wish.fields if known else own.fields)}
     made: dict[str, JsonObject] = {}
     for at, id in enumerate(new):
-        given = {one.field.name: one.example(at) for one in wanted if not is_moment(one.field)}
-        record = builder.record(outline.types[own.name], len(known) + at, id, given)
-        made[id] = {name: value for name, value in record.items() if _is_usual(name, value, known, given)}
-        builder.add_up({own.name: made} if not given.keys() & _totals(outline, own) else {})
-        for one in wanted:
-            if is_moment(one.field) or one.field.name in _totals(outline, own):
-                made[id] = with_value(own, outline, made[id], one.field, one.example(at))
+        record = _new_record(builder, own, (len(known) + at, id), given, wish, at)
+        made[id] = {name: value for name, value in record.items() if name in usual}
     changed = {**ground.state, own.name: {**known, **made}}
     return _with_back_links(changed, outline, own, made), new  # type: ignore[arg-type]
 
 
-def _totals(outline: Outline, own: TypeOutline) -> set[str]:
-    return {rule.total for rule in sums_of(own, outline.types)}
-
-
-def _is_usual(name: str, value: Json, known: Mapping[str, JsonObject], given: Mapping[str, Json]) -> bool:
-    """A new record has the fields that its like have."""
-    return not known or name in given or any(name in record for record in known.values())
+def _new_record(
+    builder: Builder, own: TypeOutline, place: tuple[int, str], given: JsonObject, wish: Wish, at: int
+) -> JsonObject:
+    """Drawn, then drawn again around what is asked for; sums and moments follow last."""
+    outline, (number, id) = builder.outline, place
+    totals = {rule.total for rule in sums_of(own, outline.types)}
+    later = {one.name for one in own.fields if one.is_moment} | totals
+    early = {name: value for name, value in given.items() if name not in later}
+    plain = builder.record(outline.types[own.name], number, id, early)
+    builder.add_up({own.name: {id: plain}})
+    granted = wish.granted(id, plain | given, at)
+    asked = {name: value for name, value in granted.items() if name in given or value != plain.get(name)}
+    fixed = {one.name for one in wish.fields} | asked.keys()
+    early = {name: value for name, value in granted.items() if name in fixed and name not in later}
+    record = builder.record(outline.types[own.name], number, id, early)
+    builder.add_up({own.name: {id: record}} if not asked.keys() & totals else {})
+    for one in own.fields:
+        if one.name in later & asked.keys():
+            record = with_value(own, outline, record, one, asked[one.name])
+    return _not_to_come(own, record, builder.clock.now)
 
 
 def next_ids(own: TypeOutline, known: Sequence[str], count: int, draw: Draw) -> list[str]:
@@ -196,14 +208,18 @@ def _without_listed(state: JsonObject, outline: Outline, gone: Mapping[str, set[
 
 
 def set_values(
-    ground: Ground, own: TypeOutline, ids: Sequence[str], wanted: Sequence[Constraint], now: str
+    ground: Ground, own: TypeOutline, changed: Mapping[str, Mapping[str, Json]], now: str
 ) -> JsonObject:
+    """Other values by id and field, with what follows from each."""
     records = dict(types_in(ground.state)[own.name])
-    for at, id in enumerate(ids):
-        for one in wanted:
-            records[id] = _with(ground.outline, own, records[id], one.field, one.example(at), now)
+    for id, values in changed.items():
+        for one in own.fields:
+            if one.name in values:
+                records[id] = _with(ground.outline, own, records[id], one, values[one.name], now)
     state: JsonObject = {**ground.state, own.name: records}  # type: ignore[dict-item]
-    return _relinked(ground, own, ids, state) if any(one.field.refers_to for one in wanted) else state
+    names = {name for values in changed.values() for name in values}
+    is_relinked = any(one.name in names for one in own.references)
+    return _relinked(ground, own, [*changed], state) if is_relinked else state
 
 
 def _with(

@@ -16,6 +16,7 @@ from pipelines.core.proposed_oracles.propose_oracle import MET_BY_NOTHING, is_me
 from pipelines.core.proposed_oracles.value_origins import leaves_of
 from pipelines.core.run_moment import seed_name, world_name
 from pipelines.core.seed import Seed
+from pipelines.core.simulation.rules.axis import in_force
 from pipelines.core.tools_schema import Tool
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.worlds.ground import Answer, Ground, called, ground_of
@@ -75,9 +76,19 @@ def _read(entry: Json, path: str, problems: list[Problem]) -> GoldCall | None:
 
 
 def oracle_of_calls(
-    seed: Seed, calls: Sequence[GoldCall], tools: Sequence[Tool], ledger_schema: LedgerSchema | None
+    seed: Seed,
+    calls: Sequence[GoldCall],
+    tools: Sequence[Tool],
+    ledger_schema: LedgerSchema | None,
+    rules: Sequence[JsonObject] = (),
 ) -> GoldOracle:
-    toolset = Toolset(tools=tuple(tools), ledger_schema=ledger_schema, behavior=seed.behavior_instructions)
+    """`rules` are the agent's; the task's own come to them."""
+    toolset = Toolset(
+        tools=tuple(tools),
+        ledger_schema=ledger_schema,
+        behavior=seed.behavior_instructions,
+        rules=in_force(rules, seed.rules),
+    )
     ground = ground_of(toolset, seed.initial_state)
     now = seed.now or DEFAULT_NOW
     made = _replayed(ground, calls, now, _name_of(seed))

@@ -15,12 +15,11 @@ from pipelines.core.json_text import Json, JsonObject, dumps, loads_own
 from pipelines.core.ledger import Ledger, LedgerUpdate, World
 from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.run_moment import began_at
-from pipelines.core.simulation.behavior.lexicon import Lexicon, build_lexicon
-from pipelines.core.simulation.behavior.rules import Rule
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.domain.shapes import Survey
 from pipelines.core.simulation.domain.tool_facts import ToolFacts, facts_of
-from pipelines.core.simulation.reading.assemble import survey_for
+from pipelines.core.simulation.rules.rule import Rule
+from pipelines.core.simulation.rules.vocabulary import Vocabulary
 from pipelines.core.simulation.simulator import Wait
 from pipelines.core.tool_call import Ask, Decision, Received, ToolCall, decide, receive, row_of, settle
 from pipelines.core.tools_schema import Tool
@@ -73,11 +72,12 @@ class Ground:
             world=self.world,
             behavior=toolset.behavior,
             may_read=may_read,
+            rules=toolset.rules,
         )
 
-    @cached_property
+    @property
     def survey(self) -> Survey:
-        return survey_for(self.toolset.tools, world=self.world, ledger_schema=self.toolset.ledger_schema)
+        return self.simulator.survey
 
     @cached_property
     def outline(self) -> Outline:
@@ -87,13 +87,13 @@ class Ground:
     def facts(self) -> Mapping[str, ToolFacts]:
         return {one.tool.name: one for one in facts_of(self.toolset.tools)}
 
-    @cached_property
-    def lexicon(self) -> Lexicon:
-        return build_lexicon(self.toolset.tools, self.world, self.toolset.ledger_schema)
+    @property
+    def vocabulary(self) -> Vocabulary:
+        return self.simulator.vocabulary
 
     @cached_property
     def rules(self) -> tuple[Rule, ...]:
-        """Of the behaviour text, those that the plans enforce."""
+        """Those that the plans enforce."""
         return self.simulator.enforced
 
     def opened(self, *, now: str, rules: Sequence[FailureRule] = (), name: str = "a row") -> CalledRun:

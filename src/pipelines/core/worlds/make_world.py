@@ -9,8 +9,7 @@ from pipelines.core.worlds.entities import Builder
 from pipelines.core.worlds.ground import ground_of
 from pipelines.core.worlds.ids import ids_of
 from pipelines.core.worlds.outline import Outline, TypeOutline
-from pipelines.core.worlds.prompt_words import sentences
-from pipelines.core.worlds.refine import refine
+from pipelines.core.worlds.refine import refine, sentences
 from pipelines.core.worlds.shapes import ENTITIES, MadeWorld, NotUnderstood, Toolset, WorldSize
 from pipelines.core.worlds.sides import with_both_sides
 from pipelines.core.worlds.toolset_outline import outline_of

@@ -11,7 +11,6 @@ from typing import Literal
 
 from pipelines.core.english.words import joined, singular, singulars, tokens, word_set
 from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.simulation.behavior.words import PERSONS, SAME_NOUNS
 from pipelines.core.simulation.domain.references import ID_WORDS, noun_of_id
 
 FieldKind = Literal["text", "whole", "number", "boolean", "object", "list"]
@@ -219,9 +218,16 @@ def _meant(name: str, types: Mapping[str, TypeOutline], own: TypeOutline | None)
 
 #: `created_by`, `assigned_to`, `owner`: people, where the world has one kind of them.
 _ROLE_ENDS = frozenset(("by", "to", "owner", "assignee", "reporter", "requester", "approver"))
-ROLES = PERSONS | word_set(
-    "assignee assigned created author reporter requester receiver sender approver approved requested payer "
-    "payee organizer host holder beneficiary recipient opened reported submitted handled reviewer creator"
+#: What types of people are called, where no other type says whose its records are.
+_PEOPLE = word_set(
+    "user customer client member person employee agent manager student patient driver admin owner guest "
+    "staff seller buyer passenger subscriber author tenant borrower contact doctor vet nurse teacher "
+    "technician worker candidate resident volunteer player host"
+)
+#: What somebody is in a record, whatever the type of people is called.
+ROLES = _PEOPLE | word_set(
+    "account assignee assigned created reporter requester receiver sender approver approved requested payer "
+    "payee organizer holder beneficiary recipient opened reported submitted handled reviewer creator"
 )
 
 
@@ -240,25 +246,14 @@ def _named(noun: Sequence[str], types: Mapping[str, TypeOutline]) -> str | None:
 def _person(word: str, types: Mapping[str, TypeOutline]) -> str | None:
     if word not in ROLES:
         return None
-    people = [name for name, one in types.items() if one.is_person]
-    if len(people) == 1:
-        return people[0]
-    same = [group for group in SAME_NOUNS if word in group]
-    near = [name for name in people if any(singular(tokens(name)[-1]) in group for group in same)]
-    usual = [name for name in near or people if singular(tokens(name)[-1]) in ("user", "customer", "member")]
-    return near[0] if len(near) == 1 else usual[0] if len(usual) == 1 else None
+    people = [one for one in types.values() if one.is_person]
+    usual = [one for one in people if one.last in ("user", "customer", "member")]
+    found = people if len(people) == 1 else usual
+    return found[0].name if len(found) == 1 else None
 
 
 def is_person(name: str) -> bool:
-    last = singular(tokens(name)[-1])
-    return (last in PERSONS and last != "account") or last in _MORE_PEOPLE
-
-
-_MORE_PEOPLE = word_set(
-    "contact doctor vet nurse teacher instructor technician worker engineer candidate applicant resident "
-    "visitor volunteer donor player coach attendee broker adjuster lead tutor chef courier rider host "
-    "operator pilot colleague crew"
-)
+    return singular(tokens(name)[-1]) in _PEOPLE
 
 
 def with_references(types: Mapping[str, TypeOutline]) -> dict[str, TypeOutline]:

@@ -1,24 +1,23 @@
-"""Rules of the behaviour text over the records of a world: which each lets through, and which it does not."""
+"""Rules over the records of a world: which each lets through, and which it does not."""
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import islice
 
-from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.json_text import JsonObject
 from pipelines.core.ledger import Ledger, World
-from pipelines.core.problems import Refused
-from pipelines.core.simulation.behavior import rules as r
-from pipelines.core.simulation.behavior.lexicon import Lexicon
-from pipelines.core.simulation.behavior.rules import ARGUMENTS, EACH, REPLY, Ref, Rule, Text
-from pipelines.core.simulation.behavior.scope import link_field
-from pipelines.core.simulation.language import parse_plan
-from pipelines.core.simulation.run_plan import run
-from pipelines.core.simulation.simulator import Moment, SimulationFailed
+from pipelines.core.simulation.call import Call
+from pipelines.core.simulation.expr import Expr
+from pipelines.core.simulation.expr import make as m
+from pipelines.core.simulation.expr import nodes as n
+from pipelines.core.simulation.rules.rule import ARGS, EACH, GIVEN, REPLY, Require, Rule
+from pipelines.core.simulation.rules.samples import compiled, hangs_on_run
+from pipelines.core.simulation.rules.vocabulary import Keys, Vocabulary
+from pipelines.core.simulation.simulator import Moment
+from pipelines.core.simulation.syntax.compiler import Evaluate
+from pipelines.core.simulation.values import Stopped, entity_of
 
 MOST_TRIED = 300  # records of a type
-_STRINGS = re.compile(r"'((?:[^'\\]|\\.)*)'")
-_NUMBERS = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w.])")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,101 +35,76 @@ class RuleCases:
         return None if self.passing else "allows"
 
 
-def need_of(rule: Rule) -> Text | None:
-    """What a record must be like for the rule to let a call through."""
-    return rule.body.need if isinstance(rule.body, r.Require) and not rule.body.at_end else None
+def need_of(rule: Rule) -> Expr:
+    """What must be so for the rule to let a call through; `true` where it says nothing of that."""
+    return rule.form.need if isinstance(rule.form, Require) and not rule.form.after_changes else m.TRUE
 
 
-def kind_of(rule: Rule, lexicon: Lexicon) -> str | None:
+def kind_of(rule: Rule, vocabulary: Vocabulary) -> str | None:
     """The one type whose records it decides about; None where it needs a call's arguments to decide."""
     need = need_of(rule)
-    if need is None or {ARGUMENTS, REPLY, EACH} & need.roots():
+    if {ARGS, REPLY, EACH} & need.roots() or hangs_on_run(need):
         return None
-    kinds = [root for root in sorted(need.roots()) if root in lexicon.kinds]
+    kinds = [root for root in sorted(need.roots()) if root in vocabulary.kinds]
     if len(kinds) == 1:
         return kinds[0]
-    tool = lexicon.tools.get(rule.tools[0].lower())
-    return tool.kind if tool is not None and tool.kind in kinds else None
+    tool = vocabulary.tools.get(rule.tools[0])
+    return tool.about if tool is not None and tool.about in kinds else None
 
 
-def cases_of(rule: Rule, lexicon: Lexicon, world: World, now: str) -> RuleCases | None:
+def cases_of(rule: Rule, vocabulary: Vocabulary, world: World, now: str) -> RuleCases | None:
     """None for a rule that records alone do not decide."""
-    kind = kind_of(rule, lexicon)
-    test = tester(rule, lexicon, now) if kind is not None else None
-    if kind is None or test is None or kind not in world.entities:
+    test = tester(rule, vocabulary, now)
+    if test is None or test.kind not in world.entities:
         return None
-    passing: list[str] = []
-    failing: list[str] = []
-    for id in islice(world.entities[kind], MOST_TRIED):
-        outcome = test(id, Ledger(world))
-        if outcome is not None:
-            (passing if outcome else failing).append(id)
-    return RuleCases(rule=rule, kind=kind, passing=tuple(passing), failing=tuple(failing))
+    ledger = Ledger(world)
+    few = islice(world.entities[test.kind].items(), MOST_TRIED)
+    outcomes = {id: test(id, record, ledger) for id, record in few}
+    passing, failing = (tuple(id for id, found in outcomes.items() if found is so) for so in (True, False))
+    return RuleCases(rule=rule, kind=test.kind, passing=passing, failing=failing)
 
 
+@dataclass(frozen=True, slots=True)
 class Tester:
-    """Whether a record passes; None where that cannot be worked out."""
+    """Whether a record of the type passes; None where that cannot be worked out."""
 
-    def __init__(self, plan: object, now: str) -> None:
-        self._plan = plan
-        self._moment = Moment("a rule", 1, now)
+    kind: str
+    test: Evaluate
+    now: str
 
-    def __call__(self, id: str, ledger: Ledger) -> bool | None:
+    def __call__(self, id: str, record: JsonObject, ledger: Ledger) -> bool | None:
+        call = Call({}, ledger, Moment("a rule", 1, self.now))
+        call.names["it"] = entity_of(self.kind, id, record, record)
         try:
-            return run(self._plan, {"id": id}, ledger, self._moment).response is True  # type: ignore[arg-type]
-        except SimulationFailed:
+            return bool(self.test(call))
+        except (Stopped, RecursionError):
             return None
 
 
-def tester(rule: Rule, lexicon: Lexicon, now: str) -> Tester | None:
-    kind, need = kind_of(rule, lexicon), need_of(rule)
-    names = _names(kind, need, lexicon) if kind is not None and need is not None else None
-    if names is None or need is None or kind is None:
-        return None
-    steps: list[Json] = [
-        {"let": {"it": f"entity({r.literal(kind)}, args.id)"}},
-        {"return": f"true if {need.written(names)} else false"},
+def tester(rule: Rule, vocabulary: Vocabulary, now: str) -> Tester | None:
+    kind = kind_of(rule, vocabulary)
+    return tester_of(need_of(rule), kind, vocabulary, now) if kind is not None else None
+
+
+def tester_of(need: Expr, kind: str, vocabulary: Vocabulary, now: str) -> Tester | None:
+    """Of what is asked of a record of the type, and of those that it refers to."""
+    records = _records(need, kind, vocabulary)
+    test = compiled(need.replaced(records), ("it",)) if records is not None else None
+    return Tester(kind, test, now) if test is not None else None
+
+
+def _records(need: Expr, kind: str, vocabulary: Vocabulary) -> Mapping[str, Expr] | None:
+    found: dict[str, Expr] = {kind: n.Name("it")}
+    for other in need.roots() - GIVEN - {kind, "it"}:
+        only = vocabulary.kinds[other].only_id if other in vocabulary.kinds else None
+        link = vocabulary.kinds[kind].link_to(other)
+        if link is None and only is None:
+            return None
+        found[other] = m.entity(other, m.path("it", *link) if link is not None else m.constant(only))
+    return found
+
+
+def fields_of(rule: Rule, kind: str) -> list[Keys]:
+    return [
+        path.keys for path in need_of(rule).refs() if path.root == kind and path.keys not in ((), ("id",))
     ]
-    try:
-        return Tester(parse_plan(steps, origin="read"), now)
-    except Refused:
-        return None
-
-
-def _names(kind: str, need: Text, lexicon: Lexicon) -> Mapping[str, str] | None:
-    names = {kind: "it"}
-    own = lexicon.kinds.get(kind)
-    for other in need.roots() - set(names):
-        link = link_field(own, other) if own is not None else None
-        if link is None:
-            return None
-        names[other] = f"entity({r.literal(other)}, {r.dotted('it', (link,))})"
-    return names
-
-
-def fields_of(rule: Rule, kind: str) -> list[tuple[str, ...]]:
-    need = need_of(rule)
-    found = [ref.path for ref in need.refs() if ref.root == kind and ref.path] if need is not None else []
-    return list(dict.fromkeys(path for path in found if path != ("id",)))
-
-
-def constants_of(rule: Rule) -> Iterator[Json]:
-    """What the rule compares with: texts and numbers as they stand in it."""
-    need = need_of(rule)
-    for part in need.parts if need is not None else ():
-        if isinstance(part, Ref):
-            continue
-        yield from (found.replace("\\'", "'") for found in _STRINGS.findall(part))
-        for found in _NUMBERS.findall(_STRINGS.sub("", part)):
-            number = float(found)
-            yield int(number) if number.is_integer() else number
-
-
-def looks_at_clock(rule: Rule) -> bool:
-    need = need_of(rule)
-    return need is not None and any(isinstance(p, str) and re.search(r"\bnow\b", p) for p in need.parts)
-
-
-def with_record(world: World, kind: str, id: str, attributes: JsonObject) -> World:
-    """The world with one record changed; everything else is shared."""
-    return World({**world.entities, kind: {**world.entities[kind], id: attributes}}, world.flags)

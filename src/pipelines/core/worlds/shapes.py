@@ -22,6 +22,7 @@ from pipelines.core.failure_rules import FailureRule, rule_from_stored
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.problems import Problem, Refused
+from pipelines.core.simulation.rules.rule import Rule
 from pipelines.core.stored import stored_list
 from pipelines.core.tools_schema import Tool
 
@@ -69,6 +70,8 @@ class Toolset:
     behavior: str | None = None
     #: What the author wants of the world, in words; read by a model author, and in part by the embedded one.
     instructions: str | None = None
+    #: Typed rules in force there.
+    rules: tuple[Rule, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

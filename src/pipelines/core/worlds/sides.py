@@ -1,31 +1,25 @@
-"""Both sides of every rule in the behaviour text: a record that it lets through, and one that it does not, as
-near to the border as the values allow."""
+"""Both sides of every rule: a record that it lets through, and one that it does not, as near to the border as
+the values allow."""
 
-from collections.abc import Iterator
-from datetime import datetime, timedelta
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.ledger import Ledger
-from pipelines.core.simulation.behavior.rules import Rule
+from pipelines.core.ledger import Ledger, World
+from pipelines.core.simulation.expr import Expr
 from pipelines.core.simulation.library.dates import moment_of
+from pipelines.core.simulation.rules.rule import Rule
+from pipelines.core.simulation.rules.samples import hints_of, looks_at_clock, moments_around
 from pipelines.core.worlds.ground import Ground
 from pipelines.core.worlds.outline import FieldOutline, Outline, TypeOutline
-from pipelines.core.worlds.rule_cases import (
-    Tester,
-    cases_of,
-    constants_of,
-    fields_of,
-    kind_of,
-    looks_at_clock,
-    tester,
-    with_record,
-)
+from pipelines.core.worlds.rule_cases import Tester, cases_of, fields_of, need_of, tester
 from pipelines.core.worlds.shapes import Toolset
 from pipelines.core.worlds.sums import LineSum, sums_of
 from pipelines.core.worlds.times import is_moment, rank_of, write_moment
 
 _WANTED = 2  # records that are put on each side of a border
+_LIFE = timedelta(days=36_500)  # no record is older
 
 
 class Sided(NamedTuple):
@@ -35,91 +29,114 @@ class Sided(NamedTuple):
 
 def with_both_sides(toolset: Toolset, outline: Outline, state: JsonObject, *, now: str) -> Sided:
     """The world with some records moved to the borders of rules; what could not be placed is said."""
-    if not toolset.behavior:
+    if not toolset.behavior and not toolset.rules:
         return Sided(state, ())
-    ground = Ground(toolset, state)
-    notes = [
-        f"Not understood, so no record was made for it: {each}" for each in ground.simulator.not_understood
-    ]
+    book = Ground(toolset, state).simulator.rule_book
+    notes: list[str] = []
     taken: set[tuple[str, str]] = set()
-    for rule in ground.rules:
-        kind = kind_of(rule, ground.lexicon)
-        test = tester(rule, ground.lexicon, now)
-        if kind is None or test is None or kind not in outline.types:
+    for rule in book.rules:
+        test = tester(rule, book.vocabulary, now)
+        if test is None or test.kind not in outline.types:
             continue
-        state = _placed(rule, kind, test, Placing(ground, outline, now, taken), state)
-        ground = Ground(toolset, state) if state is not ground.state else ground
-        found = cases_of(rule, ground.lexicon, ground.world, now)
+        state = _placed(Border(rule, test, outline, World.from_initial_state(state)), state, taken)
+        found = cases_of(rule, book.vocabulary, World.from_initial_state(state), now)
         if found is not None and found.missing is not None:
-            notes.append(f"No {kind} could be made that this rule {found.missing}: {rule.sentence}")
-    return Sided(state, tuple(dict.fromkeys(notes)))
+            notes.append(f"No {test.kind} could be made that this rule {found.missing}: {rule.sentence}")
+    left = Ground(toolset, state).simulator.not_understood
+    unread = (f"Not understood, so no record was made for it: {each}" for each in left)
+    return Sided(state, tuple(dict.fromkeys((*unread, *notes))))
 
 
-class Placing(NamedTuple):
-    ground: Ground
+class Border(NamedTuple):
+    """Where a rule tells the records of a type apart."""
+
+    rule: Rule
+    test: Tester
     outline: Outline
-    now: str
-    taken: set[tuple[str, str]]  # records that stand at a border already
+    world: World
+
+    @property
+    def own(self) -> TypeOutline:
+        return self.outline.types[self.test.kind]
+
+    @property
+    def fields(self) -> list[FieldOutline]:
+        """Those of the type that it looks at and that can be given another value."""
+        own = self.own
+        found = (own.field(keys[0]) for keys in fields_of(self.rule, own.name) if len(keys) == 1)
+        return [one for one in found if one and one.refers_to is None and one.name != own.id_field]
+
+    def values(self, field: FieldOutline, id: str) -> list[tuple[Json, bool]]:
+        """With what the rule says of the record then; those first between which it turns."""
+        record = self.world.entities[self.own.name][id]
+        found: list[tuple[Json, bool]] = []
+        ledger = Ledger(self.world)
+        values = values_around(field, need_of(self.rule), self.test.now)
+        is_ordered = is_moment(field) or field.kind in ("whole", "number")
+        for value in sorted(values) if is_ordered else values:  # type: ignore[type-var]
+            changed = with_value(self.own, self.outline, record, field, value)
+            outcome = self.test(id, changed, ledger)
+            found += [(value, outcome)] if outcome is not None else []
+        turns = [at + 0.5 for at in range(len(found) - 1) if found[at][1] != found[at + 1][1]]
+        order = sorted(range(len(found)), key=lambda at: min((abs(at - turn) for turn in turns), default=0))
+        return [found[at] for at in order]
+
+    def has_side(self, outcome: bool) -> bool:
+        ledger, records = Ledger(self.world), self.world.entities[self.test.kind]
+        return any(self.test(id, record, ledger) is outcome for id, record in records.items())
 
 
-def _placed(rule: Rule, kind: str, test: Tester, around: Placing, state: JsonObject) -> JsonObject:
-    own = around.outline.types[kind]
-    records: dict[str, JsonObject] = dict(state[kind])  # type: ignore[arg-type]
-    free = [id for id in reversed(records) if (kind, id) not in around.taken]
-    world = around.ground.world
-    placed = False
-    for path in fields_of(rule, kind):
-        field = own.field(path[0]) if len(path) == 1 else None
-        if field is None or field.refers_to is not None or field.name == own.id_field:
-            continue
-        sides: dict[bool, int] = {True: 0, False: 0}
+def _placed(border: Border, state: JsonObject, taken: set[tuple[str, str]]) -> JsonObject:
+    """`taken`: records that stand at a border already."""
+    own = border.own
+    records: dict[str, JsonObject] = dict(state[own.name])  # type: ignore[arg-type]
+    free = [id for id in reversed(records) if (own.name, id) not in taken]
+    for field in border.fields:
         if field.is_moment:  # of one that it has not come to, nothing is to be moved
             free = [id for id in free if records[id].get(field.name) is not None]
-        for value in dict.fromkeys(border_values(field, rule, around.now)):
-            if not free:
-                break
-            changed = with_value(own, around.outline, records[free[0]], field, value)
-            outcome = test(free[0], Ledger(with_record(world, kind, free[0], changed)))
-            if outcome is None or sides[outcome] >= _WANTED:
-                continue
-            if field.values and _has_side(test, around, kind, outcome):
-                continue  # a state that somebody has already
+        sides: dict[bool, int] = {True: 0, False: 0}
+        for value, outcome in border.values(field, free[0]) if free else ():
+            if not free or sides[outcome] >= _WANTED or (field.values and border.has_side(outcome)):
+                continue  # enough of them, or a state that somebody has already
             sides[outcome] += 1
             id = free.pop(0)
-            records[id] = changed
-            around.taken.add((kind, id))
-            placed = True
-    return {**state, kind: records} if placed else state  # type: ignore[dict-item]
+            records[id] = with_value(own, border.outline, records[id], field, value)
+            taken.add((own.name, id))
+    return {**state, own.name: records}  # type: ignore[dict-item]
 
 
-def _has_side(test: Tester, around: Placing, kind: str, outcome: bool) -> bool:
-    ledger = Ledger(around.ground.world)
-    return any(test(id, ledger) is outcome for id in around.ground.world.entities[kind])
-
-
-def border_values(field: FieldOutline, rule: Rule, now: str) -> Iterator[Json]:
-    """Values at the border and next to it, nearest first."""
-    constants = list(constants_of(rule))
-    numbers = [one for one in constants if isinstance(one, int | float)]
+def values_around(field: FieldOutline, need: Expr, now: str, at: int = 0) -> list[Json]:
+    """Values that may decide whether something holds, the plainest first; the at-th record gets others."""
+    hints = hints_of(need, ())
     if is_moment(field):
-        moment = datetime.fromisoformat(now).replace(tzinfo=None)
-        for days in numbers or ([0] if looks_at_clock(rule) else []):
-            for shift in (-1, 1, 0):
-                for sign in (-1, 1) if rank_of(field.name) is None else (-1,):
-                    yield write_moment(field, moment + timedelta(days=sign * (days + shift), hours=-2 * sign))
-        yield from (one for one in constants if isinstance(one, str) and moment_of(one) is not None)
-    elif field.kind in ("whole", "number"):
-        step = 1 if field.kind == "whole" else 0.01
-        for number in numbers:
-            yield from (_rounded(number + each * step) for each in (0, 1, -1))
-            yield from (_rounded(number + each) for each in (25, -25))
-    elif field.kind == "boolean":
-        yield from (True, False)
-    elif field.values:
-        yield from field.values
-    else:
-        yield from (one for one in constants if isinstance(one, str))
-        yield None
+        today = datetime.fromisoformat(now).replace(tzinfo=UTC)
+        dates = (*hints.dates, *([today] if looks_at_clock(need) else []))
+        moments = _moments(field, moments_around(hints._replace(dates=dates)) if dates else (), today)
+        away = timedelta(days=2 * at)
+        moved = (one + (away if one > today else -away) for one in moments) if at else ()
+        return [*dict.fromkeys(write_moment(field, one.replace(tzinfo=None)) for one in (*moved, *moments))]
+    if field.kind in ("whole", "number"):
+        return [*dict.fromkeys(_near(hints.numbers, at, 1 if field.kind == "whole" else 0.01))]
+    if field.kind == "boolean":
+        return [True, False]
+    turn = at % len(field.values) if field.values else 0
+    return [*field.values[turn:], *field.values[:turn]] or [None, *hints.texts]
+
+
+def _near(numbers: Sequence[float], at: int, step: float) -> Iterator[int | float]:
+    """Nothing below zero where nothing speaks of that."""
+    for number in numbers:
+        far = max(1.0, abs(number) * 0.05) * (at + 1)
+        for shift in (0, far, -far, step, -step):
+            if number + shift >= 0 or min(numbers) <= 0:
+                yield _rounded(round(number + shift) if step == 1 else number + shift)
+
+
+def _moments(field: FieldOutline, moments: Sequence[str], now: datetime) -> list[datetime]:
+    """Nearest first; of what has happened, nothing that is still to come."""
+    found = (one for one in map(datetime.fromisoformat, moments) if abs(one - now) < _LIFE)
+    may_come = rank_of(field.name) is None
+    return sorted((one for one in found if one < now or may_come), key=lambda one: abs(one - now))
 
 
 def _rounded(value: float) -> int | float:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pipelines.core.english.words import joined, plural, singular, singulars, tokens, word_set
 from pipelines.core.json_text import Json
 from pipelines.core.ledger import World
-from pipelines.core.simulation.behavior.things import USUAL_FIELDS
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.tool_facts import ToolFacts, facts_of
 from pipelines.core.simulation.domain.verbs import ARITHMETIC, OP_OF_VERB
@@ -337,9 +336,7 @@ def _usual_fields(
     known = {joined(tokens(name)) for name in found}
     texts = [behavior, *(one.tool.description for one in facts if _is_about(one, own, types))]
     for word in sorted({word for text in texts for word in _spoken_of(own, text or "")}):
-        taken = (
-            word in known or word in ("date", "name", "state") or any(tokens(n)[-1] == word for n in found)
-        )
+        taken = word in known or any(tokens(name)[-1] == word for name in found)
         if not taken:
             yield _usual(word)
     moved = [one for one in facts if one.name.op == "transition" and _is_about(one, own, types)]
@@ -366,25 +363,27 @@ def _spoken_of(own: TypeOutline, text: str) -> Iterator[str]:
         if singular(word) != last:
             continue
         after = list(words[at + 1 : at + 7])
-        if after[:1] == ["s"] and after[1:2] and after[1] in USUAL_FIELDS:
+        if after[:1] == ["s"] and after[1:2] and after[1] in _USUAL:
             yield after[1]
         if after[:1] == ["with"] and after[1:2] in (["its"], ["their"], ["the"]):
-            yield from (each for each in after if each in USUAL_FIELDS)
+            yield from (each for each in after if each in _USUAL)
         before = list(words[max(0, at - 4) : at])
         if "of" in before:
             named = words[max(0, at - len(before) + before.index("of") - 1)]
-            if named in USUAL_FIELDS:
+            if named in _USUAL:
                 yield named
 
 
+#: What texts may say of a record that no schema has.
 _USUAL: Mapping[str, FieldKind] = {
     "total": "number", "subtotal": "number", "amount": "number", "quantity": "whole", "price": "number",
-    "balance": "number", "stock": "whole",
+    "balance": "number", "stock": "whole", "status": "text", "reason": "text", "email": "text",
+    "tier": "text", "role": "text",
 }  # fmt: skip
 
 
 def _usual(word: str) -> FieldOutline:
-    return FieldOutline(name=word, kind=_USUAL.get(word, "text"))
+    return FieldOutline(name=word, kind=_USUAL[word])
 
 
 def _owner(

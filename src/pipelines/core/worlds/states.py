@@ -5,11 +5,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from pipelines.core.english.inflection import participle
+from pipelines.core.english.states import BARRED, INITIAL, LATE, OVER
 from pipelines.core.english.words import singular, tokens, word_set
-from pipelines.core.simulation.behavior.states import may_be_a_status
-from pipelines.core.simulation.behavior.words import STATES
 from pipelines.core.simulation.domain.tool_facts import ToolFacts, facts_of
+from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.reading.descriptions import read_description
+from pipelines.core.simulation.rules.rule import Rule
+from pipelines.core.simulation.rules.samples import hints_of
 from pipelines.core.tools_schema import Tool
 from pipelines.core.worlds.outline import FieldOutline, TypeOutline
 from pipelines.core.worlds.spoken import about_type
@@ -17,6 +19,10 @@ from pipelines.core.worlds.spoken import about_type
 MOST_TEXT = 20_000  # characters looked at
 #: What a record is in before any of the verbs: people and what they hold are active, the rest waits.
 _HELD = word_set("card account subscription membership policy licence license contract plan device")
+#: States that are no participles.
+_PLAIN = (
+    OVER | BARRED | LATE | word_set("available unavailable inactive unpaid sent lost live full processing")
+)
 #: Words that read like states and are said of calls, not of records.
 _NO_STATES = word_set(
     "given asked called allowed required needed used named seed related used based own included limited "
@@ -34,27 +40,39 @@ _SAID = re.compile(
 
 
 def with_states(
-    types: Mapping[str, TypeOutline], tools: Sequence[Tool], behavior: str | None
+    types: Mapping[str, TypeOutline], tools: Sequence[Tool], behavior: str | None, rules: Sequence[Rule] = ()
 ) -> dict[str, TypeOutline]:
     """Each type whose status has no enum, with the states that were found for it."""
     facts = facts_of(tools)
-    return {name: _with_states(one, types, facts, behavior or "") for name, one in types.items()}
+    return {name: _with_states(one, types, facts, behavior or "", rules) for name, one in types.items()}
 
 
 def _with_states(
-    own: TypeOutline, types: Mapping[str, TypeOutline], facts: Sequence[ToolFacts], behavior: str
+    own: TypeOutline,
+    types: Mapping[str, TypeOutline],
+    facts: Sequence[ToolFacts],
+    behavior: str,
+    rules: Sequence[Rule],
 ) -> TypeOutline:
     status = own.status
     if status is None or status.values or _lists_values(status):
         return own
     about = [fact for fact in facts if about_type(fact, types) == own.name]
-    found = dict.fromkeys(_found(own, types, about, behavior))
+    found = dict.fromkeys((*_in_rules(own.name, status.name, rules), *_found(own, types, about, behavior)))
     first = _first_state(own, list(found), about)
     states = tuple(dict.fromkeys((first, *found)))
     fields = tuple(
         replace(one, values=states, is_closed=False) if one.name == status.name else one for one in own.fields
     )
     return replace(own, fields=fields)
+
+
+def _in_rules(kind: str, status: str, rules: Sequence[Rule]) -> Iterator[str]:
+    """What typed rules compare the status with."""
+    nodes = (node for rule in rules for expr in rule.expressions() for node in expr.walk())
+    for node in nodes:
+        if isinstance(node, n.Compare) and n.path_of(node.first) == n.Path(kind, (status,)):
+            yield from hints_of(node, ()).texts
 
 
 def _lists_values(status: FieldOutline) -> bool:
@@ -116,26 +134,12 @@ def _adjectives(own: TypeOutline, text: str) -> Iterator[str]:
 def _is_state(word: str) -> bool:
     if word in _NO_STATES or len(word) < 3:
         return False
-    return may_be_a_status(word) and (word in STATES or not word.endswith("ing") or word == "processing")
+    return word in _PLAIN or word in INITIAL or word.endswith(("ed", "en")) or "_" in word
 
 
 def _first_state(own: TypeOutline, found: Sequence[str], about: Sequence[ToolFacts]) -> str:
-    known = next((one for one in _FIRST if one in found), None)
+    known = next((one for one in (*INITIAL, "available") if one in found), None)
     if known is not None:
         return known
     is_held = own.is_person or singular(tokens(own.name)[-1]) in _HELD
     return "active" if is_held else "open" if any(fact.name.verb == "close" for fact in about) else "pending"
-
-
-_FIRST = (
-    "pending",
-    "open",
-    "active",
-    "new",
-    "booked",
-    "scheduled",
-    "placed",
-    "available",
-    "draft",
-    "submitted",
-)

@@ -1,7 +1,7 @@
 """The outline of a toolset: from its ledger schema, else from what its tools speak of."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from pipelines.core.english.words import joined, tokens, word_set
@@ -9,7 +9,11 @@ from pipelines.core.json_text import Json
 from pipelines.core.ledger_schema import EntityType
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.simulation.domain.tool_facts import ToolFacts, facts_of
+from pipelines.core.simulation.expr import nodes as n
+from pipelines.core.simulation.rules.rule import Rule
+from pipelines.core.simulation.rules.samples import hints_of
 from pipelines.core.worlds.outline import (
+    FieldKind,
     FieldOutline,
     Kinds,
     Outline,
@@ -32,7 +36,8 @@ def outline_of(toolset: Toolset) -> Outline:
     if schema is not None and schema.entities:
         types = _declared(schema.entities, toolset)
     else:
-        types = spoken_types(toolset.tools, toolset.behavior)
+        spoken = spoken_types(toolset.tools, toolset.behavior)
+        types = {name: _told_by_rules(one, toolset.rules) for name, one in spoken.items()}
         if types:
             named = ", ".join(types)
             notes.append(
@@ -42,7 +47,8 @@ def outline_of(toolset: Toolset) -> Outline:
         message = "no tool takes the id of a thing, lists things or makes one, so there is nothing to fill"
         hint = "declare a ledger schema (its `entities` are the types), or paste a world of your own"
         raise Refused([Problem(path="/tools_schema", message=message, hint=hint)], "the toolset")
-    linked = with_states(Kinds(with_references(Kinds(types))), toolset.tools, toolset.behavior)
+    plain = Kinds(with_references(Kinds(types)))
+    linked = with_states(plain, toolset.tools, toolset.behavior, toolset.rules)
     whole = Kinds({name: _with_lines(one, linked) for name, one in linked.items()})
     return Outline(types=whole, notes=tuple(notes))
 
@@ -93,6 +99,17 @@ def _told_by_tools(
     if len(own.fields) == 1:
         fields += [one for one in said.values() if one.name != own.id_field]
     return replace(own, fields=tuple(fields))
+
+
+def _told_by_rules(own: TypeOutline, rules: Sequence[Rule]) -> TypeOutline:
+    """With the fields that only typed rules speak of."""
+    found: dict[str, FieldOutline] = {}
+    for node in (node for rule in rules for expr in rule.expressions() for node in expr.walk()):
+        path = n.path_of(node.first) if isinstance(node, n.Compare) else None
+        if path is not None and path.root == own.name and len(path.keys) == 1 and not own.field(path.keys[0]):
+            kind: FieldKind = "number" if hints_of(node, ()).numbers else "text"
+            found.setdefault(path.keys[0], FieldOutline(name=path.keys[0], kind=kind))
+    return replace(own, fields=(*own.fields, *found.values()))
 
 
 def _with_lines(own: TypeOutline, types: Mapping[str, TypeOutline]) -> TypeOutline:

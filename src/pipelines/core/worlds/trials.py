@@ -6,9 +6,8 @@ from datetime import datetime, timedelta
 
 from pipelines.core.json_text import Json
 from pipelines.core.ledger import Add, Ledger, LedgerUpdate, Remove, SetFlag, Update
-from pipelines.core.simulation.behavior import rules as r
-from pipelines.core.simulation.behavior.rules import Rule
 from pipelines.core.simulation.guesses import guess_of
+from pipelines.core.simulation.rules.rule import NotFound, Require, Rule, Unchanged
 from pipelines.core.worlds.calls import Candidate, candidates, further
 from pipelines.core.worlds.draw import Draw
 from pipelines.core.worlds.ground import Answer, Ground, called
@@ -123,10 +122,10 @@ def tried(ground: Ground, candidate: Candidate, now: str) -> Trial | None:
                 if _is_empty(answer.response)
                 else Trial(candidate=candidate, answer=answer, outcome="answered")
             )
-        kept = next((one.sentence for one in _rules(ground, candidate.tool) if leaves_as_it_was(one)), None)
-        if kept is None:
+        rule = _rule_that_answered(ground, answer)
+        if rule is None or not leaves_as_it_was(rule):
             return None
-        return Trial(candidate=candidate, answer=answer, outcome="forbidden", sentence=kept)
+        return Trial(candidate=candidate, answer=answer, outcome="forbidden", sentence=rule.sentence)
     if reads:
         return None
     later = (datetime.fromisoformat(now) + timedelta(minutes=97, seconds=13)).isoformat()
@@ -136,20 +135,20 @@ def tried(ground: Ground, candidate: Candidate, now: str) -> Trial | None:
 
 def leaves_as_it_was(rule: Rule) -> bool:
     """It answers what it does not allow with the record unchanged, not with an error."""
-    return isinstance(rule.body, r.Require) and isinstance(rule.body.answer, r.AsItWas)
+    return isinstance(rule.form, Require) and isinstance(rule.form.answer, Unchanged)
 
 
-def _rules(ground: Ground, tool: str) -> Iterator[Rule]:
-    return (one for one in ground.rules if one.covers(tool))
+def _rule_that_answered(ground: Ground, answer: Answer) -> Rule | None:
+    said = (answer.row.matched_rule or "").splitlines()
+    return next((one for one in ground.rules if one.sentence in said), None)
 
 
 def refused_trial(ground: Ground, candidate: Candidate, answer: Answer) -> Trial | None:
     """A call that the backend refused, told apart by why; None where that says nothing."""
-    for rule in _rules(ground, candidate.tool):
-        said = getattr(rule.body, "answer", None)
-        if isinstance(said, r.Failure) and said.status == answer.status and said.error == answer.error:
-            outcome: Outcome = "not_found" if isinstance(rule.body, r.NotFound) else "forbidden"
-            return Trial(candidate=candidate, answer=answer, outcome=outcome, sentence=rule.sentence)
+    rule = _rule_that_answered(ground, answer)
+    if rule is not None:
+        outcome: Outcome = "not_found" if isinstance(rule.form, NotFound) else "forbidden"
+        return Trial(candidate=candidate, answer=answer, outcome=outcome, sentence=rule.sentence)
     if candidate.variant == "unknown":
         is_missing = answer.status == 404
         return Trial(candidate=candidate, answer=answer, outcome="not_found") if is_missing else None

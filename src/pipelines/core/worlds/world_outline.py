@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from pipelines.core.english.words import joined, tokens
+from pipelines.core.english.words import joined, singulars, tokens
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.ledger import World, is_flag_section
 from pipelines.core.problems import Refused
@@ -11,6 +11,7 @@ from pipelines.core.simulation.domain.fields import Field
 from pipelines.core.simulation.domain.references import Reference
 from pipelines.core.simulation.domain.shapes import Survey
 from pipelines.core.simulation.reading.assemble import survey_for
+from pipelines.core.simulation.rules.vocabulary import Kind, Vocabulary, build_vocabulary
 from pipelines.core.worlds.outline import (
     FieldKind,
     FieldOutline,
@@ -111,3 +112,27 @@ def _with_held(own: TypeOutline, references: Sequence[Reference], state: JsonObj
 
 def values_of(records: Sequence[JsonObject], name: str) -> Iterator[Json]:
     return (record.get(name) for record in records)
+
+
+# -- as rules speak of it
+
+
+def nouns_of(outline: Outline, survey: Survey) -> Vocabulary:
+    """The nouns of the world, with fields and values that only its outline knows of."""
+    plain = build_vocabulary((), survey)
+    return Vocabulary(
+        tools={}, kinds={name: _noun(own, plain.kinds.get(name)) for name, own in outline.types.items()}
+    )
+
+
+def _noun(own: TypeOutline, known: Kind | None) -> Kind:
+    kind = known or Kind(name=own.name, fields={}, nouns=(singulars(tokens(own.name)),))
+    fields = dict(kind.fields)
+    for one in own.fields:
+        # Of a moment that nobody has yet only its name says that it is one.
+        kinds = frozenset() if one.is_moment else frozenset({"number" if one.kind == "whole" else one.kind})
+        field = fields.get((one.name,)) or Field(name=one.name, kinds=kinds)
+        fields[one.name,] = replace(field, values=tuple(dict.fromkeys((*field.values, *one.values))))
+    links = {keys: to for keys, to in kind.links.items() if len(keys) > 1}
+    links |= {(one.name,): one.refers_to for one in own.references if one.refers_to is not None}
+    return replace(kind, fields=fields, links=links)

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from pipelines.core.code_zip import MAX_ZIP_BYTES
 from pipelines.engine import check_plans, propose_plans, register_agent, test_connection
+from pipelines.engine.agent_warnings import with_warnings
 from pipelines.server.api import schemas
 from pipelines.server.api.common import (
     MAX_ID,
@@ -35,7 +36,7 @@ async def create_agent(request: Request, platform: Ours, key: Contributor) -> Re
     """Register an agent. It is published unless the body says `"status": "draft"`."""
     body = await read_json_object(request, limit=MAX_AGENT_BYTES)
     agent = await register_agent.create_agent(platform, key.org_id, body)
-    return answer(agent.as_json(), 201)
+    return answer(await with_warnings(platform, agent, has_tasks=False), 201)
 
 
 @router.get("")
@@ -73,7 +74,7 @@ async def change_agent(agent_id: Id, request: Request, platform: Ours, key: Cont
     """Replace the fields given; the others stay. Checked whole; a new version unless nothing changed."""
     body = await read_json_object(request, limit=MAX_AGENT_BYTES)
     agent = await register_agent.change_agent(platform, key.org_id, agent_id, body)
-    return answer(agent.as_json())
+    return answer(await with_warnings(platform, agent, has_tasks="tools_schema" in body))
 
 
 @router.delete("/{agent_id}", status_code=204)
@@ -140,9 +141,11 @@ async def get_plans(
     task_id: Annotated[
         int | None, Query(ge=1, le=MAX_ID, description="read the plans over this task's world and behaviour")
     ] = None,
+    examples: Annotated[bool, Query(description="with calls that show what each rule does")] = False,
 ) -> Response:
-    """What each tool does in the sandbox: its plan, who wrote it, and what was not understood."""
-    return answer(await check_plans.read_plans(platform, key.org_id, agent_id, task_id))
+    """What each tool does in the sandbox: its plan, who wrote it, and how each sentence is read."""
+    found = await check_plans.read_plans(platform, key.org_id, agent_id, task_id, with_examples=examples)
+    return answer(found)
 
 
 @router.post("/{agent_id}/plans/check", openapi_extra=json_body(schemas.PLANS_CHECK))

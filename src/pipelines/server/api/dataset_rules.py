@@ -1,13 +1,16 @@
-"""Rules for sentences of a dataset's behaviour text: proposed by a model, in force once a person accepts
-them."""
+"""Sentences of behaviour texts: how they are read, and rules that a model proposes for them, in force once a
+person accepts them."""
 
-from fastapi import APIRouter, Request, Response
+from typing import Annotated
 
-from pipelines.engine import translate_rules
+from fastapi import APIRouter, Query, Request, Response
+
+from pipelines.engine import read_sentences, translate_rules
 from pipelines.server.api import schemas
 from pipelines.server.api.common import (
     Contributor,
     Id,
+    OptionalId,
     Ours,
     Viewer,
     answer,
@@ -17,34 +20,69 @@ from pipelines.server.api.common import (
 from pipelines.server.api.eval_reviews import reviewer_of
 from pipelines.storage.authored_rules import AuthoredRule
 
-router = APIRouter(prefix="/api/datasets/{dataset_id}/rules", tags=["datasets"])
+router = APIRouter(tags=["datasets"])
+RULES = "/api/datasets/{dataset_id}/rules"
 
 
-@router.get("")
+@router.get("/api/datasets/{dataset_id}/sentences")
+async def list_dataset_sentences(
+    dataset_id: Id, platform: Ours, key: Viewer, agent_id: OptionalId = None
+) -> Response:
+    """How each sentence of its first five behaviour texts is read by the tools of its agent or another."""
+    return answer(await read_sentences.sentences_of_dataset(platform, key.org_id, dataset_id, agent_id))
+
+
+@router.get("/api/tasks/{task_id}/sentences")
+async def list_task_sentences(
+    task_id: Id,
+    platform: Ours,
+    key: Viewer,
+    agent_id: OptionalId = None,
+    examples: Annotated[bool, Query(description="with calls that show what each rule does")] = False,
+) -> Response:
+    """How each sentence of its behaviour text is read in its world: as which rules, or why not."""
+    found = await read_sentences.sentences_of_task(
+        platform, key.org_id, task_id, agent_id, with_examples=examples
+    )
+    return answer(found)
+
+
+@router.get(RULES)
 async def list_rules(dataset_id: Id, platform: Ours, key: Viewer) -> Response:
-    """What models made of sentences that are not understood, newest first, and what was decided on it."""
+    """What models made of sentences, newest first, and what was decided on it."""
     return _listed(await translate_rules.read_rules(platform, key.org_id, dataset_id))
 
 
-@router.post("/propose", status_code=201, openapi_extra=json_body(schemas.PROPOSE_RULES))
+@router.post(f"{RULES}/propose", status_code=201, openapi_extra=json_body(schemas.PROPOSE_RULES))
 async def propose_rules(dataset_id: Id, request: Request, platform: Ours, key: Contributor) -> Response:
     """Ask the author's model for rules, and try each on a task's world. Nothing of it is in force.
 
-    422 `model_not_configured` where no model is set.
+    It is asked about the sentences that are not read, or about those that are named. 422
+    `model_not_configured` where no model is set.
     """
     body = await read_json_object(request)
     return _listed(await translate_rules.propose_rules(platform, key.org_id, dataset_id, body), 201)
 
 
-@router.post("/{rule_id}/accept")
+@router.post(f"{RULES}/accept", openapi_extra=json_body(schemas.ACCEPT_RULES))
+async def accept_rules(dataset_id: Id, request: Request, platform: Ours, key: Contributor) -> Response:
+    """Put proposed rules in force, all or none, in runs that are made from now on. 409 names those that were
+    decided on already."""
+    ids = translate_rules.read_rule_ids(await read_json_object(request))
+    by = reviewer_of(key, None)
+    return _listed(await translate_rules.accept_rules(platform, key.org_id, dataset_id, ids, by))
+
+
+@router.post(f"{RULES}/{{rule_id}}/accept")
 async def accept_rule(dataset_id: Id, rule_id: Id, platform: Ours, key: Contributor) -> Response:
-    """Put a proposed rule in force, in runs that are made from now on."""
+    """Put a proposed rule in force, in runs that are made from now on, in place of what held for its sentence
+    before."""
     by = reviewer_of(key, None)
     rule = await translate_rules.accept_rule(platform, key.org_id, dataset_id, rule_id, by)
     return answer(rule.as_json())
 
 
-@router.post("/{rule_id}/reject")
+@router.post(f"{RULES}/{{rule_id}}/reject")
 async def reject_rule(dataset_id: Id, rule_id: Id, platform: Ours, key: Contributor) -> Response:
     """Reject a proposal, or take a rule back: runs that were made under it keep it."""
     by = reviewer_of(key, None)

@@ -13,6 +13,7 @@ from pipelines.core.passthrough_choice import CASSETTE_NAME
 from pipelines.core.recordings.recorded_run import FORMATS, MOST_RUNS
 from pipelines.core.rubric_lines import MOST_LINES
 from pipelines.core.seed import EXPECTED_OUTCOMES
+from pipelines.core.simulation.rules.forms import MOST_RULES
 from pipelines.core.tasks_csv import COLUMNS
 from pipelines.core.uploads import MAX_NAME
 from pipelines.wire.names import Role
@@ -50,6 +51,12 @@ _AGENT_FIELDS: JsonObject = {
     "ledger_schema": {"type": ["object", "null"]},
     "response_contract": {"type": ["object", "null"]},
     "config": _OBJECT,
+    "rules": {
+        "type": ["array", "null"],
+        "items": _OBJECT,
+        "maxItems": MOST_RULES,
+        "description": "typed rules of the simulated backend that hold for all its tasks: {form, tools, …}",
+    },
     "max_concurrency": {"type": "integer", "minimum": 1, "default": 8},
     "variation_delivery": {
         "description": "how the text of an eval variation reaches the agent: added to its system prompt, "
@@ -399,7 +406,27 @@ PROPOSE_RULES: JsonObject = {
     "properties": {
         "task_id": {"type": "integer", "description": "only the text and the world of this task"},
         "agent_id": {"type": "integer", "description": "whose tools it is about; else the dataset's agent"},
+        "sentences": {
+            "type": "array",
+            "items": _TEXT,
+            "maxItems": 40,
+            "description": "these, also ones that are read; else all that are not read",
+        },
     },
+    "additionalProperties": False,
+}
+ACCEPT_RULES: JsonObject = {
+    "type": "object",
+    "properties": {
+        "rule_ids": {
+            "type": "array",
+            "items": {"type": "integer"},
+            "minItems": 1,
+            "maxItems": 1_000,
+            "description": "proposed rules: all are accepted, or none",
+        }
+    },
+    "required": ["rule_ids"],
     "additionalProperties": False,
 }
 PROPOSE_PLANS: JsonObject = {

@@ -80,7 +80,18 @@ SCHEMAS: Schemas = {
             "max_concurrency": WHOLE,
             "variation_delivery": one_of(("system", "user", "tool_result")),
         },
-        _CODE,
+        {
+            **_CODE,
+            "rules": told(
+                listed(OBJECT), "typed rules that hold for all its tasks; left out where there are none"
+            ),
+            "warnings": told(
+                listed(ref("Problem")),
+                "where it is registered or changed, and only if there are some: rules, its own or of tasks of"
+                " its datasets or accepted translations there, that name a tool or an argument which this"
+                " version has not",
+            ),
+        },
     ),
     "AgentSummary": record(
         "An agent in a list.",
@@ -115,11 +126,15 @@ SCHEMAS: Schemas = {
         },
     ),
     "PlanList": record(
-        "The plans of an agent's tools, and what of the behaviour text they leave out.",
+        "The plans of an agent's tools, and how the behaviour text is read.",
         {
             "items": listed(ref("ToolPlan")),
-            "not_understood": listed(TEXT),
+            "not_understood": told(
+                listed(TEXT), "what is not enforced, or not whole, each with the reason in parentheses"
+            ),
             "without_effect": listed(TEXT),
+            "sentences": listed(ref("ReadSentence")),
+            "findings": listed(ref("RuleFinding")),
         },
     ),
     "ProposedPlan": record(

@@ -2,6 +2,7 @@
 
 from pipelines.core.honesty_level import LEVELS
 from pipelines.core.oracle_axes import ORACLE_AXES
+from pipelines.core.simulation.rules.findings import FindingKind
 from pipelines.core.tasks_csv import COLUMNS
 from pipelines.server.document.parts import (
     ANY,
@@ -13,6 +14,7 @@ from pipelines.server.document.parts import (
     YES_NO,
     Operation,
     Schemas,
+    either,
     listed,
     one_of,
     or_null,
@@ -44,6 +46,57 @@ _WHOLE_TASK = {
     "odyssey_seed": told(OBJECT, "by its axis names"),
     "oracle_version": told(WHOLE, "1 until its oracle is corrected"),
 }
+_RULES = told(listed(OBJECT), "typed, in the forms of reference/behavior.md")
+_CALLS = told(listed(OBJECT), "calls: `tool`, `arguments`, `now`, `record`, `before`, `status`, `body`")
+_SENTENCE = {
+    "sentence": TEXT,
+    "origin": told(
+        one_of(("sentence", "translated")), "translated: as somebody accepted it, not as it reads"
+    ),
+    "read_as": told(listed(TEXT), "its rules as canonical sentences"),
+    "rules": _RULES,
+    "numbers": told(listed(WHOLE), "of its rules among all that are in force, the typed ones first"),
+    "not_read": or_null(
+        record(
+            "Where reading stopped; with rules, the sentence is enforced in part.",
+            {
+                "words": TEXT,
+                "start": told(WHOLE, "character of the sentence"),
+                "end": WHOLE,
+                "message": TEXT,
+                "suggestions": told(
+                    listed(either(TEXT, OBJECT)),
+                    "up to three nearest sentences, where somebody looks at them",
+                ),
+            },
+        )
+    ),
+    "readings": told(
+        listed(record("One way to read it.", {"read_as": listed(TEXT), "rules": _RULES})),
+        "two or more where it can be read so; then it is not enforced",
+    ),
+    "not_enforced": told(or_null(TEXT), "why no call is held to its rules"),
+    "without_effect": told(or_null(TEXT), "why it changes nothing in this world"),
+}
+_EXAMPLES = listed(
+    record(
+        "What one rule does, in calls with it and without it.",
+        {
+            "rule": OBJECT,
+            "passes": _CALLS,
+            "refused": told(_CALLS, "calls that it refuses, or answers otherwise"),
+            "calls": WHOLE,
+            "differ": WHOLE,
+            "refused_count": WHOLE,
+        },
+    )
+)
+_FINDING = {
+    "kind": one_of(FindingKind),
+    "rules": told(listed(WHOLE), "their numbers; first the one that it is about"),
+    "says": TEXT,
+    "sentence": told(TEXT, "of the rule that it is about"),
+}
 SCHEMAS: Schemas = {
     "Dataset": record("A dataset.", _DATASET),
     "DatasetPage": page_of("Dataset", "datasets"),
@@ -54,6 +107,10 @@ SCHEMAS: Schemas = {
             "task_ids": listed(ID),
             "warnings": listed(ref("Problem")),
             "notes": told(listed(TEXT), "what was taken otherwise than it stands in the file"),
+            "sentences": told(
+                listed(record("A sentence and its first row.", {**_SENTENCE, "row": WHOLE})),
+                "of behaviour texts, as they were read for the agent; at most 200, without suggestions",
+            ),
             "reused": told(YES_NO, "it was there already, and nothing was stored"),
         },
     ),
@@ -72,8 +129,23 @@ SCHEMAS: Schemas = {
         },
     ),
     "OraclePage": page_of("OracleVersion", "the versions of an oracle, newest first"),
+    "ReadSentence": record("How a sentence of a behaviour text is read.", _SENTENCE, {"examples": _EXAMPLES}),
+    "RuleFinding": record("What is wrong with rules themselves.", _FINDING),
+    "SentenceList": record(
+        "How the sentences of behaviour texts are read, each once, and what is wrong with their rules.",
+        {
+            "items": listed(
+                record(
+                    "A sentence and the task that it was read for.",
+                    {**_SENTENCE, "task_id": ID},
+                    {"examples": _EXAMPLES},
+                )
+            ),
+            "findings": listed(record("A finding and its task.", {**_FINDING, "task_id": ID})),
+        },
+    ),
     "AuthoredRule": record(
-        "What a model made of a sentence that is not understood.",
+        "What a model made of a sentence.",
         {
             "id": ID,
             "dataset_id": ID,
@@ -87,6 +159,9 @@ SCHEMAS: Schemas = {
                     "differ": told(WHOLE, "answered otherwise with it"),
                     "refused": told(WHOLE, "refused with it alone"),
                     "problem": told(or_null(TEXT), "why it cannot be accepted"),
+                    "warning": told(or_null(TEXT), "what to know before it is accepted"),
+                    "read_as": told(listed(TEXT), "its rules as canonical sentences"),
+                    "examples": _EXAMPLES,
                 },
             ),
             "status": one_of(("proposed", "refused", "accepted", "rejected", "withdrawn")),
@@ -123,6 +198,9 @@ OPERATIONS = (
     Operation("list_tasks", "GET", "/api/datasets/{dataset_id}/tasks", {200: "TaskPage"}),
     Operation("append_tasks", "POST", "/api/datasets/{dataset_id}/tasks", {201: "Upload"}),
     Operation("export_dataset", "GET", "/api/datasets/{dataset_id}/export", {200: _EXPORT}),
+    Operation("list_dataset_sentences", "GET", "/api/datasets/{dataset_id}/sentences", {200: "SentenceList"}),
+    Operation("list_task_sentences", "GET", "/api/tasks/{task_id}/sentences", {200: "SentenceList"}),
+    Operation("accept_rules", "POST", "/api/datasets/{dataset_id}/rules/accept", {200: "AuthoredRulePage"}),
     Operation("list_rules", "GET", "/api/datasets/{dataset_id}/rules", {200: "AuthoredRulePage"}),
     Operation("propose_rules", "POST", "/api/datasets/{dataset_id}/rules/propose", {201: "AuthoredRulePage"}),
     Operation(

@@ -260,6 +260,9 @@ SCHEMAS: Schemas = {
             "http_status": or_null(WHOLE),
             "error_code": or_null(TEXT),
             "matched_rule_index": told(or_null(WHOLE), "of the failure rule that fired"),
+            "matched_rule": told(
+                or_null(TEXT), "the rule of the tool's plan that answered; not told to the agent"
+            ),
             "latency_ms": or_null(WHOLE),
             "updates": listed(ref("LedgerUpdate")),
             "validation": or_null(ref("Validation")),

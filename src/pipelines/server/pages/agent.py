@@ -12,6 +12,7 @@ from pipelines.core.version_changes import VersionChange, version_changes
 from pipelines.engine import register_agent, test_connection
 from pipelines.server.api.common import MAX_ID, Id, platform_of
 from pipelines.server.pages.page import go, page
+from pipelines.server.pages.rule_list import rule_list
 from pipelines.server.pages.visitor import Reader, Visitor, Writer
 from pipelines.storage import agents, overview
 from pipelines.storage.agents import Agent
@@ -166,6 +167,7 @@ async def _overview(
         "overview",
         status=422 if problems else 200,
         lately=lately,
+        typed=rule_list(agent.definition.rules),
         tested=tested,
         problems=problems or [],
     )

@@ -14,7 +14,7 @@ from pipelines.web.pretty_json import pretty_json
 #: Left out of the body where they are empty, so that what the API does without them is done.
 TEXTS = ("name", "description", "endpoint_url", "auth_header_name", "entrypoint", "requirements")
 NUMBERS = ("run_timeout_s", "max_concurrency")
-DOCUMENTS = ("tools_schema", "ledger_schema")
+DOCUMENTS = ("tools_schema", "ledger_schema", "rules")
 SECRET = "auth_header_value"
 CODE = "code"
 UNREADABLE = "unreadable"  # a status that no agent has

@@ -20,6 +20,13 @@ from pipelines.server.api.common import MAX_ID, Id, OptionalId, platform_of
 from pipelines.server.pages.agent import agent_page, read_agent
 from pipelines.server.pages.form_fields import problems_by_field, read_json_text
 from pipelines.server.pages.page import go
+from pipelines.server.pages.sentence_list import (
+    IN_PART,
+    NOT_ENFORCED,
+    NOT_READ,
+    WITHOUT_EFFECT,
+    sentence_rows,
+)
 from pipelines.server.pages.visitor import Reader, Visitor, Writer, form_texts
 from pipelines.storage import tool_endpoints
 from pipelines.storage.agents import Agent
@@ -166,6 +173,8 @@ async def _plans(
 
 def _in_words(read: JsonObject) -> dict[str, Any]:
     items: Any = read["items"]
+    listed: Any = read["sentences"]
+    sentences = sentence_rows(listed)
     return {
         "by_tool": {
             item["tool"]: item
@@ -175,9 +184,17 @@ def _in_words(read: JsonObject) -> dict[str, Any]:
             }
             for item in items
         },
-        "not_understood": read["not_understood"],
-        "without_effect": read["without_effect"],
+        "unread": [one for one in sentences if one.status in (NOT_READ, IN_PART, NOT_ENFORCED)],
+        "without_effect": [one for one in sentences if one.status is WITHOUT_EFFECT],
+        "typed": _of_typed_rules(read, [one.sentence for one in sentences]),
+        "findings": read["findings"],
     }
+
+
+def _of_typed_rules(read: JsonObject, sentences: list[str]) -> list[str]:
+    """What is not enforced beside the sentences: typed rules, as sentences."""
+    listed: Any = read["not_understood"]
+    return [said for said in listed if not any(said.startswith(one) for one in sentences)]
 
 
 def _worlds(connection: Connection, org_id: int, agent_id: int) -> list[World]:

@@ -22,6 +22,7 @@ from pipelines.server.api.common import SMALL_BODY_BYTES, platform_of, unreadabl
 from pipelines.server.api.datasets import SMALL_YAML_BYTES
 from pipelines.server.pages.datasets import AGENTS_OFFERED, ChosenId
 from pipelines.server.pages.page import go, page, part
+from pipelines.server.pages.sentence_list import sentence_rows
 from pipelines.server.pages.upload_table import shown_table
 from pipelines.server.pages.visitor import Visitor, Writer, read_form
 from pipelines.storage.dataset_lists import agent_choices
@@ -191,8 +192,10 @@ def _context(asked: Asked, told: JsonObject) -> dict[str, Any]:
     table = shown_table(told) if is_read else None
     found = table.found if table is not None else frozenset[str]()
     on = frozenset(asked.switched_on) if asked.switched_on is not None else found
+    sentences: Any = told.get("sentences", [])
     return {
         "asked": asked,
+        "sentences": sentence_rows(sentences),
         "told": told,
         "table": table,
         "is_chosen": asked.switched_on is not None or is_read,

@@ -11,6 +11,8 @@ from pipelines.engine.read_task import TaskInWords, read_task
 from pipelines.server.api.common import Id, platform_of
 from pipelines.server.pages.datasets import AGENTS_OFFERED, ChosenId
 from pipelines.server.pages.page import page
+from pipelines.server.pages.rule_list import rule_list
+from pipelines.server.pages.sentence_list import sentence_rows
 from pipelines.server.pages.visitor import Reader
 from pipelines.storage import datasets
 from pipelines.storage.connection import Connection
@@ -72,6 +74,8 @@ async def task_page(request: Request, visitor: Reader, task_id: Id, agent_id: Ch
         flags=_flags(told.world or {}),
         entities=entity_tables(told.world or {}),
         facts=_facts(told),
+        sentences=sentence_rows(told.reading.sentences if told.reading else ()),
+        typed=rule_list(told.reading.rules if told.reading else (), told.seed.rules),
         written=[(BY_AXIS[axis].name, _axis(told, axis)) for axis in AS_WRITTEN if _axis(told, axis)],
         calls=max((len(rule.marks) for rule in told.rules), default=0),
         findings=[_finding(problem.as_json()) for problem in told.findings],

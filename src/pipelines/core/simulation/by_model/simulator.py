@@ -56,11 +56,15 @@ class ModelSimulator:
         self._calls = calls
         # Worked out now, by whoever loads the run, rather than on the loop at the first call.
         self._references = plans.survey.references
-        self._said = {name: plans.said_of(name) for name in why}
+        self._said = {name: plans.vocabulary.tools[name] for name in why}
 
     @property
     def latencies_ms(self) -> Mapping[str, int]:
         return self._plans.latencies_ms
+
+    @property
+    def remembered_tools(self) -> frozenset[str]:
+        return self._plans.remembered_tools
 
     def reads_world(self, tool: str) -> bool:
         return True
@@ -78,7 +82,7 @@ class ModelSimulator:
             raise SimulationFailed("too_large", message, engine=ENGINE, notes=(why,))
         plans, declared = self._plans, self._plans.tools[tool]
         said = self._said[tool]
-        shown = shown_world(arguments, ledger, kind=said.kind, references=self._references)
+        shown = shown_world(arguments, ledger, kind=said.about, references=self._references)
         word = word_for(moment.seed, self._calls.digest)
         expected = Expected(
             tool=declared,

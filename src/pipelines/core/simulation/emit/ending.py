@@ -9,17 +9,25 @@ from pipelines.core.simulation.syntax.compiler import Formula
 from pipelines.core.simulation.values import leave, leave_all_attributes, leave_attributes
 
 
-def failure(w: Writer, told: steps.Failure) -> None:
+def failure(w: Writer, told: steps.Failure, rule: str | None) -> None:
     if told.body is not None:
-        reply(w, told.status, told.body)
+        reply(w, told.status, told.body, rule)
         return
+    name_rule(w, rule)
     message = w.value(told.message.tree)
     status, error = w.constant(told.status), w.constant(told.error)
     w.add(nodes.give(nodes.call(w.function(actions.failed), status, error, message, w.call)))
 
 
-def reply(w: Writer, status: int, body: Formula) -> None:
+def reply(w: Writer, status: int, body: Formula, rule: str | None) -> None:
+    name_rule(w, rule)
     w.add(nodes.give(nodes.pair(w.constant(status), _left(w, body.tree))))
+
+
+def name_rule(w: Writer, rule: str | None) -> None:
+    """For people, not for the reply: which rule answers the call."""
+    if rule is not None:
+        w.add(nodes.set_attribute(w.call, "rule", w.constant(rule)))
 
 
 def _left(w: Writer, tree: ast.expr) -> ast.expr:

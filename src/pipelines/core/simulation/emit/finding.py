@@ -9,7 +9,7 @@ from pipelines.core.simulation.call import Place
 from pipelines.core.simulation.costs import HIT
 from pipelines.core.simulation.emit import nodes
 from pipelines.core.simulation.emit.changing import place_of
-from pipelines.core.simulation.emit.ending import failure
+from pipelines.core.simulation.emit.ending import failure, name_rule
 from pipelines.core.simulation.emit.naming import Naming
 from pipelines.core.simulation.emit.writer import Variable, Writer
 
@@ -65,8 +65,9 @@ def _bind_one(w: Writer, naming: Naming, step: steps.Find, found: ast.expr, want
 def _fail_without(w: Writer, step: steps.Find, found: ast.expr, wanted: ast.expr) -> None:
     with w.block() as nothing:
         if step.otherwise is not None:
-            failure(w, step.otherwise)
+            failure(w, step.otherwise, step.rule)
         else:
+            name_rule(w, step.rule)
             kind = w.constant(step.entity_type or step.name)
             w.add(nodes.give(nodes.call(w.function(actions.not_found), kind, wanted, w.call)))
     w.add(nodes.when(nodes.compare(found, "is", nodes.NONE), nothing))

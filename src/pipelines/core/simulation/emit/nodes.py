@@ -196,6 +196,10 @@ def assign_attribute(owner: ast.expr, name: str, value: ast.expr) -> ast.stmt:
     return _Assign(targets=[_Attribute(value=owner, attr=name, ctx=_STORE)], value=value)
 
 
+def set_attribute(value: ast.expr, name: str, to: ast.expr) -> ast.stmt:
+    return _Assign(targets=[_Attribute(value=value, attr=name, ctx=_STORE)], value=to)
+
+
 def subtract_attribute(owner: ast.expr, name: str, value: ast.expr) -> ast.stmt:
     return _AugAssign(target=_Attribute(value=owner, attr=name, ctx=_STORE), op=_SUB, value=value)
 

@@ -83,14 +83,14 @@ class _Emitter:
             case steps.If():
                 self._if(step)
             case steps.Fail():
-                failure(w, step.failure)
+                failure(w, step.failure, step.rule)
             case steps.Return():
-                reply(w, step.status, step.value)
+                reply(w, step.status, step.value, step.rule)
 
     def _require(self, step: steps.Require) -> None:
         holds = self._w.value(step.condition.tree)
         with self._w.block() as broken:
-            failure(self._w, step.otherwise)
+            failure(self._w, step.otherwise, step.rule)
         self._w.add(nodes.when(nodes.negated(holds), broken))
 
     def _let(self, step: steps.Let) -> None:

@@ -54,6 +54,21 @@ def _is_flagged(call: Call, flag: Value) -> Value:
     return isinstance(flag, str) and call.is_flagged(flag)
 
 
+_EARLIER_CALL = 4  # units of budget
+
+
+def _calls(call: Call, tool: Value) -> Value:
+    history = call.moment.history
+    if history is None:
+        return []
+    if history.is_full:
+        message = "the run has made more calls than are remembered, so what came before cannot be told"
+        raise Stopped("plan_history", message)
+    made = history.calls.get(tool, [])
+    call.spend(_EARLIER_CALL * len(made))
+    return [*made]
+
+
 _DIGITS = "0123456789"
 _NUMBERED_ID = 60  # units of budget: what an id that the run has added says of the next one
 _UUID = re.compile(r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
@@ -181,6 +196,12 @@ ROWS: tuple[tuple[str, str, str, Callable[..., Value]], ...] = (
     ("exists(type, id)", "whether there is one", "exists('order', 9) → false", _exists),
     ("id_of(entity)", "its id in the ledger", "id_of(entity('order', '#4521')) → '4521'", _id_of),
     ("is_flagged(flag)", "whether a ledger flag is set", "is_flagged('outage') → false", _is_flagged),
+    (
+        "calls(tool)",
+        "the arguments of the tool's successful calls before this one in the run, oldest first",
+        "calls('refund_order') → [{'order_id': '4521'}]",
+        _calls,
+    ),
     ("new_id(type)", "the next free id after the type's own pattern", "new_id('order') → '4523'", _new_id),
     ("uuid()", "a random-looking id, the same for the same seed and call", "len(uuid()) → 36", _uuid),
     (

@@ -1,11 +1,12 @@
 """A proposed plan tried: read by the checker, called on records of the world, replayed against a
 recording."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import unified_diff
 from itertools import islice
 
+from pipelines.core.example_arguments import example_arguments
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.ledger import Ledger, World
 from pipelines.core.ledger_schema import LedgerSchema
@@ -17,8 +18,8 @@ from pipelines.core.simulation.language import parse_plan
 from pipelines.core.simulation.plan_text import plan_as_yaml
 from pipelines.core.simulation.recording import Recording
 from pipelines.core.simulation.reply_check import contradictions, update_check
+from pipelines.core.simulation.rules.rule import Rule
 from pipelines.core.simulation.simulator import Moment, SimulationFailed
-from pipelines.core.simulation.translated.proposal import tried_arguments
 from pipelines.core.tools_schema import Tool
 
 MOST_TRIED = 20  # calls
@@ -65,6 +66,7 @@ class Around:
     #: Begins the time that one reading of the behaviour text has, in the thread that reads.
     reading_limit: Callable[[], Callable[[], bool]]
     clock: Callable[[], float]
+    rules: tuple[Rule, ...] = ()  # typed ones in force
 
     def simulator(
         self, name: str | None = None, steps: Json = None, world: World | None = None
@@ -77,13 +79,15 @@ class Around:
             world=world or self.world,
             behavior=self.behavior,
             may_read=self.reading_limit(),
+            rules=self.rules,
         )
 
 
 def tried_plan(name: str, steps: Json, around: Around, recording: Recording | None) -> TriedPlan:
     tool = next(tool for tool in around.tools if tool.name == name)
     try:
-        parse_plan(steps, origin="model", path="/steps", argument_names=_arguments(tool))
+        names = [each.name for each in around.tools]
+        parse_plan(steps, origin="model", path="/steps", argument_names=_arguments(tool), tool_names=names)
     except Refused as refused:
         return TriedPlan(steps=steps, problems=tuple(refused.problems[:MOST_TOLD]))
     under = around.simulator(name, steps)
@@ -117,6 +121,18 @@ def difference_in_plans(before: Json, after: Json) -> list[str]:
 def _arguments(tool: Tool) -> list[str] | None:
     fields = tool.input_schema.get("properties")
     return [*fields] if isinstance(fields, dict) and fields else None
+
+
+def tried_arguments(name: str, simulator: PlannedSimulator) -> Iterator[JsonObject]:
+    """One call for each of some records that the tool may be about."""
+    tool, nouns = simulator.tools[name], simulator.vocabulary.tools[name]
+    entities = simulator.world.entities
+    plain = example_arguments(tool.input_schema, {kind: dict(some) for kind, some in entities.items()})
+    argument = nouns.id_argument(nouns.about) if nouns.about is not None else None
+    if argument is None or nouns.about is None:
+        yield plain
+        return
+    yield from (plain | {argument: id} for id in entities.get(nouns.about, {}))
 
 
 def _called(

@@ -4,4 +4,6 @@ words, descriptions (English) <- arguments, shapes (one tool, one world) <- targ
 <- steps (how a plan says it) <- scope (what a description can speak of, as typed terms) <- arithmetic,
 comparisons, truths, totals (what it says of them) <- one module per family of verbs <- assemble (which
 family answers) <- build.
+
+A family makes a draft, in which expressions are nodes (core/simulation/expr); assemble writes it down.
 """

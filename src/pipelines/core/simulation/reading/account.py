@@ -5,27 +5,26 @@ from dataclasses import replace
 
 from pipelines.core.english.inflection import participle
 from pipelines.core.english.words import tokens, word_set
-from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import ENDS, Argument
 from pipelines.core.simulation.domain.shapes import Field, find_field
+from pipelines.core.simulation.expr.make import Draft, arg, arithmetic, compare, constant, differs, message
+from pipelines.core.simulation.expr.nodes import Constant, Expr
 from pipelines.core.simulation.reading.records import record_of, source_of
 from pipelines.core.simulation.reading.replies import Source, reply
 from pipelines.core.simulation.reading.steps import (
     Bound,
     Drafted,
     Step,
-    arg,
     bind,
     dot,
     find_one,
     name_for,
     refusal,
     require,
-    text,
 )
 from pipelines.core.simulation.reading.targets import Subject, subject_of
 from pipelines.core.simulation.reading.tool_reading import Reading
-from pipelines.core.simulation.reading.writing import time_like
+from pipelines.core.simulation.reading.writing import now_as, time_like
 
 _MOVES = {
     "fund": "deposit",
@@ -52,7 +51,7 @@ def read_account(reading: Reading) -> Drafted | None:
         steps, holder, fields = list(bound.steps), bound.noun, bound.collection.fields
     elif reading.service is not None:
         holder, fields = name_for(reading.service.entity_type), reading.service.fields
-        steps = [find_one(holder, reading.service.entity_type, text(reading.service.id))]
+        steps = [find_one(holder, reading.service.entity_type, constant(reading.service.id))]
     else:
         return None
     path = _balance(fields)
@@ -80,14 +79,14 @@ def read_transfer(reading: Reading) -> Drafted | None:
     giving = bind(ends[0].collection, arg(ends[0].id_argument.name), "giver")
     taking = bind(ends[1].collection, arg(ends[1].id_argument.name), "taker")
     given, less, more = arg(amount.name), dot("giver", *path), dot("taker", *path)
-    enough = refusal("insufficient_funds", f"The balance of {{{less}}} does not cover {{{given}}}")
+    others = differs(dot("giver", "id"), dot("taker", "id"))
     steps: list[Step] = [
         *giving.steps,
         *taking.steps,
-        require("giver.id != taker.id", refusal("same_account", "Both ends are the same", 400)),
-        require(f"{given} > 0", refusal("invalid_amount", f"{amount.name} must be more than 0", 400)),
-        require(f"{less} >= {given}", enough),
-        {"set": {less: f"{less} - {given}", more: f"{more} + {given}"}},
+        require(others, refusal("same_account", "Both ends are the same", 400)),
+        more_than_none(amount),
+        _covered(less, given),
+        {"set": {less: arithmetic(less, "-", given), more: arithmetic(more, "+", given)}},
         {"return": _reply(reading, less)},
     ]
     return Drafted(steps=tuple(steps), confidence=0.85)
@@ -119,14 +118,22 @@ def _balance(fields: Mapping[str, Field], depth: int = 2) -> tuple[str, ...] | N
     return None
 
 
-def _moved(reading: Reading, amount: Argument, balance: str) -> list[Step]:
+def more_than_none(amount: Argument) -> Step:
+    failure = refusal("invalid_amount", f"{amount.name} must be more than 0", 400)
+    return require(compare(arg(amount.name), ">", Constant(0)), failure)
+
+
+def _covered(balance: Expr, given: Expr) -> Step:
+    told = message("The balance of ", balance, " does not cover ", given)
+    return require(compare(balance, ">=", given), refusal("insufficient_funds", told))
+
+
+def _moved(reading: Reading, amount: Argument, balance: Expr) -> list[Step]:
     given = arg(amount.name)
-    positive = refusal("invalid_amount", f"{amount.name} must be more than 0", 400)
-    steps: list[Step] = [require(f"{given} > 0", positive)]
+    steps = [more_than_none(amount)]
     if reading.name.op == "fund":
-        return [*steps, {"set": {balance: f"{balance} + {given}"}}]
-    enough = refusal("insufficient_funds", f"The balance of {{{balance}}} does not cover {{{given}}}")
-    return [*steps, require(f"{balance} >= {given}", enough), {"set": {balance: f"{balance} - {given}"}}]
+        return [*steps, {"set": {balance: arithmetic(balance, "+", given)}}]
+    return [*steps, _covered(balance, given), {"set": {balance: arithmetic(balance, "-", given)}}]
 
 
 def _history(reading: Reading, amount: Argument, holder: str, fields: Mapping[str, Field]) -> list[Step]:
@@ -142,9 +149,9 @@ def _history(reading: Reading, amount: Argument, holder: str, fields: Mapping[st
     if history is None:
         return []
     stamp = history.parts.get("timestamp") or history.parts.get("date")
-    written = time_like(stamp.example if stamp else None, "format_date(now, '%Y-%m-%d %H:%M:%S')")
-    line: dict[str, Json] = {
-        "type": text(_MOVES.get(reading.name.verb, reading.name.verb)),
+    written = time_like(stamp.example if stamp else None, now_as("%Y-%m-%d %H:%M:%S"))
+    line: Step = {
+        "type": constant(_MOVES.get(reading.name.verb, reading.name.verb)),
         "amount": arg(amount.name),
         "timestamp": written,
     }
@@ -161,9 +168,9 @@ def _done(reading: Reading) -> str:
     return f"{_MOVES[reading.name.verb].capitalize()} successful"
 
 
-def _reply(reading: Reading, balance: str, bound: Bound | None = None) -> Json:
+def _reply(reading: Reading, balance: Expr, bound: Bound | None = None) -> Draft:
     if not reading.output:
-        return {"status": text(_done(reading)), "new_balance": balance}
+        return {"status": constant(_done(reading)), "new_balance": balance}
     extra = {"balance": balance, "new_balance": balance, "current_balance": balance}
     if bound is not None:
         record = source_of(bound.collection, bound.noun, bound.noun, bound.id, extra=extra)

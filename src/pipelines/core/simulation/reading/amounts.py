@@ -14,10 +14,13 @@ from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.fields import find_field
 from pipelines.core.simulation.domain.roles import field_at
 from pipelines.core.simulation.domain.shapes import Field
+from pipelines.core.simulation.expr.make import arg, arithmetic, call, compare, message
+from pipelines.core.simulation.expr.nodes import ArithmeticSign, Constant, Expr
+from pipelines.core.simulation.reading.account import more_than_none
 from pipelines.core.simulation.reading.limits import limit_of_counter, room_of
 from pipelines.core.simulation.reading.replies import find_path, properties_of
 from pipelines.core.simulation.reading.scope import Thing, alike, scope_of, stems
-from pipelines.core.simulation.reading.steps import Bound, Drafted, Step, arg, dot, refusal, require
+from pipelines.core.simulation.reading.steps import Bound, Drafted, Step, dot, refusal, require
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.writing import change_reply
 
@@ -45,11 +48,11 @@ class Running(NamedTuple):
 
     thing: Thing
     path: tuple[str, ...]
-    sign: str
+    sign: ArithmeticSign
 
     @property
-    def place(self) -> str:
-        return dot(self.thing.text, *self.path)
+    def place(self) -> Expr:
+        return dot(self.thing.value, *self.path)
 
 
 def read_told_amount(reading: Reading) -> Drafted | None:
@@ -78,7 +81,7 @@ def read_amount(reading: Reading) -> Drafted | None:
         return None
     one = found[0]
     bound = Bound(
-        steps=(), noun=one.thing.text, id=one.thing.id, collection=one.thing.collection, holder=one.thing.text
+        steps=(), noun=one.thing.noun, id=one.thing.id, collection=one.thing.collection, holder=one.thing.noun
     )
     room = room_of(one.thing, one.path[0]) if one.sign == "+" and len(one.path) == 1 else None
     if room is None and one.sign == "+" and _NO_MORE.search(reading.tool.description or ""):
@@ -158,23 +161,23 @@ def _fit(
 _STOCK = ("stock", "remaining", "left", "balance", "credit", "available", "hand", "quantity")
 
 
-def _sign(kind: str, parts: Sequence[str]) -> str:
+def _sign(kind: str, parts: Sequence[str]) -> ArithmeticSign:
     if kind == "adds" or _GROWS & {*parts}:
         return "+"
     return "-"
 
 
-def _moved(amount: Argument, place: str, sign: str, most: str | None = None) -> list[Step]:
-    given = arg(amount.name)
-    positive = refusal("invalid_amount", f"{amount.name} must be more than 0", 400)
-    steps: list[Step] = [require(f"{given} > 0", positive)]
+def _moved(amount: Argument, place: Expr, sign: ArithmeticSign, most: Expr | None = None) -> list[Step]:
+    given, there = arg(amount.name), call("default", place, Constant(0))
+    after = arithmetic(there, sign, given)
+    steps = [more_than_none(amount)]
     if sign == "-":
-        short = refusal("not_enough", f"Only {{{place}}} is left")
-        steps.append(require(f"default({place}, 0) >= {given}", short))
+        short = refusal("not_enough", message("Only ", place, " is left"))
+        steps.append(require(compare(there, ">=", given), short))
     if most is not None:
-        full = refusal("not_enough", f"Only {{{most}}} in all, {{{place}}} are taken")
-        steps.append(require(f"default({place}, 0) + {given} <= {most}", full))
-    return [*steps, {"set": {place: f"default({place}, 0) {sign} {given}"}}]
+        full = refusal("not_enough", message("Only ", most, " in all, ", place, " are taken"))
+        steps.append(require(compare(after, "<=", most), full))
+    return [*steps, {"set": {place: after}}]
 
 
 def counted_field(reading: Reading, amount: Argument, fields: Mapping[str, Field]) -> tuple[str, ...] | None:

@@ -5,6 +5,8 @@ import re
 from collections.abc import Mapping, Sequence
 
 from pipelines.core.english.formulas import ARITHMETIC, LONGEST, parts_of, split_at
+from pipelines.core.simulation.expr.make import call
+from pipelines.core.simulation.expr.nodes import Arithmetic, ArithmeticSign, Constant, Expr
 from pipelines.core.simulation.reading.scope import (
     Scope,
     Term,
@@ -18,6 +20,7 @@ _SIGN = r"(?:[×*/+–-]|\b(?:x|times|plus|minus|divided by|multiplied by)\b)"
 _BRACKET = re.compile(
     rf"((?:^|[:=]|\b(?:is|as|equals)\b)\s*)\(([^()]{{3,120}})\)(?=\s*{_SIGN})|({_SIGN}\s*)\(([^()]{{3,120}})\)"
 )
+_SIGNS: Mapping[str, ArithmeticSign] = {"+": "+", "-": "-", "*": "*", "*#": "*", "/": "/"}
 _LEADS_TO = frozenset(("as", "is", "are", "equals", "by"))
 _MOST_SIGNS = 6
 _SAID_OF = frozenset(("of", "in", "for", "per", "with"))
@@ -25,9 +28,9 @@ _LONGEST = 14  # words of an operand: descriptions may be hostile
 _STANDS_FOR = frozenset(("those", "these", "they", "them", "ones", "it"))
 
 
-def worked_out(description: str, scope: Scope) -> str | None:
+def worked_out(description: str, scope: Scope) -> Expr | None:
     """The first formula of a description that can be worked out in this scope."""
-    brackets: dict[str, str] = {}
+    brackets: dict[Expr, str] = {}
 
     def worked(found: re.Match[str]) -> str:
         inner = next(parts_of(found[2] or found[4]), [])
@@ -49,42 +52,43 @@ def worked_out(description: str, scope: Scope) -> str | None:
     return None
 
 
-def added_on(description: str, scope: Scope) -> str | None:
-    """What is added to a sum, or taken off it: "all lines (quantity times price) plus the shipping cost".
-    None where it is said, but not known."""
+def with_more(total: Expr, description: str, scope: Scope) -> Expr | None:
+    """A sum with what is added to it, or taken off: "all lines (quantity times price) plus the shipping
+    cost". None where it is said, but not known."""
     numbers = [term for term in scope.of_kind("number") if not term.is_given]
-    more = ""
     for part in parts_of(description):
         if part[0] in ("+", "-"):
             found = named(part[1:], numbers)
             if found is None:
                 return None
-            more += f" {part[0]} {found.text}"
-    return more
+            total = Arithmetic(total, "+" if part[0] == "+" else "-", found.value)
+    return total
 
 
 class _Formula:
     """One formula as it is read: each number stands in it once."""
 
-    def __init__(self, scope: Scope, brackets: Mapping[str, str] | None = None) -> None:
+    def __init__(self, scope: Scope, brackets: Mapping[str, Expr] | None = None) -> None:
         self._scope = scope
         self._brackets = brackets or {}  # what was worked out before, by the word that stands for it
         self._terms = scope.of_kind("number")
         self._used: list[Term] = []
 
-    def value(self, words: Sequence[str]) -> str | None:
+    def value(self, words: Sequence[str]) -> Expr | None:
         for sign in ("min()", "max()"):
             if sign in words[1:-1]:
                 at = words.index(sign)
                 whole = self._sum(_without_comma(words[:at]))
                 bound = self._operand(words[at + 1 :], first=False, last=True)
-                return None if whole is None or bound is None else f"{sign[:3]}({whole}, {bound})"
+                return None if whole is None or bound is None else call(sign[:3], whole, bound)
         return self._sum(words)
 
-    def _sum(self, words: Sequence[str], *, first: bool = True, last: bool = True) -> str | None:
+    def _sum(self, words: Sequence[str], *, first: bool = True, last: bool = True) -> Expr | None:
         return self._parted(words, ("+", "-"), first=first, last=last)
 
-    def _parted(self, words: Sequence[str], signs: tuple[str, ...], *, first: bool, last: bool) -> str | None:
+    def _parted(
+        self, words: Sequence[str], signs: tuple[str, ...], *, first: bool, last: bool
+    ) -> Expr | None:
         inner = signs == ("+", "-")
         parts = split_at(words, signs)
         if parts is None:
@@ -95,15 +99,14 @@ class _Formula:
         right = self._parted(parts[2], ("*", "/", "*#") if inner else (), first=False, last=last)
         if left is None or right is None:
             return None
-        sign = parts[1].removesuffix("#")
-        return f"({left} {sign} {right})" if inner else f"{left} {sign} {right}"
+        return Arithmetic(left, _SIGNS[parts[1]], right)
 
-    def _operand(self, words: Sequence[str], *, first: bool, last: bool) -> str | None:
+    def _operand(self, words: Sequence[str], *, first: bool, last: bool) -> Expr | None:
         """What stands at an end of the formula may go on with other things: the longest stretch counts."""
         phrase = _trimmed(words, first=first)
         phrase = phrase[-_LONGEST:] if first else phrase[:_LONGEST]
         if len(phrase) == 1 and phrase[0].replace(".", "", 1).isdigit():
-            return phrase[0]
+            return Constant(float(phrase[0]) if "." in phrase[0] else int(phrase[0]))
         if len(phrase) == 1 and phrase[0] in self._brackets:
             return self._brackets[phrase[0]]
         hints = self._hints(phrase)
@@ -114,12 +117,12 @@ class _Formula:
             stretches = [phrase[at:] for at in range(next(ends, len(phrase) - 1) + 1)]
         elif last:
             stretches = [phrase[:at] for at in range(len(phrase), 0, -1)]
-        taken = [one.text for one in self._used]
+        taken = [one.value for one in self._used]
         for stretch in stretches:
             found = named(stretch, self._terms, without=taken, hints=hints)
             if found is not None and (hints or explains(found, stretch, whole=False)):
                 self._used.append(found)
-                return found.text
+                return found.value
         return None
 
     def _hints(self, phrase: Sequence[str]) -> tuple[str, ...]:

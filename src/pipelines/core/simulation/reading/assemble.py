@@ -13,6 +13,7 @@ from pipelines.core.simulation.domain.arguments import ToolLike
 from pipelines.core.simulation.domain.clauses import claim_of, says_nothing_changes
 from pipelines.core.simulation.domain.naming import with_names
 from pipelines.core.simulation.domain.shapes import Survey, find_field, survey
+from pipelines.core.simulation.expr.make import arg, constant, is_equal, plan_text
 from pipelines.core.simulation.reading.account import read_account, read_transfer
 from pipelines.core.simulation.reading.amounts import read_amount, read_told_amount
 from pipelines.core.simulation.reading.computing import read_computing
@@ -39,13 +40,12 @@ from pipelines.core.simulation.reading.several import of_each
 from pipelines.core.simulation.reading.stated import read_decided, read_evident, read_handed, read_stated
 from pipelines.core.simulation.reading.steps import (
     Drafted,
-    arg,
+    Step,
     dot,
     find_one,
     name_for,
     refusal,
     require,
-    text,
 )
 from pipelines.core.simulation.reading.targets import best_collection
 from pipelines.core.simulation.reading.tool_reading import Reading, read_tool
@@ -103,12 +103,18 @@ def read_plan(
     body = [*_credentials(reading), *drafted.steps]
     paired = tuple(_paired(reading))
     notes = (*drafted.notes, *_taken(reading, drafted), *paired)
-    made_up = [f"`{name}` is not in the world: its value is invented" for name in invented_in([*body])]
+    made_up = [f"`{name}` is not in the world: its value is invented" for name in invented_in(body)]
     open_ends = left_out(reading, body)
     most = GUESSED if open_ends.is_guess else _PAIRED if paired else 1.0
     confidence = min(drafted.confidence, reading.name.sureness, most)
     notes = (*notes, *made_up, *open_ends.notes)
-    return ReadPlan(body=body, notes=notes, remarks=drafted.remarks, confidence=confidence)
+    return ReadPlan(body=_written(body), notes=notes, remarks=drafted.remarks, confidence=confidence)
+
+
+def _written(draft: Sequence[Step]) -> list[JsonObject]:
+    body = plan_text(draft)
+    assert isinstance(body, list)
+    return [step for step in body if isinstance(step, dict)]
 
 
 def _taken(reading: Reading, drafted: Drafted) -> Iterator[str]:
@@ -261,10 +267,10 @@ _WRITES: dict[str, tuple[Family, ...]] = {
 def _thought(reading: Reading) -> Drafted | None:
     """A tool for thinking aloud: nothing happens."""
     is_thought = reading.name.op == "think" and not any(one.id_noun is not None for one in reading.arguments)
-    return Drafted(steps=({"return": "''"},), confidence=0.9) if is_thought else None
+    return Drafted(steps=({"return": constant("")},), confidence=0.9) if is_thought else None
 
 
-def _credentials(reading: Reading) -> list[JsonObject]:
+def _credentials(reading: Reading) -> list[Step]:
     """A token or key that the service keeps must be the one given."""
     service = reading.service
     if service is None:
@@ -272,5 +278,5 @@ def _credentials(reading: Reading) -> list[JsonObject]:
     holder = name_for(service.entity_type)
     kept = [(one, name) for one in reading.credentials if (name := find_field(service.fields, one.name))]
     wrong = refusal("wrong_credentials", "The credentials are not valid", 401)
-    checks = [require(f"{dot(holder, name)} == {arg(one.name)}", wrong) for one, name in kept]
-    return [find_one(holder, service.entity_type, text(service.id)), *checks] if checks else []
+    checks = [require(is_equal(dot(holder, name), arg(one.name)), wrong) for one, name in kept]
+    return [find_one(holder, service.entity_type, constant(service.id)), *checks] if checks else []

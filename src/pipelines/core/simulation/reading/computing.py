@@ -4,35 +4,43 @@ import re
 from collections.abc import Mapping
 
 from pipelines.core.english.words import tokens
-from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import Argument
+from pipelines.core.simulation.expr.make import (
+    NOW,
+    TODAY,
+    Draft,
+    arg,
+    arithmetic,
+    call,
+    constant,
+    differs,
+    is_given,
+    message,
+)
+from pipelines.core.simulation.expr.nodes import Arithmetic, ArithmeticSign, Constant, Expr, Name
 from pipelines.core.simulation.reading.replies import Source, reply
-from pipelines.core.simulation.reading.steps import Drafted, Step, arg, refusal, require
+from pipelines.core.simulation.reading.steps import Drafted, Step, refusal, require
 from pipelines.core.simulation.reading.tool_reading import Reading
 
-_OF_TWO: tuple[tuple[frozenset[str], str], ...] = (
-    (frozenset(("add", "addition", "plus")), "{0} + {1}"),
-    (frozenset(("subtract", "subtraction", "minus")), "{0} - {1}"),
-    (frozenset(("multiply", "multiplication", "times")), "{0} * {1}"),
-    (frozenset(("divide", "division")), "{0} / {1}"),
-    (frozenset(("modulo", "remainder", "mod")), "{0} % {1}"),
-    (frozenset(("power", "exponent", "pow")), "{0} ** {1}"),
-    (frozenset(("percentage", "percent")), "{0} / {1} * 100"),
+_OF_TWO: tuple[tuple[frozenset[str], ArithmeticSign], ...] = (
+    (frozenset(("add", "addition", "plus")), "+"),
+    (frozenset(("subtract", "subtraction", "minus")), "-"),
+    (frozenset(("multiply", "multiplication", "times")), "*"),
+    (frozenset(("divide", "division")), "/"),
+    (frozenset(("modulo", "remainder", "mod")), "%"),
+    (frozenset(("power", "exponent", "pow")), "**"),
 )
+_PERCENT = frozenset(("percentage", "percent"))
 _OF_MANY = {
-    "standard deviation|stdev": "pstdev({0})",
-    "mean|average": "mean({0})",
-    "median": "median({0})",
-    "sum|total": "sum({0})",
-    "max|maximum": "max({0})",
-    "min|minimum": "min({0})",
+    "standard deviation|stdev": "pstdev",
+    "mean|average": "mean",
+    "median": "median",
+    "sum|total": "sum",
+    "max|maximum": "max",
+    "min|minimum": "min",
 }
-_OF_ONE = {
-    "absolute|abs": "abs({0})",
-    "square root|sqrt": "sqrt({0})",
-    "round": "round({0}, {1})",
-    "logarithm|log": "log({0}, {1})",
-}
+_OF_ONE = {"absolute|abs": "abs", "square root|sqrt": "sqrt", "round": "round", "logarithm|log": "log"}
+_TAKES_TWO = ("round", "log")
 
 
 def read_computing(reading: Reading) -> Drafted | None:
@@ -50,13 +58,13 @@ def _expression(reading: Reading) -> Drafted | None:
     )
     if given is None or not (reading.name.op == "compute" or reading.name.reads()):
         return None
-    failure = refusal("invalid_expression", f"{{{arg(given.name)}}} is not arithmetic", 400)
-    result = f"calculate({arg(given.name)})"
+    failure = refusal("invalid_expression", message(arg(given.name), " is not arithmetic"), 400)
+    result = Name("result")
     # Ten places: as good as exact, without the noise of binary fractions.
     steps: tuple[Step, ...] = (
-        {"let": {"result": result}},
-        require("result != null", failure),
-        {"return": _named(reading, "round(result, 10)")},
+        {"let": {"result": call("calculate", arg(given.name))}},
+        require(is_given(result), failure),
+        {"return": _named(reading, call("round", result, Constant(10)))},
     )
     return Drafted(steps=steps, confidence=0.9)
 
@@ -70,9 +78,13 @@ def _of_numbers(reading: Reading) -> Drafted | None:
     if given[0].kind == "list":
         return _formula(reading, given, words, _OF_MANY)
     if len(given) == 2 and not _has_precision(given[1]):
-        template = next((formula for names, formula in _OF_TWO if names & set(words)), None)
-        if template is not None:
-            return _computed(reading, template, given)
+        one, other = map(_value, given)
+        sign = next((sign for names, sign in _OF_TWO if names & set(words)), None)
+        if sign is not None:
+            return _computed(reading, arithmetic(one, sign, other), given)
+        if _PERCENT & set(words):
+            share = arithmetic(arithmetic(one, "/", other), "*", Constant(100))
+            return _computed(reading, share, given)
     return _formula(reading, given, words, _OF_ONE)
 
 
@@ -90,31 +102,31 @@ def _formula(
     reading: Reading, given: list[Argument], words: tuple[str, ...], table: Mapping[str, str]
 ) -> Drafted | None:
     said = [(set(name.split()), formula) for names, formula in table.items() for name in names.split("|")]
-    template = next((formula for name, formula in said if name <= set(words)), None)
-    if template is None or (reading.collection is not None and not reading.arguments):
+    function = next((one for name, one in said if name <= set(words)), None)
+    if function is None or (reading.collection is not None and not reading.arguments):
         return None
-    return _computed(reading, template, given)
+    of_two = function in _TAKES_TWO
+    plain = [_value(one) for one in given if of_two or not _has_precision(one)]
+    return _computed(reading, call(function, *[*plain, Constant(0)][: 1 + of_two]), given)
 
 
-def _computed(reading: Reading, template: str, given: list[Argument]) -> Drafted:
-    plain = [one for one in given if not (_has_precision(one) and "{1}" not in template)]
-    names = [_value(one) for one in plain] + ["0"]
-    formula = template.format(*names)
+def _computed(reading: Reading, formula: Expr, given: list[Argument]) -> Drafted:
     steps: list[Step] = []
-    if "/" in template or "%" in template:
+    if any(isinstance(node, Arithmetic) and node.sign in ("/", "%") for node in formula.walk()):
         failure = refusal("division_by_zero", "Cannot divide by zero", 400)
-        steps.append(require(f"{names[1]} != 0", failure))
-    precision = next((one for one in given if _has_precision(one) and "round(" not in template), None)
+        steps.append(require(differs(_value(given[1]), Constant(0)), failure))
+    rounds = any(one.function == "round" for one in formula.calls())
+    precision = next((one for one in given if _has_precision(one) and not rounds), None)
     if precision is not None:
-        formula = f"significant({formula}, {arg(precision.name)})"
+        formula = call("significant", formula, arg(precision.name))
     steps.append({"return": _named(reading, formula)})
     return Drafted(steps=tuple(steps), confidence=0.85)
 
 
-def _value(argument: Argument) -> str:
+def _value(argument: Argument) -> Expr:
     if argument.is_required or argument.default is None:
         return arg(argument.name)
-    return f"default({arg(argument.name)}, {argument.default!r})"
+    return call("default", arg(argument.name), constant(argument.default))
 
 
 def _time(reading: Reading) -> Drafted | None:
@@ -125,14 +137,14 @@ def _time(reading: Reading) -> Drafted | None:
         return None
     if not nouns & {"time", "date", "datetime", "timestamp", "today", "now", "day"}:
         return None
-    value = "today" if nouns & {"date", "today", "day"} else "now"
+    value = TODAY if nouns & {"date", "today", "day"} else NOW
     name = "_".join(re.findall(r"[a-z]+", reading.tool.name.lower())).removeprefix("get_")
     return Drafted(
         steps=({"return": {name: value} if not reading.output else _named(reading, value)},), confidence=0.8
     )
 
 
-def _named(reading: Reading, value: str) -> Json:
+def _named(reading: Reading, value: Expr) -> Draft:
     if reading.output:
         extra = dict.fromkeys(("result", "value", "answer", "output", "time", "date"), value)
         return reply(

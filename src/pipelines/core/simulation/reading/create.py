@@ -5,12 +5,24 @@ from dataclasses import dataclass, replace
 
 from pipelines.core.english.verbs import MADE_BY, VAGUE
 from pipelines.core.english.words import article, joined, singular, singulars, tokens
-from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.fields import find_field
 from pipelines.core.simulation.domain.references import noun_of_id
 from pipelines.core.simulation.domain.roles import status_path
 from pipelines.core.simulation.domain.shapes import Collection, Field, Singleton, empty_table
+from pipelines.core.simulation.expr.make import (
+    Draft,
+    arg,
+    arithmetic,
+    call,
+    constant,
+    entity,
+    is_given,
+    is_null,
+    listed,
+    message,
+)
+from pipelines.core.simulation.expr.nodes import Constant, Expr, Item, Name
 from pipelines.core.simulation.reading.asked import is_spoken_of
 from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.listing import current_user, owner_field
@@ -20,14 +32,13 @@ from pipelines.core.simulation.reading.states import initial_state, status_of
 from pipelines.core.simulation.reading.steps import (
     Drafted,
     Step,
-    arg,
     dot,
     find_one,
     find_reference,
+    id_of,
     name_for,
     refusal,
     require,
-    text,
 )
 from pipelines.core.simulation.reading.targets import best_collection, subject_of
 from pipelines.core.simulation.reading.tool_reading import Reading
@@ -44,7 +55,7 @@ class _Home:
     service: Singleton | None  # keeps the collection, or its counters
     counter: str | None  # gives the next id
     counts: tuple[str, ...]  # fields that count such records
-    own_id: str | None = None  # the caller says which id the new one gets
+    own_id: Expr | None = None  # the caller says which id the new one gets
     by_fields: bool = False  # found by what is given, not by any name
 
 
@@ -273,15 +284,15 @@ def _service_found(reading: Reading, home: _Home) -> list[Step]:
     needed = home.counter or home.counts or home.collection.placeholder or home.collection.in_singleton
     if home.service is None or not (needed or user):
         return []
-    return [find_one(name_for(home.service.entity_type), home.service.entity_type, text(home.service.id))]
+    return [find_one(name_for(home.service.entity_type), home.service.entity_type, constant(home.service.id))]
 
 
-def _signed_in(reading: Reading, attrs: dict[str, Json]) -> list[Step]:
+def _signed_in(reading: Reading, attrs: dict[str, Draft]) -> list[Step]:
     """Where a record belongs to whoever is signed in, somebody must be."""
     user = current_user(reading)
     if user is None or user[3] not in attrs.values():
         return []
-    return [require(f"{user[3]} != null", refusal("not_logged_in", "Nobody is logged in", 401))]
+    return [require(is_given(user[3]), refusal("not_logged_in", "Nobody is logged in", 401))]
 
 
 def _references(
@@ -314,14 +325,14 @@ def _references(
     return found, steps
 
 
-def _attributes(reading: Reading, home: _Home) -> dict[str, Json]:
+def _attributes(reading: Reading, home: _Home) -> dict[str, Draft]:
     """The record: its id, the arguments under the names the world uses, and what a new record starts with."""
     collection = home.collection
-    attrs: dict[str, Json] = {}
+    attrs: dict[str, Draft] = {}
     if home.counter is not None and home.service is not None:
         attrs[collection.id_field or "id"] = dot(name_for(home.service.entity_type), home.counter)
     elif collection.id_field is not None:
-        attrs[collection.id_field] = f"int({_new_id(home)})" if collection.numeric_ids else _new_id(home)
+        attrs[collection.id_field] = call("int", _new_id(home)) if collection.numeric_ids else _new_id(home)
     for argument in reading.arguments:
         name = _field_name(argument, collection)
         if name != collection.id_field and arg(argument.name) != home.own_id:
@@ -330,28 +341,31 @@ def _attributes(reading: Reading, home: _Home) -> dict[str, Json]:
     return attrs
 
 
-def _new_id(home: _Home) -> str:
+def _new_id(home: _Home) -> Expr:
     collection = home.collection
     if home.own_id is not None:
         return home.own_id
     if collection.form == "table":
-        return f"new_id({collection.entity_type!r})"
+        return call("new_id", constant(collection.entity_type))
     kept = _kept_at(home)
     ids = (
-        f"[int(key) for key in keys({kept})]"
+        listed(call("int", Name("key")), "key", call("keys", kept))
         if collection.form == "map"
-        else f"[int(one.{collection.id_field or 'id'}) for one in {kept}]"
+        else listed(call("int", dot("one", collection.id_field or "id")), "one", kept)
     )
-    return f"default(max({ids}), 0) + 1"
+    return _one_more(call("default", call("max", ids), Constant(0)))
 
 
-def _given(argument: Argument) -> Json:
+def _one_more(number: Expr) -> Expr:
+    return arithmetic(number, "+", Constant(1))
+
+
+def _given(argument: Argument) -> Expr:
     """The argument; its declared default where it is left out."""
-    if argument.is_required:
+    otherwise = [] if argument.default is None and argument.kind == "list" else argument.default
+    if argument.is_required or otherwise is None:
         return arg(argument.name)
-    if argument.default is None:
-        return f"default({arg(argument.name)}, [])" if argument.kind == "list" else arg(argument.name)
-    return f"default({arg(argument.name)}, {text(argument.default)})"
+    return call("default", arg(argument.name), constant(otherwise))
 
 
 def _field_name(argument: Argument, collection: Collection) -> str:
@@ -359,15 +373,15 @@ def _field_name(argument: Argument, collection: Collection) -> str:
     return path[0] if path is not None and len(path) == 1 else argument.name
 
 
-def _beginnings(reading: Reading, home: _Home) -> dict[str, Json]:
+def _beginnings(reading: Reading, home: _Home) -> dict[str, Draft]:
     """Status, times and owner of a new record; empty lists where records have lists."""
     collection = home.collection
-    started: dict[str, Json] = {}
+    started: dict[str, Draft] = {}
     status = status_of(reading, collection)
     if status is not None or (
         (collection.is_empty or not collection.fields) and _has_states(reading, home.noun)
     ):
-        first: Json = text(initial_state(reading, collection))
+        first = constant(initial_state(reading, collection))
         top, *inner = status or ("status",)
         started[top] = dict.fromkeys(inner, first) if inner else first
     started |= creation_times(collection.fields)
@@ -379,9 +393,9 @@ def _beginnings(reading: Reading, home: _Home) -> dict[str, Json]:
     return started
 
 
-def _constants(fields: Mapping[str, Field]) -> dict[str, Json]:
+def _constants(fields: Mapping[str, Field]) -> dict[str, Draft]:
     """Containers start empty, and what is null or false in every record starts so."""
-    found: dict[str, Json] = {}
+    found: dict[str, Draft] = {}
     for name, field in fields.items():
         if field.keeps == "list":
             found[name] = []
@@ -398,23 +412,23 @@ def _has_states(reading: Reading, noun: str) -> bool:
     return any(one.op == "transition" and noun in singulars(one.nouns) for one in names)
 
 
-def _kept_at(home: _Home) -> str:
+def _kept_at(home: _Home) -> Expr:
     return dot(name_for(home.collection.entity_type), *home.collection.path)
 
 
-def _kept(home: _Home, attrs: dict[str, Json]) -> list[Step]:
+def _kept(home: _Home, attrs: dict[str, Draft]) -> list[Step]:
     """The step that puts the record where it belongs."""
     collection, noun = home.collection, home.noun
     if collection.form == "table":
-        added: dict[str, Json] = {"in": collection.entity_type, "attrs": attrs, "as": noun}
-        own = attrs.get(collection.id_field or "id")
+        added: dict[str, Draft] = {"in": collection.entity_type, "attrs": attrs, "as": noun}
+        own: Draft = attrs.get(collection.id_field or "id")
         if home.counter is not None or collection.id_field is not None:
-            added["id"] = f"str({own})"
+            added["id"] = call("str", own)
         steps: list[Step] = [{"add": added}]
         if home.own_id is not None:
-            added["id"] = f"str({home.own_id})"
-            taken = refusal(f"{noun}_exists", f"There is already one with {{{home.own_id}}}")
-            is_free = f"entity({collection.entity_type!r}, {home.own_id}) == null"
+            added["id"] = call("str", home.own_id)
+            taken = refusal(f"{noun}_exists", message("There is already one with ", home.own_id))
+            is_free = is_null(entity(collection.entity_type, home.own_id))
             steps.insert(0, require(is_free, taken))
         if home.collection.placeholder is not None and home.service is not None:
             steps.insert(
@@ -422,11 +436,12 @@ def _kept(home: _Home, attrs: dict[str, Json]) -> list[Step]:
             )
         return steps
     if collection.form == "list":
-        return [{"let": {noun: attrs}}, {"append": {_kept_at(home): noun}}]
+        return [{"let": {noun: attrs}}, {"append": {_kept_at(home): Name(noun)}}]
     id = "id" if home.counter is not None else collection.id_field
     if id is not None:
-        return [{"let": {noun: attrs}}, {"set": {f"{_kept_at(home)}[{dot(noun, id)}]": noun}}]
-    return [{"let": {"new_key": _new_id(home), noun: attrs}}, {"set": {f"{_kept_at(home)}[new_key]": noun}}]
+        return [{"let": {noun: attrs}}, {"set": {Item(_kept_at(home), dot(noun, id)): Name(noun)}}]
+    kept = Item(_kept_at(home), Name("new_key"))
+    return [{"let": {"new_key": _new_id(home), noun: attrs}}, {"set": {kept: Name(noun)}}]
 
 
 def _counted(home: _Home) -> list[Step]:
@@ -434,30 +449,30 @@ def _counted(home: _Home) -> list[Step]:
         return []
     holder = name_for(home.service.entity_type)
     counters = [*home.counts, *([home.counter] if home.counter else [])]
-    return [{"set": {dot(holder, name): f"{dot(holder, name)} + 1" for name in counters}}] if counters else []
+    places = [dot(holder, name) for name in counters]
+    return [{"set": {place: _one_more(place) for place in places}}] if places else []
 
 
 def _linked(home: _Home, references: Sequence[tuple[str, Collection]]) -> list[Step]:
     """A user that lists its orders' ids gets the new one's."""
-    links: dict[str, Json] = {}
+    links: dict[Expr, Draft] = {}
     for noun, other in references:
         for name, field in other.fields.items():
             if field.keeps == "list" and not field.of_records and home.noun in singulars(tokens(name)):
-                links[dot(noun, name)] = (
-                    f"id_of({home.noun})" if home.collection.form == "table" else f"{home.noun}.id"
-                )
+                is_table = home.collection.form == "table"
+                links[dot(noun, name)] = id_of(home.noun) if is_table else dot(home.noun, "id")
     return [{"append": links}] if links else []
 
 
-def _reply(reading: Reading, home: _Home) -> Json:
+def _reply(reading: Reading, home: _Home) -> Draft:
     is_table = home.collection.form == "table"
-    id = f"id_of({home.noun})" if is_table else f"{home.noun}.{home.collection.id_field or 'id'}"
+    id = id_of(home.noun) if is_table else dot(home.noun, home.collection.id_field or "id")
     source = replace(
         source_of(home.collection, home.noun, home.noun, id), fields=_fields_after(reading, home)
     )
     if reading.output or home.collection.id_field is not None or home.counter is not None or not is_table:
         return reply(source, reading.output, reading.arguments)
-    return {"id": id, "...": home.noun}
+    return {"id": id, "...": Name(home.noun)}
 
 
 def _fields_after(reading: Reading, home: _Home) -> Mapping[str, Field]:
@@ -482,7 +497,7 @@ def _notes(home: _Home, reading: Reading) -> tuple[str, ...]:
 _LISTED = "the id of the new {} is added to what lists such ids"
 
 
-def _new_fields(home: _Home, attrs: dict[str, Json]) -> Iterator[str]:
+def _new_fields(home: _Home, attrs: dict[str, Draft]) -> Iterator[str]:
     new = [name for name in attrs if name not in home.collection.fields]
     if new and home.collection.fields and not home.collection.is_empty:
         yield f"no {home.noun} has {', '.join(f'`{name}`' for name in new)} yet: the new one does"

@@ -13,7 +13,9 @@ from pipelines.core.english.words import tokens, word_set
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.fields import Field
 from pipelines.core.simulation.domain.shapes import Collection
-from pipelines.core.simulation.reading.steps import arg, dot
+from pipelines.core.simulation.expr.make import all_of, arg, call, compare, is_equal, is_given
+from pipelines.core.simulation.expr.nodes import ComparisonSign, Constant, Expr, Slice
+from pipelines.core.simulation.reading.steps import dot
 
 _DATE = re.compile(r"\d{4}-\d\d(?:-\d\d)?(?:$|[T ])")
 _ASKS_DATE = word_set("date day when until before after since from to start end time month by on")
@@ -24,7 +26,7 @@ _STARTS = word_set("start begin arrival from date check")
 
 def date_condition(
     argument: Argument, collection: Collection, each: str, said: Sequence[Sequence[str]]
-) -> str | None:
+) -> Expr | None:
     """The condition of one date; `said` are the words of the tool's name and of its description."""
     if argument.kind not in ("text", "any") or not _ASKS_DATE & {*argument.words}:
         return None
@@ -32,15 +34,18 @@ def date_condition(
     if name is None:
         return None
     place, given = dot(each, name), arg(argument.name)
-    is_there = f"{place} != null"
     side = _side(argument.words, said)
     if side == "before":
-        return f"({is_there} and is_before({place}, {given}))"
-    if side == "until":
-        return f"({is_there} and str({place})[:10] <= str({given})[:10])"
-    if side == "after":
-        return f"({is_there} and str({place})[:10] >= str({given})[:10])"
-    return f"str({place})[:len(str({given}))] == str({given})"
+        return all_of(is_given(place), call("is_before", place, given))
+    if side in ("until", "after"):
+        sign: ComparisonSign = "<=" if side == "until" else ">="
+        return all_of(is_given(place), compare(_day(place), sign, _day(given)))
+    shown = call("str", given)
+    return is_equal(Slice(call("str", place), None, call("len", shown)), shown)
+
+
+def _day(time: Expr) -> Expr:
+    return Slice(call("str", time), None, Constant(10))
 
 
 def _side(words: Sequence[str], said: Sequence[Sequence[str]]) -> str:

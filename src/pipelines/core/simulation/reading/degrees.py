@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pipelines.core.english.measures import Degree, degree_in
 from pipelines.core.english.words import tokens
 from pipelines.core.simulation.domain.shapes import Collection, Field
+from pipelines.core.simulation.expr.nodes import path_of
 from pipelines.core.simulation.reading.scope import Term, alike, each_of, kind_of_field, of_record
 from pipelines.core.simulation.reading.tool_reading import Reading
 
@@ -37,7 +38,8 @@ def measured(degree: Degree, collection: Collection, words: Sequence[str] = ()) 
 
 
 def _path(term: Term) -> str:
-    return term.text.removeprefix("each.") if term.text.startswith("each.") else ""
+    place = path_of(term.value)
+    return ".".join(place.keys) if place is not None else ""
 
 
 def _fit(term: Term, degree: Degree) -> float:

@@ -3,7 +3,8 @@
 from dataclasses import replace
 
 from pipelines.core.english.inflection import participle
-from pipelines.core.json_text import Json
+from pipelines.core.simulation.expr.make import TRUE, Draft, constant
+from pipelines.core.simulation.expr.nodes import Name
 from pipelines.core.simulation.reading.records import others_of, ownership, record_of, source_of
 from pipelines.core.simulation.reading.replies import reply
 from pipelines.core.simulation.reading.steps import Bound, Drafted, Step
@@ -24,14 +25,12 @@ def read_delete(reading: Reading) -> Drafted | None:
     return Drafted(steps=tuple(steps), confidence=0.85)
 
 
-def _reply(reading: Reading, bound: Bound) -> Json:
+def _reply(reading: Reading, bound: Bound) -> Draft:
     key = bound.collection.id_field or f"{bound.noun}_id"
     key = key if key != "id" else f"{bound.noun}_id"
-    done = participle(reading.name.verb)
+    done, gone = participle(reading.name.verb), Name("gone_id")
     if reading.output:
-        extra = {done: "true", "status": repr(done), key: "gone_id", "id": "gone_id"}
-        source = replace(
-            source_of(bound.collection, "gone_id", bound.noun, "gone_id", extra=extra), fields={}
-        )
+        extra = {done: TRUE, "status": constant(done), key: gone, "id": gone}
+        source = replace(source_of(bound.collection, gone, bound.noun, gone, extra=extra), fields={})
         return reply(source, reading.output, reading.arguments)
-    return {key: "gone_id", "status": repr(done)}
+    return {key: gone, "status": constant(done)}

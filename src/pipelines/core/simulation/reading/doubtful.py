@@ -1,13 +1,13 @@
 """Changes that were drafted and are too far-fetched to be made: what the tool changes is then not clear."""
 
-import re
 from collections.abc import Iterator, Sequence
 
 from pipelines.core.english.stems import stem
 from pipelines.core.english.words import tokens
-from pipelines.core.json_text import Json
+from pipelines.core.simulation.expr.make import Draft, arg
+from pipelines.core.simulation.expr.nodes import path_of
 from pipelines.core.simulation.reading.lookup import is_only_spoken_of
-from pipelines.core.simulation.reading.steps import Step, arg
+from pipelines.core.simulation.reading.steps import Step
 from pipelines.core.simulation.reading.tool_reading import Reading
 
 
@@ -31,8 +31,8 @@ def is_doubtful(reading: Reading, steps: Sequence[Step]) -> bool:
     said = set(map(stem, tokens(f"{reading.tool.name} {reading.tool.description or ''}")))
     return all(
         value in given
-        and place.partition(".")[0] not in about.collection.fields
-        and said.isdisjoint(map(stem, tokens(place)))
+        and place[0] not in about.collection.fields
+        and said.isdisjoint(stem(word) for name in place for word in tokens(name))
         for place, value in written.items()
     )
 
@@ -44,9 +44,10 @@ def _adds_to_others(reading: Reading, steps: Sequence[Step]) -> bool:
     return any(table is not None and not table.is_empty and len(table.fields) > 1 for table in tables)
 
 
-def _written(steps: Sequence[Step]) -> Iterator[tuple[str, Json]]:
+def _written(steps: Sequence[Step]) -> Iterator[tuple[tuple[str, ...], Draft]]:
     """Places of the record, and what is set there."""
     for step in steps:
         sets = step.get("set")
         for name, value in sets.items() if isinstance(sets, dict) else ():
-            yield ".".join(re.findall(r"\w+", name)[1:]), value  # visit.price, but visit['from']
+            place = path_of(name)
+            yield place.keys if place is not None and place.keys else ("",), value

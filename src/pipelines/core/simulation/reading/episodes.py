@@ -8,23 +8,34 @@ from typing import NamedTuple
 from pipelines.core.english.inflection import participle
 from pipelines.core.english.verbs import VERB_PAIRS
 from pipelines.core.english.words import joined, tokens, word_set
-from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.roles import states_of, status_path
 from pipelines.core.simulation.domain.shapes import Collection, Link
+from pipelines.core.simulation.expr.make import (
+    NULL,
+    Draft,
+    all_of,
+    any_of,
+    arg,
+    call,
+    constant,
+    is_equal,
+    is_null,
+    message,
+)
+from pipelines.core.simulation.expr.nodes import Expr, Name
 from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.records import noun_of, others_of, record_of
 from pipelines.core.simulation.reading.states import initial_state
 from pipelines.core.simulation.reading.steps import (
     Drafted,
     Step,
-    arg,
     dot,
     name_for,
     not_found,
     refusal,
     require,
-    text,
+    same_id,
     word,
 )
 from pipelines.core.simulation.reading.tool_reading import Reading
@@ -37,10 +48,10 @@ _TIMES = word_set("time at hour clock")
 class _Episode(NamedTuple):
     table: Collection
     link: Link
-    id: str  # what is given for that
+    id: Expr  # what is given for that
     field: str  # when the verb was done
-    keys: tuple[tuple[str, str], ...]  # fields that say which one it is, and what is given for them
-    time: str
+    keys: tuple[tuple[str, Expr], ...]  # fields that say which one it is, and what is given for them
+    time: Expr
 
 
 def read_episode(reading: Reading) -> Drafted | None:
@@ -55,16 +66,18 @@ def read_episode(reading: Reading) -> Drafted | None:
     noun = name_for(noun_of(one.table), avoid=(bound.noun,))
     place, status = dot(noun, one.field), status_path(one.table.fields)
     state = _state(one.table, done) or (initial_state(reading, one.table) if begins and status else None)
-    changes: dict[str, Json] = {place: one.time}
+    told: dict[tuple[str, ...], Draft] = {(one.field,): one.time}
     if state is not None and status is not None:
-        changes[dot(noun, *status)] = text(state)
+        told[status] = constant(state)
     search: Step = {"as": noun, "in": one.table.entity_type, "where": _which(one, noun, bound.id)}
     search |= {"optional": True} if begins else {"else": not_found(noun)}
-    again = refusal(f"already_{word(done)}", f"That is done already: {{{place}}}")
+    again = refusal(f"already_{word(done)}", message("That is done already: ", place))
     steps: list[Step] = [*bound.steps, {"find": search}]
-    steps.append(require(f"{noun} == null or {place} == null" if begins else f"{place} == null", again))
-    steps += [_made(one, noun, changes)] if begins else []
-    steps += [{"set": changes}, {"return": noun}]
+    is_new = is_null(place)
+    steps.append(require(any_of(is_null(Name(noun)), is_new) if begins else is_new, again))
+    steps += [_made(one, noun, told)] if begins else []
+    changes = {dot(noun, *path): value for path, value in told.items()}
+    steps += [{"set": changes}, {"return": Name(noun)}]
     note = f"`{place}` says when it was done: only such records of {bound.collection.entity_type} have it"
     return Drafted(steps=tuple(steps), notes=(note,), confidence=0.8)
 
@@ -74,30 +87,30 @@ def _state(collection: Collection, done: str) -> str | None:
     return next((one for one in states if joined(tokens(one)) == joined(tokens(done))), None)
 
 
-def _which(one: _Episode, noun: str, id: str) -> str:
+def _which(one: _Episode, noun: str, id: Expr) -> Expr:
     """The one of that day; where no day is given, the one of which it has not been done yet."""
-    same = [f"same_id({dot(noun, *one.link.path)}, {id})"]
-    same += [f"{dot(noun, name)} == {value}" for name, value in one.keys]
-    return " and ".join(same if one.keys else [*same, f"{dot(noun, one.field)} == null"])
+    same = same_id(dot(noun, *one.link.path), id)
+    keys = [is_equal(dot(noun, name), value) for name, value in one.keys]
+    return all_of(same, *(keys or [is_null(dot(noun, one.field))]))
 
 
-def _made(one: _Episode, noun: str, changes: dict[str, Json]) -> Step:
+def _made(one: _Episode, noun: str, told: dict[tuple[str, ...], Draft]) -> Step:
     """A new one, where none is there yet."""
-    new = f"new_id({one.table.entity_type!r})"
-    own = f"int({new})" if one.table.numeric_ids else new
-    attrs: dict[str, Json] = {one.table.id_field: own} if one.table.id_field is not None else {}
+    new = call("new_id", constant(one.table.entity_type))
+    own = call("int", new) if one.table.numeric_ids else new
+    attrs: dict[str, Draft] = {one.table.id_field: own} if one.table.id_field is not None else {}
     attrs |= {one.link.path[0]: one.id, **dict(one.keys)}
-    attrs |= {place.removeprefix(f"{noun}."): value for place, value in changes.items()}
+    attrs |= {".".join(path): value for path, value in told.items()}
     blank = (name for name, field in one.table.fields.items() if "null" in field.kinds)
     added: Step = {"in": one.table.entity_type, "as": f"new_{noun}", "attrs": dict.fromkeys(blank) | attrs}
-    added |= {"id": f"str({own})"} if one.table.id_field is not None else {}
-    return {"if": f"{noun} == null", "then": [{"add": added}, {"return": f"new_{noun}"}]}
+    added |= {"id": call("str", own)} if one.table.id_field is not None else {}
+    return {"if": is_null(Name(noun)), "then": [{"add": added}, {"return": Name(f"new_{noun}")}]}
 
 
 def _episodes(reading: Reading, about: Collection) -> Iterator[_Episode]:
     """Types that refer to the record at hand, have a field called as the verb is, and places for the rest."""
     given = [one for one in others_of(reading) if one.is_required]
-    id = arg(reading.subject.id_argument.name) if reading.subject is not None else ""
+    id = arg(reading.subject.id_argument.name) if reading.subject is not None else NULL
     for table in reading.known.tables.values():
         links = [
             link for link in table.links if link.entity_type == about.entity_type and len(link.path) == 1

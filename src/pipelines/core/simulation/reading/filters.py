@@ -9,10 +9,24 @@ from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.references import noun_of_id
 from pipelines.core.simulation.domain.roles import field_at, states_of, status_path
 from pipelines.core.simulation.domain.shapes import Collection, Field, Link, find_field
+from pipelines.core.simulation.expr.make import (
+    TRUE,
+    any_of,
+    arg,
+    arithmetic,
+    call,
+    compare,
+    constant,
+    differs,
+    each_of,
+    is_equal,
+    is_null,
+)
+from pipelines.core.simulation.expr.nodes import ComparisonSign, Conditional, Constant, Expr, Name, Not, Or
 from pipelines.core.simulation.reading.comparisons import held_against
 from pipelines.core.simulation.reading.dated import date_condition, is_range
 from pipelines.core.simulation.reading.replies import find_path
-from pipelines.core.simulation.reading.steps import arg, dot, refers
+from pipelines.core.simulation.reading.steps import dot, refers
 
 _LIMITS = word_set(
     "limit maxresults maxresult topk topn top size pagesize perpage count n numresult maxitem maxcount first"
@@ -42,11 +56,11 @@ _EDGES = word_set("than or equal inclusive exclusive date time")
 class Narrowing:
     """A search in the terms of a plan."""
 
-    conditions: tuple[str, ...] = ()
-    sort: str | None = None  # an expression for the field to sort by
+    conditions: tuple[Expr, ...] = ()
+    sort: Expr | None = None  # the field to sort by
     order: str | None = None  # the field by which the words say that they come: `-downloads`
-    limit: str | None = None
-    offset: str | None = None
+    limit: Expr | None = None
+    offset: Expr | None = None
     ignored: tuple[str, ...] = ()
     assumed: tuple[str, ...] = ()  # what narrows the search though no argument or no name says so
 
@@ -57,7 +71,7 @@ class Narrowing:
         return (*self.assumed, *unread)
 
 
-def only_those(conditions: Iterable[str]) -> tuple[str, ...]:
+def only_those(conditions: Iterable[Expr]) -> tuple[str, ...]:
     """Conditions that no argument gives: each is named wherever the reply is."""
     told = "read from the words of its name and description"
     return tuple(f"only records with `{condition}` count: {told}" for condition in conditions)
@@ -67,9 +81,12 @@ def narrowing(
     each: str, collection: Collection, arguments: Sequence[Argument], said: Sequence[Sequence[str]] = ((), ())
 ) -> Narrowing:
     """What the arguments ask of records called `each`; `said` are the words of name and description."""
-    conditions: list[str] = []
+    conditions: list[Expr] = []
     bounds = is_range(arguments)
-    sort = limit = offset = descending = None
+    sort: Expr | None = None
+    limit: Expr | None = None
+    offset: Expr | None = None
+    descending: str | None = None
     ignored: list[str] = []
     assumed: list[str] = []
     for argument in arguments:
@@ -80,13 +97,15 @@ def narrowing(
         condition = dated or edge or told or _searched(argument, each, collection, said)
         if word in _LIMITS and argument.kind == "number" and field_for(argument, collection) is None:
             limit = arg(argument.name)
-            limit = f"default({limit}, {argument.default!r})" if argument.default is not None else limit
+            if argument.default is not None:
+                limit = call("default", limit, constant(argument.default))
         elif word in _OFFSETS and argument.kind == "number":
             offset = arg(argument.name)
         elif word in _SORTS:
             sort = arg(argument.name)
         elif condition is not None:
-            is_plain = argument.is_required or "true or " in condition
+            # A switch that lets all through says itself what it does where it is left out.
+            is_plain = argument.is_required or (argument.kind == "boolean" and isinstance(condition, Or))
             conditions.append(condition if is_plain else _if_given(argument, condition))
             if dated or (told and not edge) or condition_of(argument, each, collection) is None:
                 assumed.append(f"`{argument.name}` is taken for `{condition}`, by the words around it")
@@ -98,7 +117,8 @@ def narrowing(
         else:
             ignored.append(argument.name)
     if sort is not None and descending is not None:
-        sort = f"('-' + {sort} if contains(str({arg(descending)}), 'desc') else {sort})"
+        is_down = call("contains", call("str", arg(descending)), Constant("desc"))
+        sort = Conditional(is_down, arithmetic(Constant("-"), "+", sort), sort)
     return Narrowing(
         conditions=tuple(conditions),
         sort=sort,
@@ -111,61 +131,64 @@ def narrowing(
 
 def _searched(
     argument: Argument, each: str, collection: Collection, said: Sequence[Sequence[str]]
-) -> str | None:
+) -> Expr | None:
     if argument.kind == "boolean":
         return _only_such(argument, each, collection)
     found = condition_of(argument, each, collection, said)
     path = field_for(argument, collection)
     is_partial = bool(_PARTLY & {word for words in said for word in words})
     if path is not None and argument.kind == "text" and argument.words[-1] in _FRAGMENTS and is_partial:
-        return f"contains(lower(str({dot(each, *path)})), lower({arg(argument.name)}))"
+        return call("contains", _in_small(dot(each, *path)), call("lower", arg(argument.name)))
     return found or date_condition(argument, collection, each, said)
 
 
-def _only_such(argument: Argument, each: str, collection: Collection) -> str | None:
+def _in_small(value: Expr) -> Expr:
+    return call("lower", call("str", value))
+
+
+def _only_such(argument: Argument, each: str, collection: Collection) -> Expr | None:
     """`unpaid_only`, `include_returned`: a switch that lets only some of the records through, or all."""
     path = field_for(argument, collection)
     if path is not None:
-        return f"{dot(each, *path)} == {arg(argument.name)}"
+        return is_equal(dot(each, *path), arg(argument.name))
     words = [word for word in argument.words if word not in _SWITCHING | {"in", "is", "has"}]
     test = _such(words, each, collection)
     if test is None:
         return None
     given = arg(argument.name)
     if {*argument.words} & _INCLUDING:
-        return f"({given} == true or not {test})"
+        return any_of(is_equal(given, TRUE), Not(test))
     only = {*argument.words} & _SWITCHING
-    return f"({given} != true or {test})" if only else f"({test}) == {given}"
+    return any_of(differs(given, TRUE), test) if only else is_equal(test, given)
 
 
-def _such(words: Sequence[str], each: str, collection: Collection) -> str | None:
+def _such(words: Sequence[str], each: str, collection: Collection) -> Expr | None:
     """A state, a switch, or that there is some of it (`in_stock`)."""
     status = status_path(collection.fields)
     states = states_of(collection.fields, status) if status is not None else ()
     such = next((one for one in states if joined(tokens(one)) in map(joined, zip(words, strict=True))), None)
     if such is not None and status is not None:
-        return f"{dot(each, *status)} == {such!r}"
+        return is_equal(dot(each, *status), constant(such))
     switch = find_field(collection.fields, "_".join(words)) if words else None
     if switch is not None and "boolean" in collection.fields[switch].kinds:
-        return f"{dot(each, switch)} == true"
+        return is_equal(dot(each, switch), TRUE)
     spoken = {stem(word) for word in words}
     numbers = [
         name
         for name, one in collection.fields.items()
         if "number" in one.kinds and spoken and spoken <= {stem(part) for part in tokens(name)}
     ]
-    return f"{dot(each, numbers[0])} > 0" if len(numbers) == 1 else None
+    return compare(dot(each, numbers[0]), ">", Constant(0)) if len(numbers) == 1 else None
 
 
 def condition_of(
     argument: Argument, each: str, collection: Collection, said: Sequence[Sequence[str]] = ()
-) -> str | None:
+) -> Expr | None:
     """The condition one argument puts on a record; None where it names nothing of it."""
     name = arg(argument.name)
     links = _links_meant(argument, collection, said)
     if links:
-        either = " or ".join(refers(each, link, name) for link in links)
-        return f"({either})" if len(links) > 1 else either
+        return any_of(*(refers(each, link, name) for link in links))
     path = field_for(argument, collection)
     if path is not None:
         return _equal(dot(each, *path), name, argument, field_at(collection.fields, path))
@@ -176,7 +199,8 @@ def condition_of(
     if argument.kind in ("text", "any") and (
         word in _QUERIES or argument.words[-1:] in (("query",), ("keyword",))
     ):
-        return f"all(word in lower(str({each})) for word in words({name}))"
+        test = compare(Name("word"), "in", _in_small(dot(each)))
+        return call("all", each_of(test, "word", call("words", name)))
     return None
 
 
@@ -246,41 +270,40 @@ def _spellings(argument: Argument, collection: Collection) -> list[tuple[str, ..
     return [spelling for spelling in spellings if spelling]
 
 
-def _equal(field: str, given: str, argument: Argument, shape: Field | None) -> str:
+def _equal(field: Expr, given: Expr, argument: Argument, shape: Field | None) -> Expr:
     holds_list = shape is not None and shape.keeps is not None
     if holds_list and argument.kind != "list":
-        return (
-            f"contains({field}, {given})"
-            if shape is not None and shape.keeps == "list"
-            else f"{given} in {field}"
-        )
+        is_list = shape is not None and shape.keeps == "list"
+        return call("contains", field, given) if is_list else compare(given, "in", field)
     if argument.kind == "list":
-        return f"{field} in {given}" if not holds_list else f"all(one in {field} for one in {given})"
+        one_by_one = each_of(compare(Name("one"), "in", field), "one", given)
+        return call("all", one_by_one) if holds_list else compare(field, "in", given)
     is_text = shape is None or "text" in shape.kinds
     if argument.kind == "text" and is_text and argument.words[-1] in _WRITTEN_FREELY:
-        return f"lower(str({field})) == lower({given})"
-    return f"{field} == {given}"
+        return is_equal(_in_small(field), call("lower", given))
+    return is_equal(field, given)
 
 
-def _if_given(argument: Argument, condition: str) -> str:
-    blank = f"{arg(argument.name)} == null"
-    if argument.kind == "text":
-        blank = f"{arg(argument.name)} in [null, '', 'None']" if argument.default is None else blank
-    return f"({blank} or {condition})"
+def _if_given(argument: Argument, condition: Expr) -> Expr:
+    given = arg(argument.name)
+    is_text = argument.kind == "text" and argument.default is None
+    blank = compare(given, "in", constant([None, "", "None"])) if is_text else is_null(given)
+    return any_of(blank, condition)
 
 
-def _edge(argument: Argument, collection: Collection, each: str) -> str | None:
+def _edge(argument: Argument, collection: Collection, each: str) -> Expr | None:
     """`min_price`, `price_lte`, `created_after`, `start_date`: a bound on a field."""
     words = argument.words
     if argument.kind not in ("number", "text", "any") or len(words) < 2:
         return None
-    for edge_words, sign in ((_LEAST, ">="), (_MOST, "<=")):
+    edges: tuple[tuple[frozenset[str], ComparisonSign], ...] = ((_LEAST, ">="), (_MOST, "<="))
+    for edge_words, sign in edges:
         rest = tuple(word for word in words if word not in edge_words and word not in _EDGES)
         if len(rest) == len(words) or not any(word in edge_words for word in words):
             continue
         path = _bounded_field(words, rest, collection.fields)
         if path is not None:
-            return f"{dot(each, *path)} {sign} {arg(argument.name)}"
+            return compare(dot(each, *path), sign, arg(argument.name))
     return None
 
 

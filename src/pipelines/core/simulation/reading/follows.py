@@ -1,14 +1,25 @@
 """What else changes with a change, because it always goes together in the seeded records: a number that
 counts (seats_taken, of enrolments), a state that follows a number (paid, once nothing is left)."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 
 from pipelines.core.english.words import tokens
-from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.regularities import Counter, Progress
 from pipelines.core.simulation.domain.shapes import Collection
+from pipelines.core.simulation.expr.make import (
+    Draft,
+    any_of,
+    arithmetic,
+    compare,
+    constant,
+    entity,
+    is_given,
+    is_in,
+    is_null,
+    listed,
+)
+from pipelines.core.simulation.expr.nodes import ArithmeticSign, Conditional, Constant, Expr, Name, Not
 from pipelines.core.simulation.reading.limits import (
     count_of_referring,
     held_by,
@@ -18,10 +29,8 @@ from pipelines.core.simulation.reading.limits import (
 )
 from pipelines.core.simulation.reading.records import noun_of
 from pipelines.core.simulation.reading.scope import Thing, nouns_of, stems
-from pipelines.core.simulation.reading.steps import Drafted, Step, dot, refusal, require, text
+from pipelines.core.simulation.reading.steps import Drafted, Step, dot, refusal, require, same_id
 from pipelines.core.simulation.reading.tool_reading import Reading
-
-_LITERAL = re.compile(r"'[^']*'")
 
 
 def followed(reading: Reading, drafted: Drafted) -> Drafted:
@@ -64,7 +73,7 @@ def _with_counters(
         table = bound.get(str(added.get("as")))
         for counter in table.counted_by if table is not None else ():
             id, state = attrs.get(counter.path[0]), attrs.get(counter.status or "")
-            if isinstance(id, str) and (not counter.states or _is_one_of(state, counter.states)):
+            if isinstance(id, Expr) and (not counter.states or _is_one_of(state, counter.states)):
                 before += _room(reading, counter, id)
                 after += _moved(reading, counter, id, "+", notes)
     if isinstance(removed, str) and removed in bound:
@@ -75,8 +84,8 @@ def _with_counters(
     for noun, counter, state in _states_set(changed, bound):
         id = dot(noun, *counter.path)
         moved = _moved(reading, counter, id, "+" if _is_one_of(state, counter.states) else "-", notes)
-        is_in = f"{dot(noun, counter.status or '')} in {text([*counter.states])}"
-        test = f"not ({is_in})" if _is_one_of(state, counter.states) else is_in
+        is_so = is_in(dot(noun, counter.status or ""), counter.states)
+        test = Not(is_so) if _is_one_of(state, counter.states) else is_so
         before.append({"if": test, "then": [*moved]})
     return before, after
 
@@ -86,69 +95,74 @@ def _unlisted(reading: Reading, noun: str, table: Collection, notes: list[str]) 
     steps: list[Step] = []
     for link in table.links:
         owner = reading.known.tables[link.entity_type]
-        for listed in owner.list_links:
-            if listed.entity_type == table.entity_type and len(listed.path) == 1:
+        for back in owner.list_links:
+            if back.entity_type == table.entity_type and len(back.path) == 1:
                 holder = f"its_{noun_of(owner)}"
-                place = dot(holder, *listed.path)
-                kept = f"[one for one in {place} if not same_id(one, {noun}.id)]"
+                place = dot(holder, *back.path)
+                one = Name("one")
+                kept = listed(one, "one", place, Not(same_id(one, dot(noun, "id"))))
                 found: Step = {
                     "as": holder,
                     "in": owner.entity_type,
                     "id": dot(noun, *link.path),
                     "optional": True,
                 }
-                steps += [{"find": found}, {"if": f"{holder} != null", "then": [{"set": {place: kept}}]}]
+                steps += [{"find": found}, {"if": is_given(Name(holder)), "then": [{"set": {place: kept}}]}]
                 notes.append("whatever lists the id of the record no longer does")
     return steps
 
 
-def _is_one_of(state: Json, states: tuple[str, ...]) -> bool:
-    return isinstance(state, str) and any(state == text(one) for one in states)
+def _is_one_of(state: Draft, states: tuple[str, ...]) -> bool:
+    return isinstance(state, Constant) and state.value in states
 
 
-def _states_set(changed: Json, bound: dict[str, Collection]) -> Iterator[tuple[str, Counter, Json]]:
+def _states_set(changed: Draft, bound: dict[str, Collection]) -> Iterator[tuple[str, Counter, Draft]]:
     for noun, table in bound.items() if isinstance(changed, dict) else ():
         for counter in table.counted_by:
-            place = dot(noun, counter.status) if counter.status is not None else ""
-            state = changed.get(place) if isinstance(changed, dict) else None
-            if counter.states and isinstance(state, str) and _LITERAL.fullmatch(state):
+            state = changed.get(dot(noun, counter.status)) if counter.status is not None else None
+            if counter.states and isinstance(state, Constant) and isinstance(state.value, str):
                 yield noun, counter, state
 
 
 def _if_counted(noun: str, counter: Counter, moved: list[Step]) -> list[Step]:
     if not counter.states or counter.status is None:
         return moved
-    return [{"if": f"{dot(noun, counter.status)} in {text([*counter.states])}", "then": [*moved]}]
+    return [{"if": is_in(dot(noun, counter.status), counter.states), "then": [*moved]}]
 
 
 def _counting(reading: Reading, counter: Counter) -> str:
     return f"counting_{noun_of(reading.known.tables[counter.entity_type])}"
 
 
-def _moved(reading: Reading, counter: Counter, id: str, sign: str, notes: list[str]) -> list[Step]:
+def _moved(
+    reading: Reading, counter: Counter, id: Expr, sign: ArithmeticSign, notes: list[str]
+) -> list[Step]:
     noun = _counting(reading, counter)
     place = dot(noun, counter.field)
     notes.append(
         f"`{counter.field}` of {counter.entity_type} goes by how many refer to each record: it changes, too"
     )
-    sign = {"+": "-", "-": "+"}[sign] if counter.is_rest else sign
+    if counter.is_rest:
+        sign = "-" if sign == "+" else "+"
     found: Step = {"find": {"as": noun, "in": counter.entity_type, "id": id, "optional": True}}
-    return [found, {"if": f"{noun} != null", "then": [{"set": {place: f"{place} {sign} 1"}}]}]
+    return [
+        found,
+        {"if": is_given(Name(noun)), "then": [{"set": {place: arithmetic(place, sign, Constant(1))}}]},
+    ]
 
 
-def _room(reading: Reading, counter: Counter, id: str) -> list[Step]:
+def _room(reading: Reading, counter: Counter, id: Expr) -> list[Step]:
     """Nothing is counted beyond the room there is."""
     noun = _counting(reading, counter)
     table = reading.known.tables[counter.entity_type]
     most = limit_of_counter(_thing(table, noun), counter.field)
     if most is None and not counter.is_rest:
         return []
-    has_room = (
-        f"{dot(noun, counter.field)} > 0" if counter.is_rest else f"{dot(noun, counter.field)} < {most}"
-    )
+    place = dot(noun, counter.field)
+    has_room = compare(place, "<", most) if most and not counter.is_rest else compare(place, ">", Constant(0))
     full = refusal(f"{noun_of(table)}_full", f"The {noun_of(table).replace('_', ' ')} is full")
     found: Step = {"find": {"as": noun, "in": counter.entity_type, "id": id, "optional": True}}
-    return [found, require(f"{noun} == null or {has_room}", full)]
+    return [found, require(any_of(is_null(Name(noun)), has_room), full)]
 
 
 def _held(reading: Reading, step: Step, bound: dict[str, Collection], notes: list[str]) -> list[Step]:
@@ -162,31 +176,32 @@ def _held(reading: Reading, step: Step, bound: dict[str, Collection], notes: lis
             if limit is None or such is None or such.entity_type != bound[noun].entity_type:
                 continue
             holder = noun_of(table)
-            most = dot(f"entity({table.entity_type!r}, {id})", limit.most)
+            most = dot(entity(table.entity_type, id), limit.most)
+            has_room = compare(count_of_referring(such, id), "<", most)
             full = refusal(f"{holder}_full", f"The {holder.replace('_', ' ')} is full")
-            found.append(require(f"{id} == null or {count_of_referring(such, id)} < {most}", full))
+            found.append(require(any_of(is_null(id), has_room), full))
             notes.append(
                 f"no {holder} has more than its `{limit.most}` of {such.entity_type}: nor afterwards"
             )
     return found
 
 
-def _references_made(step: Step, bound: dict[str, Collection]) -> Iterator[tuple[str, tuple[str, ...], str]]:
+def _references_made(step: Step, bound: dict[str, Collection]) -> Iterator[tuple[str, tuple[str, ...], Expr]]:
     """Of a new record, or of one that changes: the name of the record, the field, and the id set there."""
     added, changed = step.get("add"), step.get("set")
     if isinstance(added, dict) and isinstance(attrs := added.get("attrs"), dict):
         noun = str(added.get("as"))
         yield from (
-            (noun, (name,), id) for name, id in attrs.items() if isinstance(id, str) and noun in bound
+            (noun, (name,), id) for name, id in attrs.items() if isinstance(id, Expr) and noun in bound
         )
     if isinstance(changed, dict):
         for noun, table in bound.items():
             given = {name: changed.get(dot(noun, name)) for name in table.fields}
-            yield from ((noun, (name,), id) for name, id in given.items() if isinstance(id, str))
+            yield from ((noun, (name,), id) for name, id in given.items() if isinstance(id, Expr))
 
 
 def _thing(table: Collection, noun: str) -> Thing:
-    return Thing(text=noun, id=f"{noun}.id", collection=table, called=nouns_of(table))
+    return Thing(value=Name(noun), id=dot(noun, "id"), collection=table, called=nouns_of(table))
 
 
 # -- states that follow a number
@@ -204,7 +219,7 @@ def _with_states(
         used, status = dot(noun, one.used), dot(noun, one.status)
         if used in places and status not in places:
             after.append({"set": {status: _state(noun, one)}})
-        elif places.get(status) == text(one.when_all) and used not in places and _is_named_so(one):
+        elif places.get(status) == constant(one.when_all) and used not in places and _is_named_so(one):
             places[used] = dot(noun, one.most)
         else:
             continue
@@ -230,7 +245,9 @@ def _is_named_so(one: Progress) -> bool:
     return bool(stems(state) & stems(used)) or (is_of_using_up(state) and is_of_using_up(used))
 
 
-def _state(noun: str, one: Progress) -> str:
+def _state(noun: str, one: Progress) -> Expr:
     used, most, status = (dot(noun, name) for name in (one.used, one.most, one.status))
-    some = f"({text(one.when_some)} if {used} > 0 else {status})" if one.when_some is not None else status
-    return f"{text(one.when_all)} if {used} >= {most} else {some}"
+    some = status
+    if one.when_some is not None:
+        some = Conditional(compare(used, ">", Constant(0)), constant(one.when_some), status)
+    return Conditional(compare(used, ">=", most), constant(one.when_all), some)

@@ -12,11 +12,12 @@ from typing import NamedTuple
 from pipelines.core.english.formulas import LONGEST, parts_of
 from pipelines.core.english.states import BARRED, GONE
 from pipelines.core.english.words import ARTICLES, article, joined, tokens, word_set
-from pipelines.core.json_text import JsonObject
 from pipelines.core.simulation.domain.roles import states_of, status_path, valued_fields
+from pipelines.core.simulation.expr.make import Draft, compare, constant, expressions_in, message
+from pipelines.core.simulation.expr.nodes import And, Arithmetic, Compare, Constant, Expr, Field, Not
 from pipelines.core.simulation.reading.restrictions import stated_in
 from pipelines.core.simulation.reading.scope import Scope, Thing, scope_of, stems
-from pipelines.core.simulation.reading.steps import Drafted, Step, dot, refusal, require, text
+from pipelines.core.simulation.reading.steps import Drafted, Step, dot, is_part_of, refusal, require
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.truths import joined_truth
 
@@ -39,9 +40,9 @@ _CLAUSE_ENDS = word_set("and but to for with from in at by so if when")
 
 
 class _Condition(NamedTuple):
-    test: str
+    test: Expr
     note: str
-    failure: JsonObject
+    failure: Step
     said: str = ""  # the words that say it
 
 
@@ -53,11 +54,11 @@ def guarded(
     if reading.name.reads() or not any(_CHANGES & step.keys() for step in drafted.steps):
         return drafted
     scope = scope_of(reading)
-    known = str(drafted.steps)
+    known = {node for one in expressions_in(drafted.steps) for node in one.walk()}
     conditions = {
         one.test: one
         for one in (*(() if has_rules else _not_barred(reading, drafted, scope)), *_described(reading, scope))
-        if one.test not in known
+        if not known.issuperset(one.test.parts if isinstance(one.test, And) else (one.test,))
         and not any(one.said and (one.said in told or told in one.said) for told in enforced)
     }
     if not conditions:
@@ -77,11 +78,11 @@ def _described(reading: Reading, scope: Scope) -> Iterator[_Condition]:
         )
 
 
-def _found(scope: Scope, conditions: Sequence[str]) -> Iterator[Step]:
-    said = " ".join(conditions)
+def _found(scope: Scope, conditions: Sequence[Expr]) -> Iterator[Step]:
+    spoken = frozenset[str]().union(*(one.roots() for one in conditions))
     for step in scope.steps:
         found = step.get("find")
-        if isinstance(found, dict) and re.search(rf"\b{re.escape(str(found['as']))}\b", said):
+        if isinstance(found, dict) and found["as"] in spoken:
             yield step
 
 
@@ -93,13 +94,13 @@ def _is_same(step: Step, other: Step) -> bool:
     )
 
 
-def _conditions(reading: Reading, scope: Scope) -> Iterator[tuple[str, str]]:
+def _conditions(reading: Reading, scope: Scope) -> Iterator[tuple[Expr, str]]:
     """Each with the words that say it."""
     description = " ".join((reading.tool.description or "")[:LONGEST].split())
     for found in _FAILS.finditer(description):
         truth = joined_truth(_words(found[1]), scope)
         if truth is not None:
-            yield f"not ({truth})", found[0]
+            yield Not(truth), found[0]
     for found in _NEEDS.finditer(description):
         truth = joined_truth(_words(re.sub(r"\bmust\b", "", found[1] or found[2])), scope)
         if truth is not None:
@@ -113,32 +114,44 @@ def _not_barred(reading: Reading, drafted: Drafted, scope: Scope) -> Iterator[_C
     anything may be told of whoever it is."""
     if reading.name.verb in _TELLS_OF:
         return
-    words = BARRED if "'add': " in str(drafted.steps) else GONE
-    changed = str([step.get("set") for step in drafted.steps])
+    words = BARRED if _adds(drafted.steps) else GONE
+    moved = [place for step in drafted.steps for place, to in step.get("set", {}).items() if _moves(to)]
     for thing in scope.things:
         status = status_path(thing.collection.fields)
         barred = [one for one in states_of(thing.collection.fields, status) if joined(tokens(one)) in words]
-        is_moved = re.search(rf"'{re.escape(thing.text)}\.[^']*': '[^']* [+-] args\.", changed)
+        is_moved = any(is_part_of(place, thing.value) for place in moved)
         if status is not None and barred and (words is BARRED or is_moved):
-            place, noun = dot(thing.text, *status), thing.text.replace("_", " ")
+            place, noun = dot(thing.value, *status), thing.noun.replace("_", " ")
             states = " or ".join(barred)
             note = f"refused for {article(noun).lower()} {noun} that is {states}, though no text says so"
-            failure = refusal(f"{thing.text}_not_active", f"The {noun} is {{{place}}}")
-            yield _Condition(f"{place} not in {text([*barred])}", note, failure)
+            failure = refusal(f"{thing.noun}_not_active", message(f"The {noun} is ", place))
+            yield _Condition(compare(place, "not in", constant([*barred])), note, failure)
+
+
+def _adds(block: Draft) -> bool:
+    if isinstance(block, dict):
+        return "add" in block or _adds([*block.values()])
+    return isinstance(block, (list, tuple)) and any(map(_adds, block))
+
+
+def _moves(value: Draft) -> bool:
+    """What is given is added, or taken off."""
+    sums = (one for one in value.walk() if isinstance(one, Arithmetic)) if isinstance(value, Expr) else ()
+    return any(one.sign in ("+", "-") and "args" in one.right.roots() for one in sums)
 
 
 def _words(text: str) -> list[str]:
     return [word for part in parts_of(text) for word in part]
 
 
-def _of_mentions(reading: Reading, thing: Thing) -> Iterator[str]:
+def _of_mentions(reading: Reading, thing: Thing) -> Iterator[Expr]:
     """What a thing is said to be where it is spoken of: "Cancel an outstanding pledge", "Assign an order to a
     driver who is on duty"."""
     for part in _PARTS.split(reading.said.summary.lower()):
         words = tokens(part)
         for said in _said_of(words, thing):
             if 0 < len(said) <= _LONGEST_STATE:
-                found = stated_in(said, thing.collection, thing.text)
+                found = stated_in(said, thing.collection, thing.value)
                 yield from (one for one in found if _is_whole(one, said))
 
 
@@ -162,10 +175,9 @@ def _said_of(words: Sequence[str], thing: Thing) -> Iterator[list[str]]:
             yield [*state[:1], *takewhile(lambda one: one not in _CLAUSE_ENDS, state[1:])]
 
 
-def _is_whole(condition: str, said: Sequence[str]) -> bool:
+def _is_whole(condition: Expr, said: Sequence[str]) -> bool:
     """A switch is meant by all of its name: "the bank account" says nothing of `bank_verified`."""
-    switch = _SWITCH.search(condition)
-    return switch is None or stems(tokens(switch[1])) - stems(("is", "has")) <= stems(said)
-
-
-_SWITCH = re.compile(r"\.(\w+) == (?:true|false)$")
+    match condition:
+        case Compare(first=Field(key=switch), rest=(("==", Constant(value=bool())),)):
+            return stems(tokens(switch)) - stems(("is", "has")) <= stems(said)
+    return True

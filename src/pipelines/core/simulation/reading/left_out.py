@@ -2,10 +2,11 @@
 make no difference to it. Each is said; a read that answers nothing else, or heeds less than it must be given,
 is a guess."""
 
-import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pipelines.core.json_text import JsonObject, dumps
+from pipelines.core.simulation.expr.make import expressions_in
+from pipelines.core.simulation.reading.steps import Step
 from pipelines.core.simulation.reading.tool_reading import Reading
 
 GUESSED = 0.4
@@ -28,7 +29,7 @@ class LeftOut:
         )
 
 
-def left_out(reading: Reading, body: list[JsonObject]) -> LeftOut:
+def left_out(reading: Reading, body: Sequence[Step]) -> LeftOut:
     fields, arguments = _unanswered(reading, body), _unheeded(reading, body)
     asked = {one.name for one in reading.arguments}
     has_answer = not fields or bool(_declared(reading) - {*fields} - asked)
@@ -41,7 +42,7 @@ def _declared(reading: Reading) -> set[str]:
     return set(properties) if isinstance(properties, dict) else set()
 
 
-def _unanswered(reading: Reading, body: list[JsonObject]) -> tuple[str, ...]:
+def _unanswered(reading: Reading, body: Sequence[Step]) -> tuple[str, ...]:
     """Where every reply of the plan is written out field by field: what none of them has."""
     replies = [step["return"] for step in body if "return" in step]
     written = [reply for reply in replies if isinstance(reply, dict) and "..." not in reply]
@@ -50,14 +51,10 @@ def _unanswered(reading: Reading, body: list[JsonObject]) -> tuple[str, ...]:
     return tuple(sorted(name for name in _declared(reading) if not any(name in reply for reply in written)))
 
 
-def _unheeded(reading: Reading, body: list[JsonObject]) -> tuple[str, ...]:
+def _unheeded(reading: Reading, body: Sequence[Step]) -> tuple[str, ...]:
     """Required, and nowhere in the plan."""
-    text = dumps(body).decode()
-    if re.search(r"\bargs\b(?![.\[])", text):
+    read = {ref.keys for one in expressions_in(body) for ref in one.refs() if ref.root == "args"}
+    if () in read:
         return ()  # taken as a whole
-    return tuple(one.name for one in reading.arguments if one.is_required and not _stands(one.name, text))
-
-
-def _stands(name: str, text: str) -> bool:
-    """`args.name` or `args['name']`, whose quotes JSON may have escaped."""
-    return re.search(rf"\bargs(\.{re.escape(name)}\b|\[\W{{1,2}}{re.escape(name)}\W)", text) is not None
+    heeded = {keys[0] for keys in read}
+    return tuple(one.name for one in reading.arguments if one.is_required and one.name not in heeded)

@@ -9,8 +9,19 @@ from pipelines.core.english.polarity import without_denial
 from pipelines.core.english.words import singulars, tokens, word_set
 from pipelines.core.simulation.domain.regularities import Limit, Referring
 from pipelines.core.simulation.domain.shapes import Collection
+from pipelines.core.simulation.expr.make import (
+    NULL,
+    all_of,
+    arithmetic,
+    call,
+    compare,
+    constant,
+    entities,
+    listed,
+)
+from pipelines.core.simulation.expr.nodes import Expr, Name
 from pipelines.core.simulation.reading.scope import Thing, alike, stems
-from pipelines.core.simulation.reading.steps import dot, text
+from pipelines.core.simulation.reading.steps import dot, same_id
 
 _ROOM = word_set("capacity max maximum limit seat place slot quota size allowance spot")
 _WORTH = word_set("total worth value budget price amount cost fee")
@@ -26,8 +37,8 @@ LEFT = word_set(
 
 
 class LimitMeant(NamedTuple):
-    most: str
-    used: str
+    most: Expr
+    used: Expr
 
 
 def limit_meant(thing: Thing, said: Sequence[str], *, is_told: bool = False) -> LimitMeant | None:
@@ -40,29 +51,29 @@ def limit_meant(thing: Thing, said: Sequence[str], *, is_told: bool = False) -> 
         best = max((score for score, _ in scored), default=0.0)
         fit = [one for score, one in scored if score == best]
         if best >= 2 and len(fit) == 1:
-            return LimitMeant(dot(thing.text, fit[0].most), _taken(fit[0], thing))
+            return LimitMeant(dot(thing.value, fit[0].most), _taken(fit[0], thing))
     return None
 
 
-def _taken(limit: Limit, thing: Thing) -> str:
+def _taken(limit: Limit, thing: Thing) -> Expr:
     if limit.referring is not None:
         return count_of_referring(limit.referring, thing.id)
-    used = dot(thing.text, limit.used)
-    return f"len({used})" if limit.counts else used
+    used = dot(thing.value, limit.used)
+    return call("len", used) if limit.counts else used
 
 
-def count_of_referring(such: Referring, id: str) -> str:
+def count_of_referring(such: Referring, id: Expr) -> Expr:
     """How many records refer to what has the id, and are not over."""
-    where = f"same_id({dot('each', *such.path)}, {id})"
+    where = same_id(dot("each", *such.path), id)
     if such.status is not None and such.over:
-        where += f" and {dot('each', such.status)} not in {text([*such.over])}"
-    return f"len([each for each in entities({such.entity_type!r}) if {where}])"
+        where = all_of(where, compare(dot("each", such.status), "not in", constant([*such.over])))
+    return call("len", listed(Name("each"), "each", entities(such.entity_type), where))
 
 
 def held_by(collection: Collection) -> Limit | None:
     """The room for records that refer, where the record does not itself keep what is taken of it."""
     own = [one for one in collection.limits if not one.referring]
-    thing = Thing(text="each", id="", collection=collection, called=frozenset())
+    thing = Thing(value=Name("each"), id=NULL, collection=collection, called=frozenset())
     found = [one for one in collection.limits if one.referring]
     is_kept = any(_score(one, thing, ()) >= 2 for one in own if found and one.most == found[0].most)
     return found[0] if found and not is_kept else None
@@ -107,14 +118,14 @@ def _is_only_one(limit: Limit, thing: Thing) -> bool:
     return others == [limit] and bool(_ROOM & {*singulars(tokens(limit.most))})
 
 
-def what_is_left(things: Sequence[Thing], said: Sequence[str]) -> str | None:
+def what_is_left(things: Sequence[Thing], said: Sequence[str]) -> Expr | None:
     """ "places left", "slots that are not used yet": of what there is, less what is taken."""
     found = (
         [limit for one in things if (limit := limit_meant(one, said, is_told=True)) is not None]
         if LEFT & {*said}
         else []
     )
-    return f"{found[0].most} - {found[0].used}" if len(found) == 1 else None
+    return arithmetic(found[0].most, "-", found[0].used) if len(found) == 1 else None
 
 
 def is_of_using_up(words: Sequence[str]) -> bool:
@@ -130,20 +141,26 @@ def is_called_so(thing: Thing, most: str, used: str) -> bool:
     )
 
 
-def limit_of_counter(thing: Thing, used: str) -> str | None:
+def limit_of_counter(thing: Thing, used: str) -> Expr | None:
     """What a number that is kept up to date never exceeds."""
+    most = _most_of(thing, used)
+    return dot(thing.value, most) if most is not None else None
+
+
+def _most_of(thing: Thing, used: str) -> str | None:
     found = [one.most for one in thing.collection.limits if one.used == used and not one.counts]
     fit = [most for most in found if is_called_so(thing, most, used)]
-    return dot(thing.text, fit[0]) if len(fit) == 1 else None
+    return fit[0] if len(fit) == 1 else None
 
 
-def room_of(thing: Thing, used: str) -> str | None:
+def room_of(thing: Thing, used: str) -> Expr | None:
     """The room that what is taken is of; money that is paid is not."""
-    found = limit_of_counter(thing, used)
-    return found if found is not None and _ROOM & {*singulars(tokens(found))} else None
+    most = _most_of(thing, used)
+    words = (*tokens(thing.noun), *tokens(most)) if most is not None else ()
+    return dot(thing.value, most) if most is not None and _ROOM & {*singulars(words)} else None
 
 
-def limit_of_list(thing: Thing, used: str) -> str | None:
+def limit_of_list(thing: Thing, used: str) -> Expr | None:
     """How many a list can take: the one number that is called so and that no list exceeds."""
     found = [
         one.most
@@ -153,4 +170,4 @@ def limit_of_list(thing: Thing, used: str) -> str | None:
         and one.used == used
         and any(alike(word, part) for part in tokens(one.most) for word in _ROOM)
     ]
-    return dot(thing.text, found[0]) if len(found) == 1 else None
+    return dot(thing.value, found[0]) if len(found) == 1 else None

@@ -4,9 +4,31 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pipelines.core.english.words import joined, plural, tokens, word_set
-from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.shapes import Collection
+from pipelines.core.simulation.expr.make import (
+    Draft,
+    all_of,
+    any_of,
+    arg,
+    call,
+    constant,
+    entities,
+    is_given,
+    is_null,
+    listed,
+)
+from pipelines.core.simulation.expr.nodes import (
+    Comprehension,
+    Conditional,
+    Constant,
+    Entry,
+    Expr,
+    Loop,
+    MappingOf,
+    Name,
+    Slice,
+)
 from pipelines.core.simulation.reading.asked import asked_collection
 from pipelines.core.simulation.reading.degrees import order_of
 from pipelines.core.simulation.reading.filters import Narrowing, field_for, narrowing, only_those
@@ -19,13 +41,13 @@ from pipelines.core.simulation.reading.scope import ids_of, stems
 from pipelines.core.simulation.reading.steps import (
     Drafted,
     Step,
-    arg,
     dot,
     find_one,
     find_reference,
+    id_of,
     name_for,
     name_for_many,
-    text,
+    same_id,
 )
 from pipelines.core.simulation.reading.targets import best_collection, subject_of
 from pipelines.core.simulation.reading.tool_reading import Reading
@@ -67,7 +89,7 @@ def gathered(
     asked = _asked(reading, collection, each, reading.arguments, in_any_state=in_any_state)
     asked = _of_holder(reading, collection, each, asked)
     known = _required_owners(reading, collection)
-    steps, found = _found(collection, each, [*asked.conditions])
+    steps, found = _found(collection, each, asked.conditions)
     return [*known, *steps], found, asked
 
 
@@ -85,10 +107,10 @@ def _of_holder(reading: Reading, collection: Collection, each: str, asked: Narro
     if len(given) != 1:
         return asked
     (name,) = given
-    held = f"same_id(id_of({_holder_of(collection, each)}), {arg(name)})"
+    held = same_id(id_of(_holder_of(collection, each)), arg(name))
     return replace(
         asked,
-        conditions=(f"({arg(name)} == null or {held})", *asked.conditions),
+        conditions=(any_of(is_null(arg(name)), held), *asked.conditions),
         ignored=tuple(one for one in asked.ignored if one != name),
     )
 
@@ -142,53 +164,50 @@ def many_of(collection: Collection) -> str:
     return many if many != one else f"{one}_list"
 
 
-def _found(collection: Collection, each: str, conditions: list[str]) -> tuple[list[Step], str]:
+def _found(collection: Collection, each: str, conditions: Sequence[Expr]) -> tuple[list[Step], str]:
     """Steps that gather the records, and the name under which they are then known."""
     many = many_of(collection)
-    where = " and ".join(conditions)
+    tests = (all_of(*conditions),) if conditions else ()
     if collection.form == "table":
         found: Step = {"as": each, "in": collection.entity_type, "all": True}
-        if where:
-            found["where"] = where
+        if tests:
+            found["where"] = tests[0]
         return [{"find": found}], each
-    if collection.owner is not None:
-        holder = _holder_of(collection, each)
-        kept = dot(holder, *collection.path)
-        source = _records(kept, collection)
-        into = find_one(holder, collection.entity_type, text(collection.owner))
-        return [into, {"let": {many: _comprehension(each, source, where)}}], many
     holder = _holder_of(collection, each)
-    kept = dot(holder, *collection.path)
-    source = _records(kept, collection)
-    suffix = f" if {where}" if where else ""
-    gathered = f"[{each} for {holder} in entities({collection.entity_type!r}) for {each} in {source}{suffix}]"
-    return [{"let": {many: gathered}}], many
+    source = _records(dot(holder, *collection.path), collection)
+    if collection.owner is not None:
+        into = find_one(holder, collection.entity_type, constant(collection.owner))
+        return [into, {"let": {many: _those(each, source, conditions)}}], many
+    loops = (Loop((holder,), entities(collection.entity_type)), Loop((each,), source, tests))
+    return [{"let": {many: Comprehension("list", (Name(each),), loops)}}], many
 
 
-def _records(kept: str, collection: Collection) -> str:
+def _records(kept: Expr, collection: Collection) -> Expr:
     """The records of a list or map; those of a map with their keys, if they do not repeat them."""
     if collection.form == "list":
         return kept
     if collection.id_field is not None:
-        return f"values({kept})"
-    return f"[merge({{'id': key}}, value) for key, value in items({kept})]"
+        return call("values", kept)
+    with_id = call("merge", MappingOf((Entry(Constant("id"), Name("key")),)), Name("value"))
+    return Comprehension("list", (with_id,), (Loop(("key", "value"), call("items", kept)),))
 
 
-def _comprehension(each: str, source: str, where: str) -> str:
-    return f"[{each} for {each} in {source} if {where}]" if where else source
+def _those(each: str, source: Expr, conditions: Sequence[Expr]) -> Expr:
+    return listed(Name(each), each, source, all_of(*conditions)) if conditions else source
 
 
 def _arranged(many: str, asked: Narrowing) -> list[Step]:
     """Sorted, then cut."""
-    made: list[str] = []
+    made: list[Expr] = []
+    found = Name(many)
     if asked.order is not None:
-        made.append(f"sort({many}, {asked.order!r})")
+        made.append(call("sort", found, Constant(asked.order)))
     if asked.sort is not None:
-        made.append(f"sort({many}, {asked.sort}) if {asked.sort} != null else {many}")
+        made.append(Conditional(is_given(asked.sort), call("sort", found, asked.sort), found))
     if asked.offset is not None:
-        made.append(f"{many}[default({asked.offset}, 0):]")
+        made.append(Slice(found, call("default", asked.offset, Constant(0)), None))
     if asked.limit is not None:
-        made.append(f"{many}[:{asked.limit}] if {asked.limit} != null else {many}")
+        made.append(Conditional(is_given(asked.limit), Slice(found, None, asked.limit), found))
     return [{"let": {many: one}} for one in made]
 
 
@@ -202,20 +221,21 @@ def _answered(
     )
 
 
-def _list_reply(reading: Reading, collection: Collection, found: str) -> Json:
+def _list_reply(reading: Reading, collection: Collection, found: str) -> Draft:
     each = "each"
     id = dot(each, "id") if collection.form == "table" else dot(each, collection.id_field or "id")
     source = source_of(collection, found, noun_of(collection), id, is_list=True, element=each)
     if reading.output:
         return reply(source, reading.output, reading.arguments)
     if reading.name.op == "count":
-        return {"count": f"len({found})"}
-    value = found
+        return {"count": call("len", Name(found))}
+    value: Expr = Name(found)
     if reading.said.lists_ids:
-        value = f"[{id} for each in {found}]"
+        value = listed(id, each, value)
     elif collection.form == "table" and not collection.shows_id:
         # A record in a list is of no use without its id.
-        value = f"[{{{collection.id_field or 'id'!r}: each.id, **each}} for each in {found}]"
+        own = Entry(Constant(collection.id_field or "id"), dot(each, "id"))
+        value = listed(MappingOf((own, Entry(None, Name(each)))), each, value)
     return {reply_name(reading): value} if collection.in_singleton else value
 
 
@@ -266,10 +286,9 @@ def _listed_by(
         return None
     rest = [one for one in reading.arguments if one is not argument]
     asked = _asked(reading, collection, each, rest)
-    where = " and ".join(asked.conditions)
     steps: list[Step] = [
         find_one(holder, owner.entity_type, arg(argument.name)),
-        {"let": {many: _comprehension(each, source, where)}},
+        {"let": {many: _those(each, source, asked.conditions)}},
     ]
     return _answered(reading, collection, steps, many, asked)
 
@@ -277,7 +296,7 @@ def _listed_by(
 SIGNED_IN_AS = word_set("currentuser loggedinuser username user userid currentuserid")
 
 
-def current_user(reading: Reading) -> tuple[str, str, str, str] | None:
+def current_user(reading: Reading) -> tuple[str, str, str, Expr] | None:
     """Who is signed in: (name bound, entity type, id, expression), if the service keeps it."""
     service = reading.service
     if service is None:

@@ -3,12 +3,27 @@
 from collections.abc import Mapping, Sequence
 
 from pipelines.core.english.words import article, joined, singular, tokens, word_set
-from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.references import noun_of_id
 from pipelines.core.simulation.domain.roles import field_at
 from pipelines.core.simulation.domain.shapes import Collection, Field, Singleton, empty_table
 from pipelines.core.simulation.domain.tool_names import without_generic
+from pipelines.core.simulation.expr.make import (
+    ARGS,
+    NULL,
+    Draft,
+    all_of,
+    arg,
+    call,
+    constant,
+    each_of,
+    entity,
+    is_equal,
+    is_given,
+    listed,
+    message,
+)
+from pipelines.core.simulation.expr.nodes import Call, Compare, Expr, ListOf, Name
 from pipelines.core.simulation.reading.asked import asked_collection, is_spoken_of
 from pipelines.core.simulation.reading.degrees import order_of
 from pipelines.core.simulation.reading.filters import condition_of, field_for, only_those
@@ -19,16 +34,16 @@ from pipelines.core.simulation.reading.steps import (
     Bound,
     Drafted,
     Step,
-    arg,
     bind,
     dot,
     find_one,
+    id_of,
+    missing,
     name_for,
     not_found,
     refers,
     refusal,
     require,
-    text,
 )
 from pipelines.core.simulation.reading.targets import Subject, best_collection
 from pipelines.core.simulation.reading.tool_reading import Reading
@@ -75,7 +90,7 @@ def _by_id(reading: Reading) -> Drafted | None:
     part = part_asked(reading, bound)
     if part is not None and not reading.output:
         value = dot(bound.noun, *part)
-        named: Json = {part[-1]: value} if reading.answers_in_objects else value
+        named: Draft = {part[-1]: value} if reading.answers_in_objects else value
         return Drafted(steps=(*steps, {"return": named}), confidence=0.8)
     untold = (_UNTOLD,) if reading.asks_whether() and not reading.output else ()
     sure = 0.4 if untold else 0.95  # what was asked is left out: a guess, and named as one
@@ -91,18 +106,23 @@ def is_only_spoken_of(collection: Collection) -> bool:
 def _by_whoever_has_it(reading: Reading, asked: Subject, types: Sequence[Collection]) -> Drafted:
     """Which of these types is meant is for the id to say, to the letter."""
     id, noun = arg(asked.id_argument.name), noun_of(asked.collection)
-    held = ", ".join(f"entity({one.entity_type!r}, {id})" for one in types)
-    exact = f"first(one for one in [{held}] if one != null and id_of(one) == str({id}))"
+    held = ListOf(tuple(entity(one.entity_type, id) for one in types))
+    exact = _first_with(id, held, is_given(Name("one")))
     fields = {name: field for one in types for name, field in one.fields.items()}
-    source = Source(value=noun, noun=noun, fields=fields, id=f"id_of({noun})")
-    missing = not_found(noun, id) | {"message": f"{noun} {{{id}}} not found"}
+    source = Source(value=Name(noun), noun=noun, fields=fields, id=id_of(noun))
     steps: tuple[Step, ...] = (
         {"let": {noun: exact}},
-        require(f"{noun} != null", missing),
+        require(is_given(Name(noun)), missing(noun, id)),
         {"return": reply(source, reading.output, reading.arguments)},
     )
     note = f"no type is plainly {article(noun).lower()} {noun}: whichever has the id is taken for one"
     return Drafted(steps=steps, notes=(note,), confidence=0.5)
+
+
+def _first_with(id: Expr, source: Expr, *tests: Expr) -> Expr:
+    """The one that has the id to the letter."""
+    exact = is_equal(id_of("one"), call("str", id))
+    return call("first", each_of(Name("one"), "one", source, all_of(*tests, exact)))
 
 
 def _through_link(reading: Reading) -> Drafted | None:
@@ -124,7 +144,7 @@ def _through_link(reading: Reading) -> Drafted | None:
         return None  # `customer_balance(account_id)`: the account has it
     noun = name_for(noun_of(wanted), avoid=(bound.noun,))
     linked = find_one(noun, wanted.entity_type, dot(bound.noun, *links[0].path))
-    other = Bound(steps=(), id=f"id_of({noun})", noun=noun, collection=wanted, holder=noun)
+    other = Bound(steps=(), id=id_of(noun), noun=noun, collection=wanted, holder=noun)
     steps = (*bound.steps, linked, {"return": _record_reply(reading, other)})
     return Drafted(steps=steps, confidence=0.75)
 
@@ -156,11 +176,11 @@ def _of_what_is_picked(reading: Reading) -> Drafted | None:
     given = reading.arguments if reading.name.reads() else ()
     others = [one for one in given if one is not found.id_argument and one.is_required]
     asked = [said for one in others if (said := condition_of(one, noun, wanted)) is not None]
-    where = " and ".join((refers(noun, links[0], arg(found.id_argument.name)), *asked, *such))
+    where = all_of(refers(noun, links[0], arg(found.id_argument.name)), *asked, *such)
     order = order_of(reading, wanted)
     searched: Step = {"as": noun, "in": wanted.entity_type, "where": where, "else": not_found(noun)}
     other: Step = {"find": searched | ({"sort": order} if order is not None else {})}
-    bound = Bound(steps=(), id=f"id_of({noun})", noun=noun, collection=wanted, holder=noun)
+    bound = Bound(steps=(), id=id_of(noun), noun=noun, collection=wanted, holder=noun)
     steps = (*picked.steps, other, {"return": _found_reply(reading, wanted, bound.noun)})
     return Drafted(steps=steps, notes=only_those(such), confidence=0.8)
 
@@ -177,7 +197,7 @@ def _covers_more(reading: Reading, one: Collection, other: Collection) -> bool:
     return not names or shared[0] > shared[1]
 
 
-def _record_reply(reading: Reading, bound: Bound) -> Json:
+def _record_reply(reading: Reading, bound: Bound) -> Draft:
     part = part_asked(reading, bound)
     inner = field_at(bound.collection.fields, part) if part is not None else None
     names = properties_of(reading.output)
@@ -212,15 +232,16 @@ def _by_any_id(reading: Reading) -> Drafted | None:
     if len(given) != 1 or not tables or (about is not None and not is_only_spoken_of(about.collection)):
         return None
     id = arg(given[0].name)
-    asked = ", ".join(f"entity({table.entity_type!r}, {id})" for table in tables)
+    asked = ListOf(tuple(entity(table.entity_type, id) for table in tables))
+    candidates, one, found = Name("candidates"), Name("one"), Name("found")
     # An id in another spelling may fit several tables: the one that has it to the letter goes first.
-    exact = f"first(one for one in candidates if id_of(one) == str({id}))"
-    failure = refusal("not_found", f"Nothing has the id {{{id}}}", 404)
+    exact = _first_with(id, candidates)
+    failure = refusal("not_found", message("Nothing has the id ", id), 404)
     steps: tuple[Step, ...] = (
-        {"let": {"candidates": f"[one for one in [{asked}] if one != null]"}},
-        {"let": {"found": f"default({exact}, first(candidates))"}},
-        require("found != null", failure),
-        {"return": "found"},
+        {"let": {"candidates": listed(one, "one", asked, is_given(one))}},
+        {"let": {"found": call("default", exact, call("first", candidates))}},
+        require(is_given(found), failure),
+        {"return": found},
     )
     note = f"nothing says of what `{given[0].name}` is the id: whatever has it is answered"
     return Drafted(steps=steps, notes=(note,), confidence=0.7)
@@ -260,8 +281,8 @@ def _by_fields(reading: Reading) -> Drafted | None:
     noun = noun_of(collection)
     conditions = [said for one in known if (said := condition_of(one, noun, collection))]
     # Plain equality first: that one an index answers.
-    conditions.sort(key=lambda condition: condition.startswith("lower("))
-    where = " and ".join(conditions)
+    conditions.sort(key=lambda one: isinstance(one, Compare) and isinstance(one.first, Call))
+    where = all_of(*conditions)
     order = order_of(reading, collection)
     searched: Step = {"as": noun, "in": collection.entity_type, "where": where, "else": not_found(noun)}
     found: Step = {"find": searched | ({"sort": order} if order is not None else {})}
@@ -305,13 +326,13 @@ def _by_degree(reading: Reading) -> Drafted | None:
         return None
     order = order_of(reading, collection)
     noun = noun_of(collection)
-    conditions = [condition_of(one, noun, collection) for one in reading.arguments if one.is_required]
-    if order is None or None in conditions:
+    needed = [one for one in reading.arguments if one.is_required]
+    conditions = [said for one in needed if (said := condition_of(one, noun, collection)) is not None]
+    if order is None or len(conditions) < len(needed):
         return None
     such = restrictions(reading, collection, noun)
-    where = " and ".join([*such, *(str(one) for one in conditions)])
     found: Step = {"as": noun, "in": collection.entity_type, "sort": order, "else": not_found(noun)}
-    step: Step = {"find": found | {"where": where or "true"}}
+    step: Step = {"find": found | {"where": all_of(*such, *conditions)}}
     note = f"of several the first by `{order}` is meant"
     return Drafted(
         steps=(step, {"return": _found_reply(reading, collection, noun)}),
@@ -320,15 +341,15 @@ def _by_degree(reading: Reading) -> Drafted | None:
     )
 
 
-def _found_reply(reading: Reading, collection: Collection, noun: str) -> Json:
+def _found_reply(reading: Reading, collection: Collection, noun: str) -> Draft:
     if reading.name.nouns[-1:] in (("id",), ("ids",)) and not reading.output:
-        value = f"id_of({noun})"
+        value = id_of(noun)
         return {f"{noun}_id": value} if reading.answers_in_objects else value
-    bound = Bound(steps=(), id=f"id_of({noun})", noun=noun, collection=collection, holder=noun)
+    bound = Bound(steps=(), id=id_of(noun), noun=noun, collection=collection, holder=noun)
     if not reading.output and not collection.shows_id:
         return {
             collection.id_field or "id": bound.id,
-            "...": noun,
+            "...": Name(noun),
         }  # found by something else, it is of no use without its id
     return _record_reply(reading, bound)
 
@@ -344,13 +365,13 @@ def read_service_value(reading: Reading) -> Drafted | None:
         return None
     service, path, field = found
     holder = name_for(service.entity_type)
-    value: Json = dot(holder, *path)
+    value: Draft = dot(holder, *path)
     if reading.output:
-        source = Source(value=str(value), noun=path[-1], fields=field.parts, is_list=field.keeps == "list")
+        source = Source(value=value, noun=path[-1], fields=field.parts, is_list=field.keeps == "list")
         value = reply(source, reading.output, reading.arguments)
     elif "object" not in field.kinds or field.keeps is not None:
         value = {reply_name(reading): value}
-    into = find_one(holder, service.entity_type, text(service.id))
+    into = find_one(holder, service.entity_type, constant(service.id))
     return Drafted(steps=(into, {"return": value}), confidence=0.8)
 
 
@@ -393,10 +414,10 @@ def read_outside(reading: Reading) -> Drafted | None:
         return None
     if not reading.output:
         return _nothing_known(reading)
-    source = Source(value="null", noun="result", fields={}, invents_all=True)
+    source = Source(value=NULL, noun="result", fields={}, invents_all=True)
     answer = reply(source, reading.output, reading.arguments)
     if answer == source.value:  # no object: the whole of it
-        answer = f"invented({text(dict(reading.output))}, 'result', args)"
+        answer = call("invented", constant(dict(reading.output)), constant("result"), ARGS)
     return Drafted(steps=({"return": answer},), notes=(OUTSIDE,), confidence=0.5)
 
 
@@ -407,7 +428,7 @@ def _nothing_known(reading: Reading) -> Drafted | None:
     """Without a schema there is no shape to invent, and nothing is missing either: the answer is empty."""
     if reading.known.is_empty or any(one.id_noun is not None for one in reading.arguments if one.is_required):
         return None
-    answer: Json = [] if reading.wants_many() else {reply_name(reading): None}
+    answer: Draft = [] if reading.wants_many() else {reply_name(reading): None}
     note = f"nothing in the seeded state answers to `{reading.tool.name}`: the reply is empty"
     return Drafted(steps=({"return": answer},), notes=(note,), confidence=0.2)
 

@@ -2,18 +2,27 @@
 
 from pipelines.core.english.inflection import participle
 from pipelines.core.english.words import singular, tokens, word_set
-from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.shapes import Singleton
+from pipelines.core.simulation.expr.make import (
+    NULL,
+    TRUE,
+    Draft,
+    arg,
+    arithmetic,
+    call,
+    constant,
+    is_equal,
+    listed,
+)
+from pipelines.core.simulation.expr.nodes import Comprehension, Constant, Expr, Item, ListOf, Loop, Name
 from pipelines.core.simulation.reading.replies import Source, reply
 from pipelines.core.simulation.reading.steps import (
     Drafted,
     Step,
-    arg,
     dot,
     find_one,
     name_for,
-    text,
 )
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.writing import counter_for
@@ -32,7 +41,7 @@ def read_mailbox(reading: Reading) -> Drafted | None:
     if box is None:
         return None
     holder = name_for(service.entity_type)
-    into = find_one(holder, service.entity_type, text(service.id))
+    into = find_one(holder, service.entity_type, constant(service.id))
     place = dot(holder, box)
     if reading.name.op == "notify":
         return _sent(reading, service, into, place)
@@ -58,32 +67,35 @@ def _receiver(reading: Reading) -> Argument | None:
     return next((one for one in reading.arguments if one.is_required and one.id_noun is not None), None)
 
 
-def _sent(reading: Reading, service: Singleton, into: Step, place: str) -> Drafted | None:
+def _sent(reading: Reading, service: Singleton, into: Step, place: Expr) -> Drafted | None:
     receiver = _receiver(reading)
     said = next((one for one in reading.arguments if one.is_required and one is not receiver), None)
     if receiver is None or said is None:
         return None
-    steps: list[Step] = [into, {"append": {place: {f"[{arg(receiver.name)}]": arg(said.name)}}}]
+    to = ListOf((arg(receiver.name),))  # as a key, `[args.receiver]` is the value and not the name
+    steps: list[Step] = [into, {"append": {place: {to: arg(said.name)}}}]
     counted = counter_for(singular(reading.thing[-1]), service)
     if counted is not None:
         count = dot(name_for(service.entity_type), counted[0])
-        steps.append({"set": {count: f"{count} + 1"}})
+        steps.append({"set": {count: arithmetic(count, "+", Constant(1))}})
     done = participle(reading.name.verb)
-    answer: Json = {f"{done}_status": True, receiver.name: arg(receiver.name)}
+    answer: Draft = {f"{done}_status": True, receiver.name: arg(receiver.name)}
     if reading.output:
-        extra = {"status": text(done), f"{done}_status": "true"}
-        source = Source(value="null", noun="message", fields={}, extra=extra)
+        extra = {"status": constant(done), f"{done}_status": TRUE}
+        source = Source(value=NULL, noun="message", fields={}, extra=extra)
         answer = reply(source, reading.output, reading.arguments)
     return Drafted(steps=(*steps, {"return": answer}), confidence=0.6)
 
 
-def _viewed(reading: Reading, into: Step, place: str) -> Drafted:
+def _viewed(reading: Reading, into: Step, place: Expr) -> Drafted:
     """What was sent to whom, by receiver."""
-    to = "first(keys(entry))"
-    sent = f"[entry[who] for entry in {place} if {to} == who]"
-    grouped = f"{{who: {sent} for who in unique([{to} for entry in {place}])}}"
+    entry, who = Name("entry"), Name("who")
+    to = call("first", call("keys", entry))
+    sent = listed(Item(entry, who), "entry", place, is_equal(to, who))
+    everyone = call("unique", listed(to, "entry", place))
+    grouped = Comprehension("mapping", (who, sent), (Loop(("who",), everyone),))
     name = next(word for word in reading.name.nouns if singular(word) in _MESSAGES)
-    answer: Json = {name: grouped}
+    answer: Draft = {name: grouped}
     if reading.output:
         source = Source(value=grouped, noun="message", fields={}, extra={name: grouped})
         answer = reply(source, reading.output, reading.arguments)

@@ -10,9 +10,10 @@ from pipelines.core.english.inflection import participle
 from pipelines.core.english.polarity import without_denial
 from pipelines.core.english.stems import stem
 from pipelines.core.english.words import joined, plural, singular, tokens, word_set
-from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.shapes import Collection, Link
+from pipelines.core.simulation.expr.make import Draft, arg, call, compare, constant, differs, listed
+from pipelines.core.simulation.expr.nodes import Expr, Name, Not
 from pipelines.core.simulation.reading.limits import limit_of_list
 from pipelines.core.simulation.reading.records import noun_of
 from pipelines.core.simulation.reading.replies import Source, reply
@@ -21,7 +22,6 @@ from pipelines.core.simulation.reading.steps import (
     Bound,
     Drafted,
     Step,
-    arg,
     dot,
     find_one,
     name_for,
@@ -29,7 +29,7 @@ from pipelines.core.simulation.reading.steps import (
     refers,
     refusal,
     require,
-    text,
+    same_id,
 )
 from pipelines.core.simulation.reading.targets import best_collection
 from pipelines.core.simulation.reading.tool_reading import Reading
@@ -140,11 +140,11 @@ def _referred(reading: Reading, direction: str) -> Drafted | None:
     kept = _kept_in(reading, scope.things) if len(scope.things) == 2 else None
     if kept is None or _is_recorded(reading, kept) or _is_removed(reading):
         return None
-    held = dot(kept.holder.text, *kept.link.path)
+    held = dot(kept.holder.value, *kept.link.path)
     steps = [*scope.steps, *_changed(kept, held, direction)]
     steps.append({"return": change_reply(reading, _bound(kept.holder))})
     done = "gets" if direction == "put" else "loses"
-    note = f"`{held}` is the list that {done} the id of the {kept.member.text.replace('_', ' ')}"
+    note = f"`{held}` is the list that {done} the id of the {kept.member.noun.replace('_', ' ')}"
     return Drafted(steps=tuple(steps), notes=(note,), confidence=0.8)
 
 
@@ -155,28 +155,28 @@ def _is_removed(reading: Reading) -> bool:
 
 
 def _bound(thing: Thing) -> Bound:
-    return Bound(steps=(), noun=thing.text, id=thing.id, collection=thing.collection, holder=thing.text)
+    return Bound(steps=(), noun=thing.noun, id=thing.id, collection=thing.collection, holder=thing.noun)
 
 
-def _changed(kept: _Kept, held: str, direction: str) -> list[Step]:
+def _changed(kept: _Kept, held: Expr, direction: str) -> list[Step]:
     given = arg(kept.member.argument.name) if kept.member.argument is not None else kept.member.id
-    is_in = refers(kept.holder.text, kept.link, given)
-    shown = kept.holder.text.replace("_", " ")
+    is_in = refers(kept.holder.value, kept.link, given)
+    shown = kept.holder.noun.replace("_", " ")
+    one = Name("one")
     if direction == "take":
-        missing = not_found(kept.member.text, given)
+        missing = not_found(kept.member.noun, given)
         return [
             require(is_in, missing),
-            {"set": {held: f"[one for one in {held} if not same_id(one, {given})]"}},
+            {"set": {held: listed(one, "one", held, Not(same_id(one, given)))}},
         ]
     already = refusal(
-        f"already_in_{kept.holder.text}", f"The {kept.member.text.replace('_', ' ')} is there already"
+        f"already_in_{kept.holder.noun}", f"The {kept.member.noun.replace('_', ' ')} is there already"
     )
-    steps = [require(f"not {is_in}", already)]
+    steps = [require(Not(is_in), already)]
     most = limit_of_list(kept.holder, kept.link.path[0])
     if most is not None:
-        steps.append(
-            require(f"len({held}) < {most}", refusal(f"{kept.holder.text}_full", f"The {shown} is full"))
-        )
+        full = refusal(f"{kept.holder.noun}_full", f"The {shown} is full")
+        steps.append(require(compare(call("len", held), "<", most), full))
     return [*steps, {"append": {held: given}}]
 
 
@@ -193,8 +193,8 @@ def _moved_over(reading: Reading) -> Drafted | None:
         return None
     steps = [
         *scope.steps,
-        *_changed(left, dot(left.holder.text, *left.link.path), "take"),
-        *_changed(entered, dot(entered.holder.text, *entered.link.path), "put"),
+        *_changed(left, dot(left.holder.value, *left.link.path), "take"),
+        *_changed(entered, dot(entered.holder.value, *entered.link.path), "put"),
         {"return": change_reply(reading, _bound(entered.holder))},
     ]
     note = f"the id goes from one list of {left.link.path[0]} into the other"
@@ -237,7 +237,7 @@ def _named_by_verb(verb: str) -> list[tuple[str, ...]]:
 def _holder(reading: Reading, kept: Collection, value: Argument) -> tuple[Step | None, str]:
     holder = name_for(kept.entity_type)
     if kept.owner is not None:
-        return find_one(holder, kept.entity_type, text(kept.owner)), holder
+        return find_one(holder, kept.entity_type, constant(kept.owner)), holder
     picks = next(
         (
             one
@@ -253,18 +253,18 @@ def _holder(reading: Reading, kept: Collection, value: Argument) -> tuple[Step |
 
 
 def _value_changed(
-    direction: str, held: str, value: Argument, reading: Reading, kept: Collection
+    direction: str, held: Expr, value: Argument, reading: Reading, kept: Collection
 ) -> list[Step]:
     given = arg(value.name)
     if direction == "put":
-        change: list[Step] = [{"if": f"{given} not in {held}", "then": [{"append": {held: given}}]}]
+        change: list[Step] = [{"if": compare(given, "not in", held), "then": [{"append": {held: given}}]}]
     else:
         change = [
-            require(f"{given} in {held}", not_found(name_for(value.words), given)),
-            {"set": {held: f"[one for one in {held} if one != {given}]"}},
+            require(compare(given, "in", held), not_found(name_for(value.words), given)),
+            {"set": {held: listed(Name("one"), "one", held, differs(Name("one"), given))}},
         ]
     source = Source(value=held, noun=noun_of(kept), fields={}, is_list=True)
-    answer: Json = (
+    answer: Draft = (
         reply(source, reading.output, reading.arguments)
         if reading.output
         else {_list_name(reading, kept): held}

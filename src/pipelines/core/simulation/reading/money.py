@@ -5,7 +5,20 @@ from dataclasses import dataclass
 from pipelines.core.english.words import singular, singulars, tokens, word_set
 from pipelines.core.simulation.domain.arguments import Argument, is_list_of_ids, part_noun
 from pipelines.core.simulation.domain.shapes import Collection, Field
-from pipelines.core.simulation.reading.steps import Bound, Step, arg, dot, not_found, require
+from pipelines.core.simulation.expr.make import (
+    all_of,
+    arg,
+    arithmetic,
+    call,
+    constant,
+    each_of,
+    entity,
+    is_equal,
+    is_given,
+    listed,
+)
+from pipelines.core.simulation.expr.nodes import Constant, Expr, Item, Name
+from pipelines.core.simulation.reading.steps import Bound, Step, dot, not_found, require
 from pipelines.core.simulation.reading.tool_reading import Reading
 
 _PRICES = ("price", "amount", "cost", "fare", "unit_price")
@@ -16,7 +29,7 @@ _PAYMENTS = word_set("payment charge paid debit purchase")
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Computed:
     steps: tuple[Step, ...]
-    value: str
+    value: Expr
     replace: tuple[Step, ...]  # puts the new parts in the place of the old ones
 
 
@@ -34,28 +47,33 @@ def price_difference(reading: Reading, bound: Bound) -> Computed | None:
     table, link, path = home
     noun = singular(tokens(name)[-1])
     held = dot(bound.noun, name)
-    offered = dot(f"entity({table.entity_type!r}, find({held}, {key!r}, pair[0]).{link})", *path)
-    many = f"new_{noun}s"
+    pair, many = Name("pair"), f"new_{noun}s"
+    before, after = Item(pair, Constant(0)), Item(pair, Constant(1))
+    offered = dot(entity(table.entity_type, dot(_found(held, key, before), link)), *path)
+    pairs = call("zip", arg(old.name), arg(new.name))
+    is_each = is_equal(call("len", Name(many)), call("len", arg(old.name)))
+    are_there = call("all", each_of(is_given(Name("one")), "one", Name(many)))
     steps: tuple[Step, ...] = (
-        {"let": {many: f"[get({offered}, pair[1]) for pair in zip({arg(old.name)}, {arg(new.name)})]"}},
-        require(
-            f"len({many}) == len({arg(old.name)}) and all(one != null for one in {many})",
-            not_found(f"new_{noun}"),
-        ),
+        {"let": {many: listed(call("get", offered, after), "pair", pairs)}},
+        require(all_of(is_each, are_there), not_found(f"new_{noun}")),
     )
-    before = f"sum([find({held}, {key!r}, id).{price} for id in {arg(old.name)}])"
+    paid = call("sum", listed(dot(_found(held, key, Name("id")), price), "id", arg(old.name)))
     shared = [part for part in field.parts if part in table.fields[path[0]].parts]
-    pair = f"zip({arg(old.name)}, {many})"
     replace: Step = {
         "for": "pair",
-        "in": pair,
+        "in": call("zip", arg(old.name), Name(many)),
         "do": [
-            {"find": {"as": noun, "in": held, "where": f"{noun}.{key} == pair[0]"}},
-            {"set": {f"{noun}.{part}": f"pair[1].{part}" for part in shared}},
+            {"find": {"as": noun, "in": held, "where": is_equal(dot(noun, key), before)}},
+            {"set": {dot(noun, part): dot(after, part) for part in shared}},
         ],
     }
-    value = f"round(sum([one.{price} for one in {many}]) - {before}, 2)"
+    due = call("sum", listed(dot("one", price), "one", Name(many)))
+    value = call("round", arithmetic(due, "-", paid), Constant(2))
     return Computed(steps=steps, value=value, replace=(replace,))
+
+
+def _found(held: Expr, key: str, id: Expr) -> Expr:
+    return call("find", held, Constant(key), id)
 
 
 def _home_of_parts(
@@ -82,10 +100,11 @@ def refund_steps(reading: Reading, bound: Bound) -> list[Step]:
     name, field, kind, amount = history
     held = dot(bound.noun, name)
     paid = next(value for value in field.parts[kind].values if str(value).lower() in _PAYMENTS)
-    entry = f"merge(payment, {{{kind!r}: 'refund'}})"
-    gathered: Step = {"let": {"payments": f"[payment for payment in {held} if payment.{kind} == {paid!r}]"}}
+    entry = call("merge", Name("payment"), constant({kind: "refund"}))
+    is_paid = is_equal(dot("payment", kind), constant(paid))
+    gathered: Step = {"let": {"payments": listed(Name("payment"), "payment", held, is_paid)}}
     back = _to_balance(reading, bound, field, amount)
-    return [gathered, {"for": "payment", "in": "payments", "do": [{"append": {held: entry}}, *back]}]
+    return [gathered, {"for": "payment", "in": Name("payments"), "do": [{"append": {held: entry}}, *back]}]
 
 
 def payment_history(collection: Collection) -> tuple[str, Field, str, str] | None:
@@ -122,13 +141,15 @@ def _to_balance(reading: Reading, bound: Bound, history: Field, amount: str) -> 
         if method is None or table is None or owner is None or kind is None:
             continue
         holder = singular(tokens(collection.entity_type)[-1])
-        place = f"{dot(holder, *collection.path)}[payment.{method}]"
+        place = Item(dot(holder, *collection.path), dot("payment", method))
+        balance = dot(place, "balance")
+        more = call("round", arithmetic(balance, "+", dot("payment", amount)), Constant(2))
         value = next(one for one in collection.fields[kind].values if _same(one, words))
         return [
             {"find": {"as": holder, "in": collection.entity_type, "id": dot(bound.noun, owner)}},
             {
-                "if": f"{place}.{kind} == {value!r}",
-                "then": [{"set": {f"{place}.balance": f"round({place}.balance + payment.{amount}, 2)"}}],
+                "if": is_equal(dot(place, kind), constant(value)),
+                "then": [{"set": {balance: more}}],
             },
         ]
     return []

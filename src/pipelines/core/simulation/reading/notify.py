@@ -1,7 +1,7 @@
 """Handing over to people: nothing in the world changes, the caller is told it was done."""
 
 from pipelines.core.english.words import word_set
-from pipelines.core.json_text import Json
+from pipelines.core.simulation.expr.make import NULL, TRUE, Draft, constant
 from pipelines.core.simulation.reading.records import record_of
 from pipelines.core.simulation.reading.replies import Source, reply
 from pipelines.core.simulation.reading.steps import Drafted
@@ -22,7 +22,7 @@ def read_handoff(reading: Reading) -> Drafted | None:
     )
     if not is_handoff or reading.collection is not None:
         return None
-    done = f"'{reading.name.verb.capitalize()} successful'"
+    done = constant(f"{reading.name.verb.capitalize()} successful")
     if reading.output:
         extra = {"status": done, "message": done, "result": done}
         value = reply(
@@ -41,9 +41,10 @@ def read_told(reading: Reading) -> Drafted | None:
     bound = record_of(reading)
     if bound is None:
         return None
-    told = {"status": "'sent'", "message": "'sent'", "success": "true", "sent": "true"}
-    source = Source(value="null", noun="result", fields={}, extra=told)
-    answer: Json = {"status": "'sent'"}
+    sent = constant("sent")
+    told = {"status": sent, "message": sent, "success": TRUE, "sent": TRUE}
+    source = Source(value=NULL, noun="result", fields={}, extra=told)
+    answer: Draft = {"status": sent}
     if reading.output:
         answer = reply(source, reading.output, reading.arguments)
     return Drafted(steps=(*bound.steps, {"return": answer}), notes=(_TOLD,), confidence=0.8)

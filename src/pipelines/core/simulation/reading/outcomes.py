@@ -10,9 +10,11 @@ from pipelines.core.english.inflection import participle
 from pipelines.core.english.stems import stem
 from pipelines.core.english.words import joined, tokens, word_set
 from pipelines.core.simulation.domain.roles import states_of, status_path
+from pipelines.core.simulation.expr.make import constant, is_given
+from pipelines.core.simulation.expr.nodes import Expr, Name
 from pipelines.core.simulation.reading.effects import LONGEST_READ
 from pipelines.core.simulation.reading.scope import Thing, nouns_of, scope_of, stems
-from pipelines.core.simulation.reading.steps import Drafted, Step, dot, name_for, text
+from pipelines.core.simulation.reading.steps import Drafted, Step, dot, id_of, is_part_of, name_for
 from pipelines.core.simulation.reading.tool_reading import Reading
 
 _CLAUSES = re.compile(r"[.;:,]\s|[.;]$|\band\b")
@@ -40,7 +42,7 @@ def with_outcomes(reading: Reading, drafted: Drafted) -> Drafted:
         return drafted
     steps, more, notes = [*drafted.steps], [], [*drafted.notes]
     for thing, state in _outcomes(reading, drafted):
-        if thing.text == _made(steps[at]):
+        if thing.noun == _made(steps[at]):
             steps[at] = _begun(steps[at], thing, state)
         else:
             more += _set(thing, state)
@@ -50,29 +52,29 @@ def with_outcomes(reading: Reading, drafted: Drafted) -> Drafted:
 
 def _outcomes(reading: Reading, drafted: Drafted) -> list[tuple[Thing, str]]:
     things = [*_around(reading, drafted)]
-    changed = str([step.get("set") for step in drafted.steps])
-    found: dict[str, tuple[Thing, str]] = {}
+    changed = [place for step in drafted.steps for place in step.get("set", ())]
+    found: dict[Expr, tuple[Thing, str]] = {}
     for said in _clauses(reading.tool.description or ""):
         named = [one for one in things if stems(said.words) & one.called]
         meant = named or (things if _PRONOUNS & {*said.words} else [])
         fit = [(one, state) for one in meant if (state := _state(said, one)) is not None]
         # What the plan changes itself is spoken of, too.
-        if len(fit) == 1 and f"'{fit[0][0].text}." not in changed:
-            found.setdefault(fit[0][0].text, fit[0])
+        if len(fit) == 1 and not any(is_part_of(place, fit[0][0].value) for place in changed):
+            found.setdefault(fit[0][0].value, fit[0])
     done = [(one, state) for one in things if (state := _done(reading, one, changed)) is not None]
     if len(done) == 1:
-        found.setdefault(done[0][0].text, done[0])
+        found.setdefault(done[0][0].value, done[0])
     return [*found.values()]
 
 
-def _done(reading: Reading, thing: Thing, changed: str) -> str | None:
+def _done(reading: Reading, thing: Thing, changed: Sequence[Expr]) -> str | None:
     """`reserve_boat(boat_id, client_id)`, `assign_job(job_id, driver_id)`: what a verb is done to is so
     afterwards, whatever else is kept of it; on another day not yet, and by an amount only in part."""
     status = status_path(thing.collection.fields) or ()
     is_open = any(
         one.words[-1] in _DAYS or (one.kind == "number" and one.id_noun is None) for one in reading.arguments
     )
-    if is_open or thing.is_linked or not status or f"'{dot(thing.text, *status)}'" in changed:
+    if is_open or thing.is_linked or not status or dot(thing.value, *status) in changed:
         return None
     wanted = joined(tokens(participle(reading.name.verb)))
     states = states_of(thing.collection.fields, status)
@@ -89,8 +91,8 @@ def _around(reading: Reading, drafted: Drafted) -> Iterator[Thing]:
         table = reading.known.tables.get(str(made["in"])) if isinstance(made, dict) else None
         if isinstance(made, dict) and table is not None:
             noun = str(made["as"])
-            yield Thing(text=noun, id=f"id_of({noun})", collection=table, called=nouns_of(table))
-    own = [one for one in scope.things if one.text in bound]
+            yield Thing(value=Name(noun), id=id_of(noun), collection=table, called=nouns_of(table))
+    own = [one for one in scope.things if one.noun in bound]
     yield from own
     types = {one.collection.entity_type for one in own}
     yield from (one for one in scope.linked if one.collection.entity_type not in types)
@@ -132,14 +134,14 @@ def _begun(step: Step, thing: Thing, state: str) -> Step:
     added, status = step["add"], status_path(thing.collection.fields) or ()
     if not isinstance(added, dict) or not isinstance(attrs := added["attrs"], dict) or len(status) != 1:
         return step
-    return {**step, "add": {**added, "attrs": {**attrs, status[0]: text(state)}}}
+    return {**step, "add": {**added, "attrs": {**attrs, status[0]: constant(state)}}}
 
 
 def _set(thing: Thing, state: str) -> list[Step]:
     status = status_path(thing.collection.fields) or ()
     if not thing.is_linked:
-        return [{"set": {dot(thing.text, *status): text(state)}}]
+        return [{"set": {dot(thing.value, *status): constant(state)}}]
     noun = name_for(f"its_{thing.collection.words[-1]}")
     found: Step = {"as": noun, "in": thing.collection.entity_type, "id": thing.id, "optional": True}
-    change: Step = {"set": {dot(noun, *status): text(state)}}
-    return [{"find": found}, {"if": f"{noun} != null", "then": [change]}]
+    change: Step = {"set": {dot(noun, *status): constant(state)}}
+    return [{"find": found}, {"if": is_given(Name(noun)), "then": [change]}]

@@ -8,11 +8,12 @@ from pipelines.core.english.words import singular
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.roles import field_at
 from pipelines.core.simulation.domain.shapes import Collection
+from pipelines.core.simulation.expr.make import arg
+from pipelines.core.simulation.expr.nodes import Expr, Name
 from pipelines.core.simulation.reading.replies import Source, find_path
 from pipelines.core.simulation.reading.steps import (
     Bound,
     Step,
-    arg,
     bind,
     dot,
     find_reference,
@@ -20,6 +21,7 @@ from pipelines.core.simulation.reading.steps import (
     not_found,
     refers,
     require,
+    same_id,
 )
 from pipelines.core.simulation.reading.targets import CONTAINER_WORDS, subject_of
 from pipelines.core.simulation.reading.tool_reading import Reading
@@ -45,10 +47,10 @@ def noun_of(collection: Collection) -> str:
     return name_for(singular(words[-1]) if words else collection.name)
 
 
-def source_of(collection: Collection, value: str, noun: str, id: str | None, **more: Any) -> Source:
+def source_of(collection: Collection, value: str | Expr, noun: str, id: Expr | None, **more: Any) -> Source:
     """A record of a collection, or a list of them, as what a reply is made of."""
     return Source(
-        value=value,
+        value=Name(value) if isinstance(value, str) else value,
         noun=noun,
         fields=collection.fields,
         id=id,
@@ -77,7 +79,7 @@ def ownership(bound: Bound, others: Sequence[Argument], reading: Reading) -> lis
             ):  # like_post(post_id, user_id): whose post it is matters not
                 steps += _there(reading, argument, bound)
                 continue
-            owned = f"same_id({dot(bound.noun, *path)}, {arg(argument.name)})"
+            owned = same_id(dot(bound.noun, *path), arg(argument.name))
             steps.append(require(owned, not_found(bound.noun, bound.id)))
         else:
             steps += _there(reading, argument, bound)

@@ -11,7 +11,19 @@ from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.references import noun_of_id
 from pipelines.core.simulation.domain.shapes import Field, find_field
-from pipelines.core.simulation.reading.steps import arg, dot, text
+from pipelines.core.simulation.expr.make import (
+    ARGS,
+    NULL,
+    Draft,
+    arg,
+    call,
+    constant,
+    is_given,
+    is_null,
+    listed,
+)
+from pipelines.core.simulation.expr.nodes import Conditional, Constant, Entry, Expr, ListOf, MappingOf, Name
+from pipelines.core.simulation.reading.steps import dot
 
 _DONE_WORDS = word_set("success ok succeeded done acknowledged accepted valid")
 _COUNT_WORDS = word_set("count total total_count num number size length")
@@ -21,13 +33,13 @@ _COUNT_WORDS = word_set("count total total_count num number size length")
 class Source:
     """What a reply can be made of: one record, or a list of them."""
 
-    value: str  # the record, or the list, as an expression
+    value: Expr  # the record, or the list
     noun: str
     fields: Mapping[str, Field]
-    id: str | None = None  # the record's id, as an expression
+    id: Expr | None = None  # the record's id
     is_list: bool = False
     element: str = "each"  # the name of an element, inside a list
-    extra: Mapping[str, str] = field(default_factory=dict)  # further values by name, as expressions
+    extra: Mapping[str, Expr] = field(default_factory=dict)  # further values by name
     id_words: frozenset[str] = frozenset()  # what its ids are called: slug
     own_names: frozenset[str] = frozenset()  # what such a record is called, for properties that are its id
     id_is_number: bool = False  # the id is a whole number written as text
@@ -37,14 +49,14 @@ class Source:
     invents_all: bool = False  # nothing of it is in the world: optional properties are invented, too
 
 
-def reply(source: Source, schema: Mapping[str, Json] | None, arguments: Sequence[Argument] = ()) -> Json:
+def reply(source: Source, schema: Mapping[str, Json] | None, arguments: Sequence[Argument] = ()) -> Draft:
     """The VALUE a plan returns."""
     if not schema or not (schema.get("properties") or schema.get("items") or schema.get("type")):
         return source.value
     return _fitted(source, schema, arguments)
 
 
-def _fitted(source: Source, schema: Mapping[str, Json], arguments: Sequence[Argument]) -> Json:
+def _fitted(source: Source, schema: Mapping[str, Json], arguments: Sequence[Argument]) -> Draft:
     kind = _type(schema)
     properties = schema.get("properties")
     if kind == "array":
@@ -56,18 +68,19 @@ def _fitted(source: Source, schema: Mapping[str, Json], arguments: Sequence[Argu
     if isinstance(properties, dict) and properties:
         return _object(source, properties, schema.get("required"), arguments)
     if kind == "boolean" and not source.is_list:
-        return f"{source.value} != null"
+        return is_given(source.value)
     return source.value
 
 
-def _list(source: Source, schema: Mapping[str, Json], arguments: Sequence[Argument]) -> Json:
+def _list(source: Source, schema: Mapping[str, Json], arguments: Sequence[Argument]) -> Expr:
     """A comprehension over the list, each element in the shape asked for."""
     items = _items(schema)
     if not items.get("properties"):
-        wants_ids = _type(items) in ("string", "integer") and source.id is not None
-        return f"[{source.id} for {source.element} in {source.value}]" if wants_ids else source.value
+        wants_ids = _type(items) in ("string", "integer")
+        has_ids = wants_ids and source.id is not None
+        return listed(source.id or NULL, source.element, source.value) if has_ids else source.value
     one = Source(
-        value=source.element,
+        value=Name(source.element),
         noun=source.noun,
         fields=source.fields,
         id=source.id,
@@ -77,14 +90,14 @@ def _list(source: Source, schema: Mapping[str, Json], arguments: Sequence[Argume
         id_is_number=source.id_is_number,
     )
     shaped = _fitted(one, items, arguments)
-    return f"[{as_expression(shaped)} for {source.element} in {source.value}]"
+    return listed(as_expression(shaped), source.element, source.value)
 
 
 def _object(
     source: Source, properties: JsonObject, required: Json, arguments: Sequence[Argument]
-) -> JsonObject:
+) -> dict[str, Draft]:
     needed = required if isinstance(required, list) else []
-    shaped: JsonObject = {}
+    shaped: dict[str, Draft] = {}
     for name, schema in properties.items():
         part = schema if isinstance(schema, dict) else {}
         value = _property(name, part, source, arguments)
@@ -95,19 +108,19 @@ def _object(
     return shaped
 
 
-def _invented(name: str, schema: JsonObject, source: Source) -> Json:
+def _invented(name: str, schema: JsonObject, source: Source) -> Expr | None:
     """A value of the type declared, always the same for this record, or for these arguments."""
     declared = schema.get("type")
     if isinstance(declared, list) and "null" in declared:
         return None
-    of = "args" if source.id is None or source.is_list else source.id
-    return f"invented({text(schema)}, {text(name)}, {of})"
+    of = ARGS if source.id is None or source.is_list else source.id
+    return call("invented", constant(schema), constant(name), of)
 
 
-_NOTHING: Json = "\0nothing"
+_NOTHING: Draft = object()
 
 
-def _property(name: str, schema: JsonObject, source: Source, arguments: Sequence[Argument]) -> Json:
+def _property(name: str, schema: JsonObject, source: Source, arguments: Sequence[Argument]) -> Draft:
     if name in source.extra:
         extra = source.extra[name]
         return _whole(extra, schema) if source.id_is_number and extra == source.id else extra
@@ -129,16 +142,16 @@ def _property(name: str, schema: JsonObject, source: Source, arguments: Sequence
     return _stated(schema)
 
 
-def _property_of_list(name: str, schema: JsonObject, source: Source, arguments: Sequence[Argument]) -> Json:
+def _property_of_list(name: str, schema: JsonObject, source: Source, arguments: Sequence[Argument]) -> Draft:
     if _type(schema) == "array":
         return _list(source, schema, arguments)
     if tokens(name)[-1] in _COUNT_WORDS and _type(schema) in ("integer", "number", ""):
-        return f"len({source.value})"
+        return call("len", source.value)
     given = next((one for one in arguments if joined(one.words) == joined(tokens(name))), None)
     return arg(given.name) if given is not None else _stated(schema)
 
 
-def _part(value: str, schema: JsonObject, field: Field | None) -> Json:
+def _part(value: Expr, schema: JsonObject, field: Field | None) -> Draft:
     """A nested object or list, cut down to the properties asked for."""
     properties = schema.get("properties")
     if isinstance(properties, dict) and properties and field is not None and field.keeps is None:
@@ -151,11 +164,11 @@ def _part(value: str, schema: JsonObject, field: Field | None) -> Json:
         }
     items = _items(schema)
     if _type(schema) == "array" and field is not None and field.keeps == "map":
-        value = f"values({value})"
+        value = call("values", value)
     if _type(schema) == "array" and items.get("properties") and field is not None and field.of_records:
         each = singular(tokens(field.name)[-1]) if tokens(field.name) else "each"
-        shaped = as_expression(_part(each, items, Field(name=each, parts=field.parts)))
-        return f"[{shaped} for {each} in {value}]"
+        shaped = as_expression(_part(Name(each), items, Field(name=each, parts=field.parts)))
+        return listed(shaped, each, value)
     return _converted(value, schema, field.kinds, field.values or (field.example,)) if field else value
 
 
@@ -168,24 +181,24 @@ def _is_own_id(name: str, source: Source) -> bool:
     return joined(noun_of_id(name)) in source.own_names
 
 
-def _whole(value: str, schema: Mapping[str, Json]) -> str:
-    return f"int({value})" if _type(schema) in ("integer", "number") else value
+def _whole(value: Expr, schema: Mapping[str, Json]) -> Expr:
+    return call("int", value) if _type(schema) in ("integer", "number") else value
 
 
-def _converted(value: str, schema: Mapping[str, Json], kinds: Collection[str], seen: Iterable[Json]) -> str:
+def _converted(value: Expr, schema: Mapping[str, Json], kinds: Collection[str], seen: Iterable[Json]) -> Expr:
     """In the type declared, where the world keeps another and nothing is lost on the way."""
     wanted = _type(schema)
     if wanted == "string" and kinds and set(kinds) <= {"number", "null"}:
-        return f"(null if {value} == null else str({value}))"
+        return Conditional(is_null(value), NULL, call("str", value))
     if wanted not in ("integer", "number") or not kinds or not set(kinds) <= {"text", "null"}:
         return value
     texts = [one for one in seen if one is not None]
     if texts and all(isinstance(one, str) and one.isdecimal() and str(int(one)) == one for one in texts):
-        return f"int({value})"
+        return call("int", value)
     return value
 
 
-def _stated(schema: JsonObject) -> Json:
+def _stated(schema: JsonObject) -> Draft:
     """const, default, example, or the first of an enum; never a value made up."""
     for key in ("const", "default"):
         if key in schema:
@@ -234,19 +247,19 @@ def _field_at(fields: Mapping[str, Field], path: Sequence[str]) -> Field | None:
     return field
 
 
-def as_expression(value: Json) -> str:
-    """A VALUE (mapping, list, expression in a string) as one expression, for use inside a comprehension."""
+def as_expression(value: Draft) -> Expr:
+    """A VALUE (mapping, list, expression) as one expression, for use inside a comprehension."""
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{key!r}: {as_expression(part)}" for key, part in value.items()) + "}"
+        return MappingOf(tuple(Entry(Constant(key), as_expression(part)) for key, part in value.items()))
     if isinstance(value, list):
-        return "[" + ", ".join(map(as_expression, value)) + "]"
-    return value if isinstance(value, str) else text(value)
+        return ListOf(tuple(map(as_expression, value)))
+    return value if isinstance(value, Expr) else constant(value)
 
 
-def as_expression_of(literal: Json) -> Json:
-    """A JSON literal as a VALUE: text needs quotes of its own."""
+def as_expression_of(literal: Json) -> Draft:
+    """A JSON literal as a VALUE: text is an expression of its own."""
     if isinstance(literal, str):
-        return text(literal)
+        return constant(literal)
     if isinstance(literal, list):
         return [as_expression_of(part) for part in literal]
     if isinstance(literal, dict):

@@ -18,8 +18,22 @@ from pipelines.core.english.verbs import TELLING
 from pipelines.core.english.words import is_plural, joined, singular, singulars, tokens, word_set
 from pipelines.core.simulation.domain.roles import field_at, states_of, status_path, valued_fields
 from pipelines.core.simulation.domain.shapes import Collection, Field
+from pipelines.core.simulation.expr.make import (
+    FALSE,
+    TODAY,
+    all_of,
+    call,
+    compare,
+    constant,
+    differs,
+    is_equal,
+    is_given,
+    is_in,
+    is_null,
+)
+from pipelines.core.simulation.expr.nodes import Expr
 from pipelines.core.simulation.reading.comparisons import compared
-from pipelines.core.simulation.reading.steps import dot, text
+from pipelines.core.simulation.reading.steps import dot
 from pipelines.core.simulation.reading.tool_reading import Reading
 
 Path = tuple[str, ...]
@@ -43,7 +57,7 @@ class _Found:
 
 def restrictions(
     reading: Reading, collection: Collection, each: str, narrowed: Iterable[Path] = ()
-) -> list[str]:
+) -> list[Expr]:
     """Conditions on a record called `each`; none on the fields that arguments narrow."""
     # What is denied in one part of a sentence is not in the next: "not paid (unpaid or overdue)".
     parts = [part for part in _PARTS.split(reading.said.summary.lower()) if not _is_formula(part)]
@@ -87,7 +101,7 @@ def _is_formula(part: str) -> bool:
     return any(ARITHMETIC & {*words} for words in parts_of(part))
 
 
-def stated_in(words: Sequence[str], collection: Collection, each: str) -> list[str]:
+def stated_in(words: Sequence[str], collection: Collection, each: str | Expr) -> list[Expr]:
     """What these words say of a record called `each`: of its states and values, switches and blanks."""
     found = _Found()
     for at in range(len(words)):
@@ -207,32 +221,32 @@ def _blank(word: str, collection: Collection) -> Path | None:
     return None
 
 
-def _written(found: _Found, collection: Collection, each: str, taken: set[Path]) -> Iterator[str]:
+def _written(found: _Found, collection: Collection, each: str | Expr, taken: set[Path]) -> Iterator[Expr]:
     for path in dict.fromkeys((*found.is_so, *found.is_not)):
         if path in taken:
             continue
         good = [one for one in found.is_so.get(path, []) if one not in found.is_not.get(path, [])]
         place = dot(each, *path)
         if good:
-            yield f"{place} == {text(good[0])}" if len(good) == 1 else f"{place} in {text([*good])}"
+            yield is_equal(place, constant(good[0])) if len(good) == 1 else is_in(place, good)
         else:
-            yield from (f"{place} != {text(one)}" for one in dict.fromkeys(found.is_not[path]))
+            yield from (differs(place, constant(one)) for one in dict.fromkeys(found.is_not[path]))
     for name, value in found.switches.items():
         if (name,) not in taken:
-            yield f"{dot(each, name)} == {text(value)}"
+            yield is_equal(dot(each, name), constant(value))
     for path in found.blanks:
         if path not in taken and path not in found.is_so:
-            yield f"{dot(each, *path)} == null"
+            yield is_null(dot(each, *path))
 
 
 def _in_general(
     said: Sequence[Sequence[str]], collection: Collection, each: str, taken: set[Path]
-) -> Iterator[str]:
+) -> Iterator[Expr]:
     """Words that say no field or value of the records, but what is so of such records anywhere."""
     words = {word for phrase in said for word in phrase}
     links = [link.path for link in collection.links if _may_be_null(field_at(collection.fields, link.path))]
     if words & (UNTAKEN | NOBODY) and len(links) == 1 and links[0] not in taken:
-        yield f"{dot(each, *links[0])} == null"
+        yield is_null(dot(each, *links[0]))
     elif {*said[0]} & GOING_ON:
         yield from _not_over(collection, each, taken)
 
@@ -245,19 +259,20 @@ def _may_be_null(one: Field | None) -> bool:
     return one is not None and "null" in one.kinds
 
 
-def _not_over(collection: Collection, each: str, taken: set[Path] = frozenset()) -> Iterator[str]:  # type: ignore[assignment]
+def _not_over(collection: Collection, each: str, taken: set[Path] = frozenset()) -> Iterator[Expr]:  # type: ignore[assignment]
     status = status_path(collection.fields)
     over = [one for one in states_of(collection.fields, status) if joined(tokens(one)) in OVER]
     if status is not None and over and status not in taken:
-        yield f"{dot(each, *status)} not in {text([*over])}"
+        yield compare(dot(each, *status), "not in", constant([*over]))
         return
     done = [n for n, one in collection.fields.items() if "boolean" in one.kinds and joined(tokens(n)) in OVER]
     if len(done) == 1:
-        yield f"{dot(each, done[0])} == false"
+        yield is_equal(dot(each, done[0]), FALSE)
 
 
-def _past_due(collection: Collection, each: str) -> Iterator[str]:
+def _past_due(collection: Collection, each: str) -> Iterator[Expr]:
     due = [name for name, one in collection.fields.items() if "due" in tokens(name) and _is_time(one)]
     if len(due) == 1:
-        yield f"{dot(each, due[0])} != null and is_before({dot(each, due[0])}, today)"
+        place = dot(each, due[0])
+        yield all_of(is_given(place), call("is_before", place, TODAY))
         yield from _not_over(collection, each)

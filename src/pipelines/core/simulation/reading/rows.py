@@ -7,22 +7,25 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from pipelines.core.english.words import tokens, word_set
-from pipelines.core.json_text import JsonObject
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.fields import find_field
 from pipelines.core.simulation.domain.shapes import Collection, Field
+from pipelines.core.simulation.expr.make import NULL, all_of, arg, arithmetic, call, is_equal, is_null, listed
+from pipelines.core.simulation.expr.nodes import Conditional, Constant, Entry, Expr, MappingOf, Name, Not
+from pipelines.core.simulation.reading.account import more_than_none
 from pipelines.core.simulation.reading.membership import direction_of
 from pipelines.core.simulation.reading.scope import Scope, Thing, rows_of, scope_of, stems
 from pipelines.core.simulation.reading.steps import (
     Bound,
     Drafted,
     Step,
-    arg,
     dot,
     name_for,
     not_found,
     refusal,
     require,
+    same_id,
+    some,
 )
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.writing import change_reply
@@ -41,16 +44,22 @@ class _Lines(NamedTuple):
     values: Mapping[str, Argument]  # are kept in it
 
     @property
-    def place(self) -> str:
-        return dot(self.holder.text, *self.rows.path)
+    def place(self) -> Expr:
+        return dot(self.holder.value, *self.rows.path)
 
-    def is_it(self, line: str) -> str:
+    @property
+    def is_it(self) -> Expr:
         tests = (
-            f"same_id({dot(line, part)}, {arg(one.name)})" if one.kind != "number" or self.rows.links else
-            f"{dot(line, part)} == {arg(one.name)}"
+            (same_id if one.kind != "number" or self.rows.links else is_equal)(
+                dot("line", part), arg(one.name)
+            )
             for part, one in self.keys.items()
-        )  # fmt: skip
-        return " and ".join(tests)
+        )
+        return all_of(*tests)
+
+    @property
+    def is_there(self) -> Expr:
+        return some(self.is_it, "line", self.place)
 
 
 def read_lines(reading: Reading) -> Drafted | None:
@@ -65,7 +74,7 @@ def read_lines(reading: Reading) -> Drafted | None:
         return None
     changed = {"put": _put, "take": _taken, "set": _set}[way](lines)
     holder = lines.holder
-    bound = Bound(steps=(), noun=holder.text, id=holder.id, collection=holder.collection, holder=holder.text)
+    bound = Bound(steps=(), noun=holder.noun, id=holder.id, collection=holder.collection, holder=holder.noun)
     steps = (*scope.steps, *changed, {"return": change_reply(reading, bound)})
     done = {"put": "gets one, or more of it", "take": "loses one", "set": "is changed in one"}[way]
     given = ", ".join(f"`{one.name}`" for one in (*lines.keys.values(), *lines.values.values()))
@@ -122,60 +131,57 @@ def _part(argument: Argument, rows: Collection, scope: Scope) -> str | None:
 def _set(lines: _Lines) -> list[Step]:
     missing = not_found(name_for(lines.rows.path[0]))
     return [
-        require(f"any({lines.is_it('line')} for line in {lines.place})", missing),
+        require(lines.is_there, missing),
         _changed(lines, lines.values),
     ]
 
 
-def _changed(lines: _Lines, values: Mapping[str, Argument], sign: str = "") -> Step:
-    new = ", ".join(
-        f"{part!r}: " + (f"default({dot('line', part)}, 0) + {arg(one.name)}" if sign else arg(one.name))
-        for part, one in values.items()
-    )
-    merged = f"merge(line, {{{new}}}) if {lines.is_it('line')} else line"
-    return {"set": {lines.place: f"[({merged}) for line in {lines.place}]"}}
+def _changed(lines: _Lines, values: Mapping[str, Argument], *, adds: bool = False) -> Step:
+    line = Name("line")
+    new = {part: arg(one.name) for part, one in values.items()}
+    if adds:
+        there = {part: call("default", dot(line, part), Constant(0)) for part in new}
+        new = {part: arithmetic(there[part], "+", given) for part, given in new.items()}
+    merged = Conditional(lines.is_it, call("merge", line, _row(new)), line)
+    return {"set": {lines.place: listed(merged, "line", lines.place)}}
+
+
+def _row(values: Mapping[str, Expr]) -> Expr:
+    return MappingOf(tuple(Entry(Constant(name), value) for name, value in values.items()))
 
 
 def _taken(lines: _Lines) -> list[Step]:
-    is_it = lines.is_it("line")
     missing = not_found(name_for(lines.rows.path[0]))
-    return [
-        require(f"any({is_it} for line in {lines.place})", missing),
-        {"set": {lines.place: f"[line for line in {lines.place} if not ({is_it})]"}},
-    ]
+    rest = listed(Name("line"), "line", lines.place, Not(lines.is_it))
+    return [require(lines.is_there, missing), {"set": {lines.place: rest}}]
 
 
 def _put(lines: _Lines) -> list[Step]:
     """A line that is there already gets more of it, or what it lacks; else it is refused."""
     given = {**lines.keys, **lines.values}
-    rest = {name: "null" for name in lines.rows.fields if name not in given}
-    shown = {part: arg(one.name) for part, one in given.items()} | rest
-    row = "{" + ", ".join(f"{name!r}: {shown[name]}" for name in lines.rows.fields) + "}"
+    shown = {part: arg(one.name) for part, one in given.items()}
+    row = _row({name: shown.get(name, NULL) for name in lines.rows.fields})
     numbers = {
         part: one for part, one in lines.values.items() if one.kind == "number" and not _refers(lines, part)
     }
     blanks = {part: one for part, one in lines.values.items() if part not in numbers}
-    steps: list[Step] = [
-        require(f"{arg(one.name)} > 0", refusal("invalid_amount", f"{one.name} must be more than 0", 400))
-        for one in numbers.values()
-    ]
-    is_there = f"any({lines.is_it('line')} for line in {lines.place})"
+    steps = [more_than_none(one) for one in numbers.values()]
     again: list[Step]
     if numbers:
-        again = [_changed(lines, numbers, "+")]
+        again = [_changed(lines, numbers, adds=True)]
     elif blanks:
-        free = " and ".join(f"{dot('line', part)} == null" for part in blanks)
-        is_free = f"any({lines.is_it('line')} and {free} for line in {lines.place})"
+        free = (is_null(dot("line", part)) for part in blanks)
+        is_free = some(all_of(lines.is_it, *free), "line", lines.place)
         again = [require(is_free, _already(lines)), _changed(lines, blanks)]
     else:
         again = [{"fail": _already(lines)}]
-    return [*steps, {"if": is_there, "then": [*again], "else": [{"append": {lines.place: row}}]}]
+    return [*steps, {"if": lines.is_there, "then": [*again], "else": [{"append": {lines.place: row}}]}]
 
 
 def _refers(lines: _Lines, part: str) -> bool:
     return any(link.path == (part,) for link in lines.rows.links)
 
 
-def _already(lines: _Lines) -> JsonObject:
+def _already(lines: _Lines) -> Step:
     noun = name_for(lines.rows.path[0])
     return refusal(f"{noun}_taken", f"The {noun.replace('_', ' ')} is there already")

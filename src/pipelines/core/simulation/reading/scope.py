@@ -17,8 +17,10 @@ from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.fields import in_full
 from pipelines.core.simulation.domain.references import ID_WORDS
 from pipelines.core.simulation.domain.shapes import Collection, Field, Link
+from pipelines.core.simulation.expr.make import all_of, arg, call, entities, entity, listed
+from pipelines.core.simulation.expr.nodes import Expr, Name
 from pipelines.core.simulation.reading.records import noun_of
-from pipelines.core.simulation.reading.steps import Step, arg, bind, dot, name_for, refers
+from pipelines.core.simulation.reading.steps import Step, bind, dot, id_of, name_for, refers
 from pipelines.core.simulation.reading.targets import best_collection, subject_of
 from pipelines.core.simulation.reading.tool_reading import Reading
 
@@ -38,23 +40,26 @@ class Many:
     """Several records, or plain values, and what is asked of each."""
 
     collection: Collection | None
-    source: str
-    where: tuple[str, ...] = ()
+    source: Expr
+    where: tuple[Expr, ...] = ()
     each: str = "each"
 
-    def narrowed(self, *conditions: str) -> "Many":
+    def narrowed(self, *conditions: Expr) -> "Many":
         return replace(self, where=(*self.where, *conditions))
 
-    def listed(self, value: str | None = None) -> str:
+    def listed(self, value: Expr | None = None) -> Expr:
         if value is None and not self.where:
             return self.source
-        suffix = f" if {' and '.join(self.where)}" if self.where else ""
-        return f"[{value or self.each} for {self.each} in {self.source}{suffix}]"
+        tests = (all_of(*self.where),) if self.where else ()
+        return listed(value or Name(self.each), self.each, self.source, *tests)
+
+    def counted(self) -> Expr:
+        return call("len", self.listed())
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Term:
-    text: str
+    value: Expr
     kind: Kind
     own: tuple[str, ...]  # words that it is called by
     about: frozenset[str] = frozenset()  # words of what it belongs to
@@ -81,12 +86,17 @@ class Slot:
 class Thing:
     """A record at hand."""
 
-    text: str
-    id: str
+    value: Expr
+    id: Expr
     collection: Collection
     called: frozenset[str]
     argument: Argument | None = None  # that picks it
     is_linked: bool = False  # another one refers to it
+
+    @property
+    def noun(self) -> str:
+        """The name under which the plan has it, unless another one refers to it."""
+        return str(self.value)
 
 
 @dataclass(frozen=True, kw_only=True)  # no slots: its terms are found once and kept
@@ -130,19 +140,18 @@ def scope_of(reading: Reading) -> Scope:
             rest.append(argument)
             continue
         noun = noun_of(found.collection)
-        while any(one.text == noun for one in things):
+        while any(one.noun == noun for one in things):
             noun = f"other_{noun}"
         bound = bind(found.collection, arg(argument.name), noun)
         steps += bound.steps
         things.append(
             Thing(
-                text=noun, id=bound.id, collection=found.collection, argument=argument,
+                value=Name(noun), id=bound.id, collection=found.collection, argument=argument,
                 called=stems(argument.words) | nouns_of(found.collection),
             )
         )  # fmt: skip
     for pair in _pairs(reading, rest) if not things else ():
-        given = arg(pair.argument.name) if pair.argument is not None else ""
-        bound = bind(pair.collection, given, pair.text)
+        bound = bind(pair.collection, pair.id, pair.noun)
         steps += bound.steps
         things.append(replace(pair, id=bound.id))
         rest = [one for one in rest if one is not pair.argument]
@@ -175,14 +184,16 @@ def _pairs(reading: Reading, open_ones: Sequence[Argument]) -> list[Thing]:
         return []
     called = nouns_of(meant)
     return [
-        Thing(text=name_for(one.words), id="", collection=meant, called=called, argument=one)
+        Thing(
+            value=Name(name_for(one.words)), id=arg(one.name), collection=meant, called=called, argument=one
+        )
         for one in alike_ones
     ]
 
 
 def each_of(collection: Collection, each: str = "each") -> Thing:
     """Any record of a collection, under the name it has inside a list."""
-    return Thing(text=each, id=f"id_of({each})", collection=collection, called=nouns_of(collection))
+    return Thing(value=Name(each), id=id_of(each), collection=collection, called=nouns_of(collection))
 
 
 def stems(words: Iterable[str]) -> frozenset[str]:
@@ -202,16 +213,16 @@ def _of_argument(one: Argument) -> Term | None:
     if kind is None:
         return None
     about = stems(tokens(one.description)) if one.description else frozenset()
-    return Term(text=arg(one.name), kind=kind, own=one.words, about=about, prior=0.3, is_given=True)
+    return Term(value=arg(one.name), kind=kind, own=one.words, about=about, prior=0.3, is_given=True)
 
 
 def of_record(thing: Thing) -> Iterator[Term]:
     refers = {link.path for link in (*thing.collection.links, *thing.collection.list_links)}
-    yield from _of_fields(thing.text, thing.collection.fields, thing.called, refers, ())
+    yield from _of_fields(thing.value, thing.collection.fields, thing.called, refers, ())
 
 
 def _of_fields(
-    base: str,
+    base: Expr,
     fields: Mapping[str, Field],
     about: frozenset[str],
     refers: set[tuple[str, ...]],
@@ -224,12 +235,13 @@ def _of_fields(
         if one.keeps == "list" and not path:
             many = Many(collection=None, source=place)
             if not one.of_records:
-                yield Term(text=place, kind="many", own=tokens(name), about=about, many=many)
-            yield Term(text=f"len({place})", kind="number", own=tokens(name), about=about, prior=-0.2)
+                yield Term(value=place, kind="many", own=tokens(name), about=about, many=many)
+            counted = call("len", place)
+            yield Term(value=counted, kind="number", own=tokens(name), about=about, prior=-0.2)
         elif one.parts and one.keeps is None and len(here) < _DEPTH:
             yield from _of_fields(place, one.parts, about | stems(tokens(name)), refers, here)
         elif (kind := kind_of_field(one)) is not None:
-            yield Term(text=place, kind=kind, own=tokens(name), about=about)
+            yield Term(value=place, kind=kind, own=tokens(name), about=about)
 
 
 def kind_of_field(one: Field) -> Kind | None:
@@ -245,21 +257,19 @@ def kind_of_field(one: Field) -> Kind | None:
 def _of_lists(reading: Reading, thing: Thing) -> Iterator[Term]:
     """The lines of a list, and the records whose ids it has: by the name of the list, and by their own."""
     for rows in rows_of(reading, thing.collection):
-        lines = Many(collection=rows, source=dot(thing.text, *rows.path))
+        lines = Many(collection=rows, source=dot(thing.value, *rows.path))
         own = tokens(rows.path[0])
-        yield Term(text=lines.source, kind="many", own=own, about=thing.called, prior=-0.1, many=lines)
+        yield Term(value=lines.source, kind="many", own=own, about=thing.called, prior=-0.1, many=lines)
     for link in thing.collection.list_links:
         other = reading.known.tables.get(link.entity_type)
         if other is None:
             continue
-        place = dot(thing.text, link.path[0])
-        many = Many(collection=other, source=ids_of(thing.text, link))
+        counted = call("len", dot(thing.value, link.path[0]))
+        many = Many(collection=other, source=ids_of(thing.value, link))
         for own, prior in ((tokens(link.path[0]), 0.0), *((noun, -0.1) for noun in other.called)):
             about = thing.called | nouns_of(other)
-            yield Term(text=many.listed(), kind="many", own=own, about=about, prior=prior, many=many)
-            yield Term(
-                text=f"len({place})", kind="number", own=own, about=about, prior=prior - 0.1, many=many
-            )
+            yield Term(value=many.listed(), kind="many", own=own, about=about, prior=prior, many=many)
+            yield Term(value=counted, kind="number", own=own, about=about, prior=prior - 0.1, many=many)
 
 
 def rows_of(reading: Reading, collection: Collection) -> list[Collection]:
@@ -273,20 +283,20 @@ def rows_of(reading: Reading, collection: Collection) -> list[Collection]:
     ]
 
 
-def ids_of(holder: str, link: Link) -> str:
+def ids_of(holder: str | Expr, link: Link) -> Expr:
     """The records that a list of ids is of."""
-    one = dot("one", *link.path[1:])
-    return f"[entity({link.entity_type!r}, {one}) for one in {dot(holder, link.path[0])}]"
+    one = entity(link.entity_type, dot("one", *link.path[1:]))
+    return listed(one, "one", dot(holder, link.path[0]))
 
 
 def _linked(reading: Reading, thing: Thing) -> Iterator[Thing]:
     for link in thing.collection.links:
         other = reading.known.tables.get(link.entity_type)
         if other is not None:
-            text = f"entity({link.entity_type!r}, {dot(thing.text, *link.path)})"
             called = nouns_of(other) | stems(tokens(link.path[-1]))
-            id = dot(thing.text, *link.path)
-            yield Thing(text=text, id=id, collection=other, called=called, is_linked=True)
+            id = dot(thing.value, *link.path)
+            value = entity(link.entity_type, id)
+            yield Thing(value=value, id=id, collection=other, called=called, is_linked=True)
 
 
 def of_those_behind(reading: Reading, thing: Thing) -> Iterator[Term]:
@@ -297,16 +307,16 @@ def of_those_behind(reading: Reading, thing: Thing) -> Iterator[Term]:
                 many = behind(table, link, thing)
                 names = (table.words, *table.called)
                 own = tuple(word for noun in names for word in noun)
-                listed = Term(
-                    text=many.listed(), kind="many", own=own, about=thing.called, prior=-0.1, many=many
+                everyone = Term(
+                    value=many.listed(), kind="many", own=own, about=thing.called, prior=-0.1, many=many
                 )
-                yield listed
-                counted = replace(listed, text=f"len({many.listed()})", kind="number", prior=-0.3)
+                yield everyone
+                counted = replace(everyone, value=many.counted(), kind="number", prior=-0.3)
                 yield from (replace(counted, own=noun) for noun in dict.fromkeys((own, *names)))
 
 
 def behind(table: Collection, link: Link, thing: Thing) -> Many:
-    source = f"entities({table.entity_type!r})"
+    source = entities(table.entity_type)
     return Many(collection=table, source=source, where=(refers("each", link, thing.id),))
 
 
@@ -314,17 +324,17 @@ def behind(table: Collection, link: Link, thing: Thing) -> Many:
 
 
 def named(
-    phrase: Sequence[str], terms: Sequence[Term], *, without: Iterable[str] = (), hints: Sequence[str] = ()
+    phrase: Sequence[str], terms: Sequence[Term], *, without: Iterable[Expr] = (), hints: Sequence[str] = ()
 ) -> Term | None:
     """The one term that the phrase means; `hints` are words that it leaves out: "those" that were counted."""
     words = content_words(phrase) + [(word, 0.6) for word in hints]
     left_out = {*without}
-    scored = [(likeness(words, term), term) for term in terms if term.text not in left_out]
+    scored = [(likeness(words, term), term) for term in terms if term.value not in left_out]
     scored.sort(key=lambda pair: -pair[0])
     if not scored or scored[0][0] < _LEAST:
         return None
     best = scored[0][1]
-    others = [score for score, term in scored[1:] if term.text != best.text]
+    others = [score for score, term in scored[1:] if term.value != best.value]
     return best if not others or scored[0][0] - others[0] >= _LEAD else None
 
 

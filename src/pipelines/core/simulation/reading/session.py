@@ -1,19 +1,18 @@
 """Signing in and out, and who is signed in."""
 
 from pipelines.core.english.words import joined, tokens, word_set
-from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.shapes import Singleton
+from pipelines.core.simulation.expr.make import NULL, Draft, arg, constant, is_given
+from pipelines.core.simulation.expr.nodes import Expr
 from pipelines.core.simulation.reading.replies import Source, reply
 from pipelines.core.simulation.reading.steps import (
     Drafted,
     Step,
-    arg,
     dot,
     find_one,
     name_for,
     refusal,
     require,
-    text,
 )
 from pipelines.core.simulation.reading.tool_reading import Reading
 
@@ -33,9 +32,9 @@ def read_session(reading: Reading) -> Drafted | None:
     if signed is None and who is None:
         return None
     holder = name_for(service.entity_type)
-    into = find_one(holder, service.entity_type, text(service.id))
+    into = find_one(holder, service.entity_type, constant(service.id))
     if is_status:
-        state = dot(holder, signed) if signed else f"{dot(holder, who or '')} != null"
+        state = dot(holder, signed) if signed else is_given(dot(holder, who or ""))
         return Drafted(steps=(into, {"return": _answered(reading, {"status": state})}), confidence=0.6)
     if reading.name.op == "logout":
         return Drafted(steps=(into, *_out(reading, holder, signed, who)), confidence=0.8)
@@ -43,7 +42,7 @@ def read_session(reading: Reading) -> Drafted | None:
 
 
 def _in(reading: Reading, holder: str, signed: str | None, who: str | None) -> list[Step]:
-    changes: dict[str, Json] = {}
+    changes: dict[Expr, Draft] = {}
     name = next((one for one in reading.arguments if not one.is_credential and one.is_scalar), None)
     if signed is not None:
         changes[dot(holder, signed)] = True
@@ -53,22 +52,22 @@ def _in(reading: Reading, holder: str, signed: str | None, who: str | None) -> l
 
 
 def _out(reading: Reading, holder: str, signed: str | None, who: str | None) -> list[Step]:
-    state = dot(holder, signed) if signed else f"{dot(holder, who or '')} != null"
-    changes: dict[str, Json] = {dot(holder, signed): False} if signed else {}
+    state = dot(holder, signed) if signed else is_given(dot(holder, who or ""))
+    changes: dict[Expr, Draft] = {dot(holder, signed): False} if signed else {}
     changes |= {dot(holder, who): None} if who else {}
     return [
         require(state, refusal("not_logged_in", "Nobody is logged in", 409)),
         {"set": changes},
-        {"return": _answered(reading, {"status": "'Logged out successfully'"})},
+        {"return": _answered(reading, {"status": constant("Logged out successfully")})},
     ]
 
 
-def _answered(reading: Reading, value: dict[str, Json]) -> Json:
+def _answered(reading: Reading, value: dict[str, Draft]) -> Draft:
     if not reading.output:
         return value
-    extra = {key: part if isinstance(part, str) else text(part) for key, part in value.items()}
+    extra = {key: part if isinstance(part, Expr) else constant(part) for key, part in value.items()}
     return reply(
-        Source(value="null", noun="session", fields={}, extra=extra), reading.output, reading.arguments
+        Source(value=NULL, noun="session", fields={}, extra=extra), reading.output, reading.arguments
     )
 
 

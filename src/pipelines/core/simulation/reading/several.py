@@ -4,11 +4,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from pipelines.core.english.words import singular
-from pipelines.core.json_text import Json, dumps, loads
 from pipelines.core.simulation.domain.arguments import Argument
+from pipelines.core.simulation.expr.make import NULL, TRUE, Draft, arg, call, put_in
+from pipelines.core.simulation.expr.nodes import Name
 from pipelines.core.simulation.reading.records import record_of
 from pipelines.core.simulation.reading.replies import Source, reply
-from pipelines.core.simulation.reading.steps import Drafted, arg
+from pipelines.core.simulation.reading.steps import Drafted
 from pipelines.core.simulation.reading.tool_reading import Reading
 
 _EACH = "each_id"
@@ -26,12 +27,12 @@ def of_each(reading: Reading, one_by_one: Callable[[Reading], Drafted | None]) -
     if found is None or not any(key in step for step in found.steps for key in ("set", "append", "remove")):
         return None
     steps = [step for step in found.steps if "return" not in step]
-    body: Json = loads(dumps([*steps]).decode().replace(arg(one.name), _EACH))
-    answer: Json = {"updated": arg(many[0].name)}
+    body = put_in(steps, arg(one.name), Name(_EACH))
+    answer: Draft = {"updated": arg(many[0].name)}
     if reading.output:
-        count = f"len({arg(many[0].name)})"
-        extra = dict.fromkeys(("updated", "count", "total"), count) | {"success": "true"}
-        answer = reply(Source(value="null", noun="result", fields={}, extra=extra), reading.output, rest)
+        count = call("len", arg(many[0].name))
+        extra = dict.fromkeys(("updated", "count", "total"), count) | {"success": TRUE}
+        answer = reply(Source(value=NULL, noun="result", fields={}, extra=extra), reading.output, rest)
     return Drafted(
         steps=({"for": _EACH, "in": arg(many[0].name), "do": body}, {"return": answer}),
         notes=found.notes,

@@ -4,10 +4,11 @@ as an argument, and of a record that is let go of what it refers to (`detach_vol
 from collections.abc import Mapping
 
 from pipelines.core.english.words import joined, tokens, word_set
-from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.clauses import claim_of
 from pipelines.core.simulation.domain.roles import field_at, states_of, valued_fields
 from pipelines.core.simulation.domain.shapes import Field
+from pipelines.core.simulation.expr.make import Draft, arg, constant, differs, is_null
+from pipelines.core.simulation.expr.nodes import Expr
 from pipelines.core.simulation.reading.effects import Change, agrees, evident_change, marked_as
 from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.records import others_of, ownership, record_of
@@ -17,11 +18,9 @@ from pipelines.core.simulation.reading.steps import (
     Bound,
     Drafted,
     Step,
-    arg,
     dot,
     refusal,
     require,
-    text,
     word,
 )
 from pipelines.core.simulation.reading.tool_reading import Reading
@@ -56,13 +55,13 @@ def read_evident(reading: Reading) -> Drafted | None:
 
 def stated(reading: Reading, bound: Bound, change: Change) -> Drafted:
     place = dot(bound.noun, *change.path)
-    literal = text(change.value)
+    literal = constant(change.value)
     shown = str(change.value) if isinstance(change.value, str) else change.path[-1].replace("_", " ")
     shown = f"not {shown}" if change.value is False else shown
     noun = bound.noun.replace("_", " ")
     already = refusal(f"already_{word(shown)}", f"The {noun} is already {shown}")
     others = others_of(reading)
-    changes: dict[str, Json] = {place: literal if isinstance(change.value, str) else change.value}
+    changes: dict[Expr, Draft] = {place: literal if isinstance(change.value, str) else change.value}
     for one in others:
         path = field_for(one, bound.collection)
         if path is not None and path != change.path and field_at(bound.collection.fields, path) is not None:
@@ -70,7 +69,7 @@ def stated(reading: Reading, bound: Bound, change: Change) -> Drafted:
     steps: list[Step] = [
         *bound.steps,
         *ownership(bound, [one for one in others if arg(one.name) not in changes.values()], reading),
-        require(f"{place} != {literal}", already),
+        require(differs(place, literal), already),
         {"set": coupled(bound, changes)},
         {"return": change_reply(reading, bound, changed=change.path)},
     ]
@@ -127,15 +126,15 @@ def read_handed(reading: Reading) -> Drafted | None:
     if len(found) != 1 or is_kept_apart:
         return None
     one, other, coupling = found[0]
-    bound = Bound(steps=(), noun=one.text, id=one.id, collection=one.collection, holder=one.text)
-    place = dot(one.text, coupling.link)
+    bound = Bound(steps=(), noun=one.noun, id=one.id, collection=one.collection, holder=one.noun)
+    place = dot(one.value, coupling.link)
     taken = refusal(
-        f"already_{word(coupling.when_set)}", f"The {one.text.replace('_', ' ')} is {coupling.when_set}"
+        f"already_{word(coupling.when_set)}", f"The {one.noun.replace('_', ' ')} is {coupling.when_set}"
     )
-    changes: dict[str, Json] = {place: arg(other.argument.name) if other.argument else other.id}
+    changes: dict[Expr, Draft] = {place: arg(other.argument.name) if other.argument else other.id}
     steps: tuple[Step, ...] = (
         *scope.steps,
-        require(f"{place} == null", taken),
+        require(is_null(place), taken),
         {"set": coupled(bound, changes)},
         {"return": change_reply(reading, bound)},
     )

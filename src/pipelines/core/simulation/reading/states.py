@@ -22,8 +22,9 @@ from pipelines.core.english.words import article, joined, singular, tokens, word
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.roles import states_of, status_path, valued_fields
 from pipelines.core.simulation.domain.shapes import Collection
+from pipelines.core.simulation.expr.make import compare, constant, differs, message
 from pipelines.core.simulation.reading.descriptions import read_description
-from pipelines.core.simulation.reading.steps import Step, dot, refusal, require, text, word
+from pipelines.core.simulation.reading.steps import Step, dot, refusal, require, word
 from pipelines.core.simulation.reading.tool_reading import Reading
 
 # "The booking becomes checked_in.", "Puts a frozen membership back to active."
@@ -128,14 +129,14 @@ def state_conditions(reading: Reading, collection: Collection, noun: str, target
     steps: list[Step] = []
     if isinstance(target, str):
         already = refusal(f"already_{word(target)}", f"The {shown} is already {target}")
-        steps.append(require(f"{status} != {text(target)}", already))
+        steps.append(require(differs(status, constant(target)), already))
     forbidden = _forbidden(reading, collection, target)
     if forbidden:
         failure = refusal(
             f"cannot_{word(reading.name.verb)}",
-            f"{article(shown)} {shown} that is {{{status}}} cannot be {done}",
+            message(f"{article(shown)} {shown} that is ", status, f" cannot be {done}"),
         )
-        steps.append(require(f"{status} not in {text(list(forbidden))}", failure))
+        steps.append(require(compare(status, "not in", constant(list(forbidden))), failure))
     return steps
 
 

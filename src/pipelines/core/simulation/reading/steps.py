@@ -1,17 +1,29 @@
-"""How a read plan is written down: expressions, steps, and the road to one record wherever it is kept."""
+"""How a read plan is drafted: steps, and the road to one record wherever it is kept."""
 
 import keyword
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from pipelines.core.english.words import singular, tokens
-from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.simulation.domain.shapes import Collection, Link
+from pipelines.core.simulation.expr.make import (
+    Draft,
+    Message,
+    call,
+    compare,
+    constant,
+    each_of,
+    fields,
+    is_equal,
+    message,
+)
+from pipelines.core.simulation.expr.nodes import Constant, Expr, Field, Name
 from pipelines.core.simulation.functions import FUNCTIONS
 from pipelines.core.simulation.guessed_refusals import REFERENCE
 
-Step = JsonObject
+Step: TypeAlias = dict[str, Draft]  # expressions are nodes, until the plan is whole
 _TAKEN = frozenset(("args", "now", "today", "null", "true", "false"))
 
 
@@ -31,40 +43,23 @@ class Bound:
 
     steps: tuple[Step, ...]
     noun: str
-    id: str  # an expression
+    id: Expr
     collection: Collection
     holder: str  # the name of the entity that is, or holds, the record
 
 
-def arg(name: str) -> str:
-    return dot("args", name)
+def dot(base: str | Expr, *names: str) -> Expr:
+    """`order.address.zip`, below a name or below another expression."""
+    return fields(Name(base) if isinstance(base, str) else base, *names)
 
 
-def dot(base: str, *names: str) -> str:
-    """`order.address.zip`; names that are no identifiers in brackets."""
-    for name in names:
-        # Python reads µ as μ in an identifier: only plain letters go without quotes.
-        plain = (
-            name.isascii()
-            and name.isidentifier()
-            and not keyword.iskeyword(name)
-            and not name.startswith("__")
-        )
-        base = f"{base}.{name}" if plain else f"{base}[{name!r}]"
-    return base
-
-
-def text(value: Json) -> str:
-    """A literal, as an expression."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(text, value)) + "]"
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{key!r}: {text(part)}" for key, part in value.items()) + "}"
-    return repr(value)
+def is_part_of(place: Expr, of: Expr) -> bool:
+    """Whether it is a field of that, or one further below."""
+    while isinstance(place, Field):
+        place = place.of
+        if place == of:
+            return True
+    return False
 
 
 def name_for(words: str | Sequence[str], avoid: Sequence[str] = ()) -> str:
@@ -86,31 +81,36 @@ def _unlike_others(name: str, avoid: Sequence[str], kind: str) -> str:
     return name
 
 
-def find_one(noun: str, entity_type: str, id: str) -> Step:
+def find_one(noun: str, entity_type: str, id: Expr) -> Step:
     # Without `else` the language itself answers 404 `order_not_found`, after the entity type.
     found: Step = {"as": noun, "in": entity_type, "id": id}
-    if noun != entity_type and not id.startswith("'"):
-        found["else"] = not_found(noun, id) | {"message": f"{noun} {{{id}}} not found"}
+    if noun != entity_type and not isinstance(id, Constant):
+        found["else"] = missing(noun, id)
     return {"find": found}
 
 
-def find_reference(noun: str, entity_type: str, id: str) -> Step:
+def find_reference(noun: str, entity_type: str, id: Expr) -> Step:
     """Something that an argument refers to. That it has to be there is a guess, and the step says so."""
-    missing = not_found(noun, id) | {"message": f"{noun} {{{id}}} not found"}
-    return {"find": {"as": noun, "in": entity_type, "id": id, "else": missing}, "note": REFERENCE}
+    return {"find": {"as": noun, "in": entity_type, "id": id, "else": missing(noun, id)}, "note": REFERENCE}
 
 
-def not_found(noun: str, given: str | None = None) -> JsonObject:
+def not_found(noun: str, given: Expr | None = None) -> Step:
     shown = noun.replace("_", " ").capitalize()
-    which = f" {{{given}}}" if given else ""
-    return {"status": 404, "error": word(f"{noun}_not_found"), "message": f"{shown}{which} not found"}
+    which = (" ", given) if given is not None else ()
+    return refusal(f"{noun}_not_found", message(shown, *which, " not found"), 404)
 
 
-def refusal(error: str, message: str, status: int = 409) -> JsonObject:
-    return {"status": status, "error": word(error), "message": message}
+def missing(noun: str, id: Expr) -> Step:
+    """The same, with the noun as the plan spells it."""
+    return refusal(f"{noun}_not_found", message(f"{noun} ", id, " not found"), 404)
 
 
-def require(condition: str, failure: Mapping[str, Json]) -> Step:
+def refusal(error: str, told: str | Message, status: int = 409) -> Step:
+    shown = message(told) if isinstance(told, str) else told
+    return {"status": status, "error": word(error), "message": shown}
+
+
+def require(condition: Expr, failure: Mapping[str, Draft]) -> Step:
     return {"require": condition, "else": dict(failure)}
 
 
@@ -120,39 +120,49 @@ def word(phrase: str) -> str:
     return found or "refused"
 
 
-def _in_table(collection: Collection, id: str, noun: str) -> Step:
-    found = find_one(noun, collection.entity_type, id)
+def _in_table(collection: Collection, id: Expr, noun: str) -> Step:
     if not collection.found_by_field or collection.id_field is None:
-        return found
-    where = f"same_id({dot(noun, collection.id_field)}, {id})"
-    missing = not_found(noun, id) | {"message": f"{noun} {{{id}}} not found"}
-    return {"find": {"as": noun, "in": collection.entity_type, "where": where, "else": missing}}
+        return find_one(noun, collection.entity_type, id)
+    where = same_id(dot(noun, collection.id_field), id)
+    return {"find": {"as": noun, "in": collection.entity_type, "where": where, "else": missing(noun, id)}}
 
 
-def refers(each: str, link: Link, id: str) -> str:
+def same_id(one: Expr, other: Expr) -> Expr:
+    return call("same_id", one, other)
+
+
+def id_of(noun: str) -> Expr:
+    return call("id_of", Name(noun))
+
+
+def some(test: Expr, name: str, source: Expr) -> Expr:
+    """`any(test for name in source)`."""
+    return call("any", each_of(test, name, source))
+
+
+def refers(each: str | Expr, link: Link, id: Expr) -> Expr:
     """That a record called `each` refers to what has the id."""
     if not link.in_list:
-        return f"same_id({dot(each, *link.path)}, {id})"
-    one = dot("one", *link.path[1:])
-    return f"any(same_id({one}, {id}) for one in {dot(each, link.path[0])})"
+        return same_id(dot(each, *link.path), id)
+    return some(same_id(dot("one", *link.path[1:]), id), "one", dot(each, link.path[0]))
 
 
-def bind(collection: Collection, id: str, noun: str) -> Bound:
+def bind(collection: Collection, id: Expr, noun: str) -> Bound:
     """The road to the record of a collection that has this id; the record is then bound as `noun`."""
     if collection.form == "table":
         found = _in_table(collection, id, noun)
-        return Bound(steps=(found,), id=f"{noun}.id", noun=noun, collection=collection, holder=noun)
+        return Bound(steps=(found,), id=dot(noun, "id"), noun=noun, collection=collection, holder=noun)
     holder = name_for(collection.entity_type, avoid=(noun,))
-    kept = dot(holder, *collection.path)
-    own = collection.id_field or "id"
-    chosen = f"{dot(noun, own)} == {id}"
+    kept, own = dot(holder, *collection.path), dot(noun, collection.id_field or "id")
+    is_map = collection.form == "map"
     if collection.owner is not None:
-        into = find_one(holder, collection.entity_type, text(collection.owner))
+        into = find_one(holder, collection.entity_type, constant(collection.owner))
     else:
-        where = f"{id} in {kept}" if collection.form == "map" else f"any({chosen} for {noun} in {kept})"
-        missing = not_found(noun, id)
-        into = {"find": {"as": holder, "in": collection.entity_type, "where": where, "else": missing}}
+        where = compare(id, "in", kept) if is_map else some(is_equal(own, id), noun, kept)
+        into = {
+            "find": {"as": holder, "in": collection.entity_type, "where": where, "else": not_found(noun, id)}
+        }
     picked: Step = {"as": noun, "in": kept, "else": not_found(noun, id)}
-    picked |= {"id": id} if collection.form == "map" else {"where": f"same_id({dot(noun, own)}, {id})"}
-    own_id = id if collection.form == "map" else dot(noun, own)
+    picked |= {"id": id} if is_map else {"where": same_id(own, id)}
+    own_id = id if is_map else own
     return Bound(steps=(into, {"find": picked}), id=own_id, noun=noun, collection=collection, holder=holder)

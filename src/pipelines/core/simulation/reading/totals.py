@@ -8,14 +8,16 @@ from typing import NamedTuple
 
 from pipelines.core.english.words import is_plural, tokens, word_set
 from pipelines.core.simulation.domain.shapes import Collection
-from pipelines.core.simulation.reading.arithmetic import added_on, worked_out
+from pipelines.core.simulation.expr.make import call
+from pipelines.core.simulation.expr.nodes import Constant, Expr, Name
+from pipelines.core.simulation.reading.arithmetic import with_more, worked_out
 from pipelines.core.simulation.reading.asked import asked_collection
 from pipelines.core.simulation.reading.filters import narrowing
 from pipelines.core.simulation.reading.limits import what_is_left
 from pipelines.core.simulation.reading.listing import gathered
 from pipelines.core.simulation.reading.restrictions import restrictions, stated_in
 from pipelines.core.simulation.reading.scope import Many, Scope, Slot, Term, each_of, nouns_of, stems
-from pipelines.core.simulation.reading.steps import Step, dot
+from pipelines.core.simulation.reading.steps import Step, dot, is_part_of
 from pipelines.core.simulation.reading.tool_reading import Reading
 
 COUNTS = word_set("count headcount tally")
@@ -42,7 +44,7 @@ class Found(NamedTuple):
     """A number, and the steps that gather what it is of."""
 
     steps: tuple[Step, ...]
-    value: str
+    value: Expr
 
 
 _OF = {("number", "of")}
@@ -102,10 +104,10 @@ class Asked:
             return None
         # Of several numbers each says itself which records it is of.
         steps, found, _ = gathered(self.reading, collection, in_any_state=not self.is_only)
-        return tuple(steps), Many(collection=collection, source=found)
+        return tuple(steps), Many(collection=collection, source=Name(found))
 
 
-def given_of(scope: Scope, collection: Collection) -> list[str]:
+def given_of(scope: Scope, collection: Collection) -> list[Expr]:
     """What the arguments that pick nothing ask of each: count_guests(wedding_id, answer)."""
     return [*narrowing("each", collection, scope.arguments).conditions]
 
@@ -116,9 +118,6 @@ def given_of(scope: Scope, collection: Collection) -> list[str]:
 def sum_of(asked: Asked, how: str, *, of_rests: bool = False) -> Found | None:
     """`of_rests`: only of what is left of each, or of what is worked out of it."""
     total = "mean" if how == "mean" else "sum"
-    more = added_on(asked.reading.tool.description or "", asked.scope)
-    if more is None:
-        return None
     best: tuple[float, Found] | None = None
     for steps, many, is_spoken in _sets(asked):
         if many.collection is None or (best is not None and best[0] >= _UNSPOKEN and not is_spoken):
@@ -130,7 +129,11 @@ def sum_of(asked: Asked, how: str, *, of_rests: bool = False) -> Found | None:
         if of_rests and (fit < _REST or not is_spoken):
             continue
         if value is not None and (best is None or fit > best[0]):
-            best = fit, Found(steps, f"round({total}({many.listed(value)}){more}, 2)")
+            summed = call(total, many.listed(value))
+            whole = with_more(summed, asked.reading.tool.description or "", asked.scope)
+            if whole is None:
+                return None
+            best = fit, Found(steps, call("round", whole, Constant(2)))
     return best[1] if best is not None else None
 
 
@@ -152,7 +155,7 @@ def _heads(collection: Collection) -> frozenset[str]:
     return stems(noun[-1] for noun in (collection.words, *collection.called))
 
 
-def _element(asked: Asked, scope: Scope) -> tuple[float, str | None]:
+def _element(asked: Asked, scope: Scope) -> tuple[float, Expr | None]:
     """What of each record is added up, and how plainly the words say so: a formula, what is left of it, or
     the number that they name."""
     reading = asked.reading
@@ -163,14 +166,14 @@ def _element(asked: Asked, scope: Scope) -> tuple[float, str | None]:
     left = what_is_left(scope.things, said)
     if left is not None:
         return _REST, left
-    base = f"{scope.things[0].text}."
-    own = [term for term in scope.of_kind("number") if term.text.startswith(base)]
+    base = scope.things[0].value
+    own = [term for term in scope.of_kind("number") if is_part_of(term.value, base)]
     spoken = stems(word for word in said if word not in GENERIC)
     met = [(len(stems(term.own) & spoken) / len(stems(term.own)), term) for term in own]
     best = max((score for score, _ in met), default=0.0)
     fit = [term for score, term in met if score == best]
     is_plain = best > 0 or (len(own) == 1 and bool(scope.things[0].called & spoken))
-    return max(best, _ONLY_NUMBER), fit[0].text if len(fit) == 1 and is_plain else None
+    return max(best, _ONLY_NUMBER), fit[0].value if len(fit) == 1 and is_plain else None
 
 
 # -- counts
@@ -182,7 +185,7 @@ def count_of(asked: Asked) -> Found | None:
         return None
     many = _listed(asked)
     if many is not None:
-        return Found((), f"len({many.narrowed(*_such(asked, many.collection)).listed()})")
+        return Found((), many.narrowed(*_such(asked, many.collection)).counted())
     apart = asked.apart()
     if apart is None or apart[1].collection is None:
         return None
@@ -193,12 +196,11 @@ def count_of(asked: Asked) -> Found | None:
         if stems(tokens(link.path[0])) & stems(asked.slot.words)
     ]
     if inner:  # pupils, over all lessons of the day
-        counted = found.listed(f"len({dot('each', inner[0])})")
-        return Found(steps, f"sum({counted})")
+        return Found(steps, call("sum", found.listed(call("len", dot("each", inner[0])))))
     if not (nouns_of(apart[1].collection) | _values(apart[1].collection)) & asked.spoken:
         return None
     such = [] if asked.is_only else stated_in(asked.slot.words, apart[1].collection, "each")
-    return Found(steps, f"len({found.narrowed(*such).listed()})")
+    return Found(steps, found.narrowed(*such).counted())
 
 
 def _listed(asked: Asked) -> Many | None:
@@ -212,12 +214,12 @@ def _listed(asked: Asked) -> Many | None:
         [term for term in records if stems(term.own) & asked.spoken],
         [term for term in records if _is_spoken_of(term, asked.spoken)],
     ):
-        if len({term.text for term in fit}) == 1:
+        if len({term.value for term in fit}) == 1:
             return fit[0].many
     return None
 
 
-def _such(asked: Asked, collection: Collection | None) -> list[str]:
+def _such(asked: Asked, collection: Collection | None) -> list[Expr]:
     if collection is None:
         return []
     given = given_of(asked.scope, collection)

@@ -5,11 +5,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from pipelines.core.english.inflection import action_nouns, participle
 from pipelines.core.english.verbs import DONE_TO_OTHERS
 from pipelines.core.english.words import joined, singulars, tokens, word_set
-from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import Argument, is_list_of_ids, part_noun
 from pipelines.core.simulation.domain.clauses import claim_of
 from pipelines.core.simulation.domain.roles import states_of
 from pipelines.core.simulation.domain.shapes import Field, find_field
+from pipelines.core.simulation.expr.make import (
+    Draft,
+    any_of,
+    arg,
+    call,
+    compare,
+    constant,
+    differs,
+    expressions_in,
+    is_in,
+    is_null,
+)
+from pipelines.core.simulation.expr.nodes import Constant, Expr, Not
 from pipelines.core.simulation.reading.effects import evident_change
 from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.money import price_difference, refund_steps
@@ -24,7 +36,7 @@ from pipelines.core.simulation.reading.states import (
     target_state,
     told_state,
 )
-from pipelines.core.simulation.reading.steps import Bound, Drafted, Step, arg, dot, refusal, require, text
+from pipelines.core.simulation.reading.steps import Bound, Drafted, Step, dot, refusal, require
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.writing import (
     change_notes,
@@ -59,7 +71,7 @@ def read_transition(reading: Reading) -> Drafted | None:
         return stated(reading, bound, evident)
     if target not in known and (let_go := read_evident(reading)) is not None:
         return let_go
-    changes: dict[str, Json] = {}
+    changes: dict[Expr, Draft] = {}
     status = status_of(reading, bound.collection) or place_of_state(target, bound.collection) or ("status",)
     known = states_of(bound.collection.fields, status)
     if reading.said.amount is not None and reading.said.becomes is None and target not in known:
@@ -67,7 +79,7 @@ def read_transition(reading: Reading) -> Drafted | None:
     is_doubtful = (len(known) >= STATES_THAT_TELL and not _says_the_verb(reading)) or _only_names_it(reading)
     if target in known or told_state(reading) is not None or not is_doubtful:
         if target in known or not _changes_fields(reading, bound, others):
-            changes[dot(bound.noun, *status)] = text(target)
+            changes[dot(bound.noun, *status)] = constant(target)
     elif not _changes_fields(reading, bound, others):
         return None  # the records have states, and this is none of them: which one is meant would be a guess
     lets: list[Step] = []
@@ -95,8 +107,9 @@ def read_transition(reading: Reading) -> Drafted | None:
 
 def _is_checked(argument: Argument, owned: Sequence[Step]) -> bool:
     """`cancel_order(order_id, buyer_id)`: whose it is has to fit, so the call does not set it."""
-    said = (step.get("require") for step in owned)
-    return any(isinstance(one, str) and f", {arg(argument.name)})" in one for one in said)
+    said = expressions_in([step.get("require") for step in owned])
+    given = arg(argument.name)
+    return any(inner.arguments[-1:] == (given,) for one in said for inner in one.calls())
 
 
 def _says_the_verb(reading: Reading) -> bool:
@@ -151,8 +164,8 @@ def allowed_values(arguments: Sequence[Argument]) -> list[Step]:
     for one in arguments:
         if one.values and not one.schema.get("enum") and one.is_scalar:
             value = arg(one.name)
-            condition = f"{value} in {text(list(one.values))}"
-            condition = condition if one.is_required else f"{value} == null or {condition}"
+            condition = is_in(value, one.values)
+            condition = condition if one.is_required else any_of(is_null(value), condition)
             shown = " or ".join(map(str, one.values))
             steps.append(
                 require(condition, refusal(f"invalid_{one.name}", f"{one.name} must be {shown}", 400))
@@ -173,22 +186,23 @@ def _in_order(arguments: Sequence[Argument]) -> Iterator[Step]:
         if end is None or end is start or not is_time:
             continue
         failure = refusal("invalid_dates", f"{end.name} must not be before {start.name}", 400)
-        is_later = f"not is_before({arg(end.name)}, {arg(start.name)})"
+        is_later = Not(call("is_before", arg(end.name), arg(start.name)))
+        is_time_of_day = compare(call("len", arg(end.name)), "<", Constant(10))
         # From 22:00 to 06:00 is in order: only days tell.
-        yield require(f"len({arg(end.name)}) < 10 or {is_later}" if "time" in words else is_later, failure)
+        yield require(any_of(is_time_of_day, is_later) if "time" in words else is_later, failure)
 
 
 def _switched(reading: Reading, bound: Bound, checks: list[Step], switch: tuple[str, bool | None]) -> Drafted:
     field, value = switch
     place = dot(bound.noun, field)
     if value is None:
-        turned: list[Step] = [{"set": {place: f"not {place}"}}, {"return": change_reply(reading, bound)}]
+        turned: list[Step] = [{"set": {place: Not(place)}}, {"return": change_reply(reading, bound)}]
         return Drafted(steps=(*checks, *turned), confidence=0.8)
     shown = f"{bound.noun.replace('_', ' ')} is already {participle(reading.name.verb)}"
     already = refusal(f"already_{participle(reading.name.verb)}", f"The {shown}")
     steps: list[Step] = [
         *checks,
-        require(f"{place} != {text(value)}", already),
+        require(differs(place, constant(value)), already),
         {"set": {place: value}},
         {"return": change_reply(reading, bound)},
     ]
@@ -197,10 +211,10 @@ def _switched(reading: Reading, bound: Bound, checks: list[Step], switch: tuple[
 
 def kept_arguments(
     reading: Reading, bound: Bound, others: Sequence[Argument]
-) -> tuple[dict[str, Json], list[Step]]:
+) -> tuple[dict[Expr, Draft], list[Step]]:
     """Where the other arguments are kept: hold_reason ← reason, repair_parts ← part_ids."""
     fields = bound.collection.fields
-    changes: dict[str, Json] = {}
+    changes: dict[Expr, Draft] = {}
     lets: list[Step] = []
     for argument in others:
         name = _kept_as(argument, reading, fields) or _blank_link(argument, bound)
@@ -225,10 +239,10 @@ def _blank_link(argument: Argument, bound: Bound) -> str | None:
     return path[0] if path is not None and field is not None and "null" in field.kinds else None
 
 
-def kept_value(argument: Argument) -> str:
+def kept_value(argument: Argument) -> Expr:
     """The argument as it is kept. A list that may repeat itself is a bag, its order means nothing: sorted."""
     is_bag = is_list_of_ids(argument) and "duplicate" in argument.description.lower()
-    return f"sort({arg(argument.name)})" if is_bag else arg(argument.name)
+    return call("sort", arg(argument.name)) if is_bag else arg(argument.name)
 
 
 def _kept_as(argument: Argument, reading: Reading, fields: Mapping[str, Field]) -> str | None:
@@ -267,7 +281,7 @@ def verb_fields(verb: str, fields: Mapping[str, Field]) -> Iterator[tuple[str, t
             yield name, words[1:]
 
 
-def _times(reading: Reading, bound: Bound) -> dict[str, Json]:
+def _times(reading: Reading, bound: Bound) -> dict[Expr, Draft]:
     """cancelled_at, suspension_start_date: set where the world has such a field, cleared when it is over."""
     verb, fields = reading.name.verb, bound.collection.fields
     heads = [tokens(one) for one in (participle(verb), *action_nouns(verb))]

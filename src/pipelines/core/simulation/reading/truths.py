@@ -10,6 +10,8 @@ from pipelines.core.english.polarity import is_denied, without_denial
 from pipelines.core.english.states import UNTAKEN
 from pipelines.core.english.words import tokens, word_set
 from pipelines.core.simulation.domain.shapes import Collection, Field
+from pipelines.core.simulation.expr.make import TODAY, all_of, any_of, arg, call, compare, constant, is_equal
+from pipelines.core.simulation.expr.nodes import Constant, Expr, Not, path_of
 from pipelines.core.simulation.reading.comparisons import SIGNS, comparison
 from pipelines.core.simulation.reading.filters import condition_of
 from pipelines.core.simulation.reading.limits import limit_meant
@@ -25,7 +27,7 @@ from pipelines.core.simulation.reading.scope import (
     of_those_behind,
     stems,
 )
-from pipelines.core.simulation.reading.steps import arg, dot
+from pipelines.core.simulation.reading.steps import dot, is_part_of, same_id, some
 
 _LEADS = (
     *("only if", "only when", "only while", "if", "when", "whether"),
@@ -43,6 +45,7 @@ _THERE = word_set("have has left free available")
 _FULL = word_set("full packed complete sold")
 
 
+_NONE_AT_ALL = Constant(0)
 _BUT_FOR = re.compile(
     r"\b(?:other than|except(?:ing| for)?|apart from|besides|but) (?:the |an? )?(\w+) ones?\b", re.IGNORECASE
 )
@@ -54,7 +57,7 @@ _IN_OTHER_WORDS = re.compile(
 _NEITHER = re.compile(r"\bneither ([^.;,]+?) nor ", re.IGNORECASE)
 
 
-def told_truth(description: str, scope: Scope) -> str | None:
+def told_truth(description: str, scope: Scope) -> Expr | None:
     """The condition of the first sentence that tells one."""
     plain = _IN_OTHER_WORDS.sub(r"\1 ", description[:LONGEST])
     plain = _NEITHER.sub(r"not \1 and not ", _BUT_FOR.sub(r"that is not \1", plain))
@@ -63,7 +66,7 @@ def told_truth(description: str, scope: Scope) -> str | None:
         for clause, is_denied_whole in _clauses(sentence):
             found = joined_truth(clause, scope)
             if found is not None:
-                return f"not ({found})" if is_denied_whole else found
+                return Not(found) if is_denied_whole else found
     return None
 
 
@@ -89,7 +92,7 @@ def _clauses(sentence: str) -> Iterator[tuple[list[str], bool]]:
         yield (words[1:] if lower[0] in _ASKS else words), False
 
 
-def joined_truth(words: Sequence[str], scope: Scope) -> str | None:
+def joined_truth(words: Sequence[str], scope: Scope) -> Expr | None:
     atoms: list[list[str]] = [[]]
     joints: list[str] = []
     for word in words:
@@ -105,16 +108,16 @@ def joined_truth(words: Sequence[str], scope: Scope) -> str | None:
     atoms = [atom for atom in atoms if atom]
     if len(atoms) > _MOST_ATOMS or any(len(atom) > _LONGEST_ATOM for atom in atoms):
         return None
-    found = [truth_of(atom, scope) for atom in atoms]
-    if not found or None in found:
+    found = [one for atom in atoms if (one := truth_of(atom, scope)) is not None]
+    if not found or len(found) < len(atoms):
         return None
-    text = str(found[0])
+    sides = [[found[0]]]
     for joint, one in zip(joints, found[1:], strict=False):
-        text = f"{text} {joint} {one}"
-    return f"({text})" if "or" in joints else text
+        sides.append([one]) if joint == "or" else sides[-1].append(one)
+    return any_of(*(all_of(*side) for side in sides))
 
 
-def truth_of(atom: Sequence[str], scope: Scope) -> str | None:
+def truth_of(atom: Sequence[str], scope: Scope) -> Expr | None:
     """One thing that is so or not."""
     lower = [word.lower() for word in atom]
     for read in (
@@ -135,20 +138,20 @@ def truth_of(atom: Sequence[str], scope: Scope) -> str | None:
     return None
 
 
-def _same(lower: list[str], atom: Sequence[str], scope: Scope) -> str | None:
+def _same(lower: list[str], atom: Sequence[str], scope: Scope) -> Expr | None:
     """ "both have the same level"."""
     if "==" not in lower or len(scope.things) != 2:
         return None
     phrase = atom[lower.index("==") + 1 :]
     sides = [
-        named(phrase, [t for t in scope.terms if t.text.startswith(f"{one.text}.")]) for one in scope.things
+        named(phrase, [t for t in scope.terms if is_part_of(t.value, one.value)]) for one in scope.things
     ]
     if sides[0] is None or sides[1] is None:
         return None
-    return f"{sides[0].text} == {sides[1].text}"
+    return is_equal(sides[0].value, sides[1].value)
 
 
-def _between(lower: list[str], atom: Sequence[str], scope: Scope) -> str | None:
+def _between(lower: list[str], atom: Sequence[str], scope: Scope) -> Expr | None:
     if "between" not in lower or "and" not in lower:
         return None
     at, middle = lower.index("between"), lower.index("and")
@@ -156,15 +159,15 @@ def _between(lower: list[str], atom: Sequence[str], scope: Scope) -> str | None:
     held = named(atom[:at], numbers)
     if held is None:
         return None
-    taken = [held.text]
+    taken = [held.value]
     least = named(atom[at + 1 : middle], numbers, without=taken, hints=held.own)
     most = named(atom[middle + 1 :], numbers, without=taken, hints=held.own)
     if least is None or most is None or least == most:
         return None
-    return f"{least.text} <= {held.text} and {held.text} <= {most.text}"
+    return all_of(compare(least.value, "<=", held.value), compare(held.value, "<=", most.value))
 
 
-def _full(lower: list[str], atom: Sequence[str], scope: Scope) -> str | None:
+def _full(lower: list[str], atom: Sequence[str], scope: Scope) -> Expr | None:
     """ "the workshop is full", where no record has such a state."""
     called = frozenset().union(*(one.called for one in scope.things))
     lower = [word for word in lower if not stems((word,)) & called or word in _FULL]
@@ -172,13 +175,13 @@ def _full(lower: list[str], atom: Sequence[str], scope: Scope) -> str | None:
     if not _FULL & {*lower} and not has_room:
         return None
     for thing in scope.things:
-        if stated_in(lower, thing.collection, thing.text):
+        if stated_in(lower, thing.collection, thing.value):
             return None
         limit = limit_meant(thing, ())
         if limit is not None:
             is_full = not has_room and not is_denied(lower, _at(lower, _FULL))
             is_full = is_full or (has_room and _denies(lower))
-            return f"{limit.used} {'>=' if is_full else '<'} {limit.most}"
+            return compare(limit.used, ">=" if is_full else "<", limit.most)
     return None
 
 
@@ -186,7 +189,7 @@ def _at(words: Sequence[str], wanted: frozenset[str]) -> int:
     return next(at for at, word in enumerate(words) if word in wanted)
 
 
-def _compared(lower: list[str], atom: Sequence[str], scope: Scope) -> str | None:
+def _compared(lower: list[str], atom: Sequence[str], scope: Scope) -> Expr | None:
     at = next((at for at, word in enumerate(lower) if word in SIGNS), None)
     if at is None:
         return None
@@ -194,18 +197,18 @@ def _compared(lower: list[str], atom: Sequence[str], scope: Scope) -> str | None
     return comparison(atom[:at], lower[at], atom[at + 1 :], scope.of_kind("number", "time"), given)
 
 
-def _none_such(lower: list[str], atom: Sequence[str], scope: Scope) -> str | None:
+def _none_such(lower: list[str], atom: Sequence[str], scope: Scope) -> Expr | None:
     """ "no free bay left", "no session overlaps"."""
     if not _NONE & {*lower[:2]}:
         return None
     spoken = stems(lower)
-    fit = {term.text: term for term in scope.of_kind("many") if stems(term.own) & spoken}
+    fit = {term.value: term for term in scope.of_kind("many") if stems(term.own) & spoken}
     found = next(iter(fit.values())) if len(fit) == 1 else None
     if found is None or found.many is None or found.many.collection is None:
         return None
     many = found.many.narrowed(*stated_in(_unspoken(lower), found.many.collection, found.many.each))
     many = at_that_time(many, scope)
-    return f"len({many.listed()}) == 0"
+    return is_equal(many.counted(), _NONE_AT_ALL)
 
 
 def _unspoken(words: Sequence[str]) -> list[str]:
@@ -222,11 +225,11 @@ def at_that_time(many: Many, scope: Scope) -> Many:
     from_, to = _given(scope, _BEGINS), _given(scope, _ENDS)
     conditions = []
     if begins and ends and from_ and to:
-        conditions = [f"{dot(many.each, begins)} < {to}", f"{from_} < {dot(many.each, ends)}"]
+        conditions = [compare(dot(many.each, begins), "<", to), compare(from_, "<", dot(many.each, ends))]
     days = [one for one in scope.arguments if one.is_required and _IS_DAY & {*one.words}]
     day = arg(days[0].name) if len(days) == 1 and begins and ends and not (from_ and to) else None
     if begins and ends and day:
-        conditions = [f"{dot(many.each, begins)} <= {day}", f"{day} <= {dot(many.each, ends)}"]
+        conditions = [compare(dot(many.each, begins), "<=", day), compare(day, "<=", dot(many.each, ends))]
     for one in scope.arguments:
         if arg(one.name) not in (from_, to, day) and one.is_required:
             found = condition_of(one, many.each, many.collection)
@@ -244,12 +247,12 @@ def _border(fields: Mapping[str, Field], words: frozenset[str]) -> str | None:
     return found[0] if len(found) == 1 else None
 
 
-def _given(scope: Scope, words: frozenset[str]) -> str | None:
+def _given(scope: Scope, words: frozenset[str]) -> Expr | None:
     found = [arg(one.name) for one in scope.arguments if {*one.words} & words and one.kind in ("text", "any")]
     return found[0] if len(found) == 1 else None
 
 
-def _dated(lower: list[str], atom: Sequence[str], scope: Scope) -> str | None:
+def _dated(lower: list[str], atom: Sequence[str], scope: Scope) -> Expr | None:
     """ "is valid on that day": the day that is given, or today, against the time up to which it is so."""
     times = [term for term in scope.of_kind("time") if _UNTIL & {*term.own}]
     days = [one for one in scope.arguments if _IS_DAY & {*one.words}]
@@ -260,21 +263,21 @@ def _dated(lower: list[str], atom: Sequence[str], scope: Scope) -> str | None:
     held = ends[0] if len(ends) == 1 else named(atom, ends)
     if held is None or len(days) > 1 or len(begins) > 1:
         return None
-    day = arg(days[0].name) if days else "today"
-    still = [f"{held.text} >= {day}", *(f"{one.text} <= {day}" for one in begins)]
+    day = arg(days[0].name) if days else TODAY
+    still = [compare(held.value, ">=", day), *(compare(one.value, "<=", day) for one in begins)]
     is_over = "expired" in lower and not _denies(lower[: lower.index("expired")])
-    return f"{held.text} < {day}" if is_over else " and ".join(still)
+    return compare(held.value, "<", day) if is_over else all_of(*still)
 
 
-def _taken(lower: list[str], atom: Sequence[str], scope: Scope) -> str | None:
+def _taken(lower: list[str], atom: Sequence[str], scope: Scope) -> Expr | None:
     """ "the room is taken", at the time that is given."""
     found = [*taking(scope)] if _OVERLAPS & {*lower} else []
     if len(found) != 1:
         return None
-    return f"len({found[0].listed()}) {'==' if _denies(lower) else '>'} 0"
+    return compare(found[0].counted(), "==" if _denies(lower) else ">", _NONE_AT_ALL)
 
 
-def _member(lower: list[str], atom: Sequence[str], scope: Scope) -> str | None:
+def _member(lower: list[str], atom: Sequence[str], scope: Scope) -> Expr | None:
     """ "the pupil is booked on the lesson", "is trained for the category of the tool"."""
     spoken = stems(lower)
     for thing in scope.things:
@@ -288,48 +291,51 @@ def _member(lower: list[str], atom: Sequence[str], scope: Scope) -> str | None:
                 and thing.called & spoken
                 and len(link.path) == 1
             ):
-                held = f"any(same_id(one, {others[0].id}) for one in {dot(thing.text, *link.path)})"
-                return f"not {held}" if _denies(lower) else held
+                held = some(same_id(dot("one"), others[0].id), "one", dot(thing.value, *link.path))
+                return Not(held) if _denies(lower) else held
     lists = [term for term in scope.of_kind("many") if term.many is not None and term.many.collection is None]
     held_in = named(atom, lists)
     if held_in is None:
         return None
+    holder = path_of(held_in.value)
     texts = [
-        term for term in scope.of_kind("text") if not term.text.startswith(held_in.text.split(".")[0] + ".")
+        term
+        for term in scope.of_kind("text")
+        if holder is None or not is_part_of(term.value, dot(holder.root))
     ]
     scored = [(likeness(content_words(atom), term), term) for term in texts]
     best = max(scored, key=lambda pair: pair[0], default=(0.0, None))
     value = best[1] if best[0] > 0 else None
     if value is None:
         return None
-    test = f"contains({held_in.text}, {value.text})"
-    return f"not {test}" if _denies(lower) else test
+    test = call("contains", held_in.value, value.value)
+    return Not(test) if _denies(lower) else test
 
 
 def _denies(lower: Sequence[str]) -> bool:
     return is_denied([*lower, "."], len(lower))
 
 
-def _stated(lower: list[str], atom: Sequence[str], scope: Scope) -> str | None:
+def _stated(lower: list[str], atom: Sequence[str], scope: Scope) -> Expr | None:
     spoken = stems(lower)
     things = [*scope.things, *scope.linked]
     mentioned = [one for one in things if one.called & spoken]
     rest = [one for one in things if one not in mentioned and not one.is_linked]
     words = [word for token in atom for word in tokens(token)]
     for thing in (*mentioned, *rest):
-        conditions = stated_in(words, thing.collection, thing.text)
+        conditions = stated_in(words, thing.collection, thing.value)
         if conditions and _is_about(atom, thing, is_only=len(scope.things) == 1):
-            return " and ".join(conditions)
+            return all_of(*conditions)
     for term in scope.of_kind("many") if not _NONE & {*lower} else ():
         many = term.many
         if many is not None and many.collection is not None and stems(term.own) & spoken:
             conditions = stated_in(words, many.collection, many.each)
             if conditions:
-                return f"len({many.narrowed(*conditions).listed()}) > 0"
+                return compare(many.narrowed(*conditions).counted(), ">", _NONE_AT_ALL)
     return _around_linked(words, spoken, scope)
 
 
-def _around_linked(words: Sequence[str], spoken: frozenset[str], scope: Scope) -> str | None:
+def _around_linked(words: Sequence[str], spoken: frozenset[str], scope: Scope) -> Expr | None:
     """ "an open alert in the house of the tenant": of what refers to a record that the one at hand names."""
     for thing in scope.linked:
         for term in of_those_behind(scope.reading, thing) if thing.called & spoken else ():
@@ -338,7 +344,7 @@ def _around_linked(words: Sequence[str], spoken: frozenset[str], scope: Scope) -
                 continue
             conditions = stated_in(words, many.collection, many.each)
             if conditions and stems(term.own) & spoken:
-                return f"len({many.narrowed(*conditions).listed()}) > 0"
+                return compare(many.narrowed(*conditions).counted(), ">", _NONE_AT_ALL)
     return None
 
 
@@ -355,35 +361,34 @@ def _is_about(atom: Sequence[str], thing: Thing, *, is_only: bool) -> bool:
 _SAID_OF_STATES = word_set("status state currently marked still already again")
 
 
-def _had(lower: list[str], atom: Sequence[str], scope: Scope) -> str | None:
+def _had(lower: list[str], atom: Sequence[str], scope: Scope) -> Expr | None:
     """ "has an audioUrl", "owes nothing", "with hours left": there is some of it, or none."""
     limits = [limit for one in scope.things if (limit := limit_meant(one, lower, is_told=True)) is not None]
     if {"left", "remaining"} & {*lower} and len(limits) == 1:
-        return f"{limits[0].used} {'>=' if _denies(lower) else '<'} {limits[0].most}"
+        return compare(limits[0].used, ">=" if _denies(lower) else "<", limits[0].most)
     given = {arg(one.name) for one in scope.arguments}
-    terms = [term for term in scope.of_kind("number", "text", "time", "many") if term.text not in given]
+    terms = [term for term in scope.of_kind("number", "text", "time", "many") if term.value not in given]
     found = named(atom, terms)
     if found is None or not explains(found, atom):
         return None
     is_none = bool(_NONE & {*lower}) or _denies(lower)
-    if found.kind == "number":
-        return f"{found.text} == 0" if is_none else f"{found.text} > 0"
-    if found.kind == "many":
-        return f"len({found.text}) {'==' if is_none else '>'} 0"
-    return f"{found.text} {'in' if is_none else 'not in'} [null, '']"
+    if found.kind in ("number", "many"):
+        number = found.value if found.kind == "number" else call("len", found.value)
+        return compare(number, "==" if is_none else ">", _NONE_AT_ALL)
+    return compare(found.value, "in" if is_none else "not in", constant([None, ""]))
 
 
-def named_truth(words: Sequence[str], scope: Scope) -> str | None:
+def named_truth(words: Sequence[str], scope: Scope) -> Expr | None:
     """What a name says: `free` of a slot that can be free, `full` of a class with places."""
     for thing in scope.things:
-        conditions = stated_in([*words], thing.collection, thing.text)
+        conditions = stated_in([*words], thing.collection, thing.value)
         if conditions:
-            return " and ".join(conditions)
+            return all_of(*conditions)
     found = _full([*words], words, scope)
     if found is not None or not UNTAKEN & {*words} | {"available"} & {*words}:
         return found
     taken = [*taking(scope)]
-    return f"len({taken[0].listed()}) == 0" if len(taken) == 1 else None
+    return is_equal(taken[0].counted(), _NONE_AT_ALL) if len(taken) == 1 else None
 
 
 def taking(scope: Scope) -> Iterator[Many]:
@@ -400,5 +405,5 @@ def taking(scope: Scope) -> Iterator[Many]:
                 yield narrowed.narrowed(*still_valid(many.collection, many.each))
 
 
-def still_valid(collection: Collection, each: str) -> list[str]:
-    return [f"not ({one})" for one in stated_in(["cancelled"], collection, each)]
+def still_valid(collection: Collection, each: str) -> list[Expr]:
+    return [Not(one) for one in stated_in(["cancelled"], collection, each)]

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.clauses import claim_of
+from pipelines.core.simulation.expr.make import NULL, Draft, constant
 from pipelines.core.simulation.reading.lookup import is_only_spoken_of, read_lookup
 from pipelines.core.simulation.reading.replies import Source, reply
 from pipelines.core.simulation.reading.steps import Drafted
@@ -29,9 +29,10 @@ def read_unclear(reading: Reading) -> Drafted:
     return Drafted(steps=steps, notes=(note,), confidence=SURENESS)
 
 
-def _acknowledged(reading: Reading) -> Json:
+def _acknowledged(reading: Reading) -> Draft:
+    accepted = constant("accepted")
     if not reading.output:
-        return {"status": "'accepted'"}
-    extra = {"status": "'accepted'", "message": "'accepted'"}  # not `success`: nothing was done
-    source = Source(value="null", noun="result", fields={}, extra=extra)
+        return {"status": accepted}
+    extra = {"status": accepted, "message": accepted}  # not `success`: nothing was done
+    source = Source(value=NULL, noun="result", fields={}, extra=extra)
     return reply(source, reading.output, reading.arguments)

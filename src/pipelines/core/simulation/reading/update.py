@@ -4,16 +4,17 @@ from collections.abc import Iterator, Sequence
 
 from pipelines.core.english.verbs import MADE_BY
 from pipelines.core.english.words import article, singular, singulars, tokens, word_set
-from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.roles import field_at
 from pipelines.core.simulation.domain.shapes import find_field
+from pipelines.core.simulation.expr.make import Draft, arg, arithmetic, call, constant
+from pipelines.core.simulation.expr.nodes import Constant, Expr
 from pipelines.core.simulation.reading.amounts import counted_field
 from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.money import price_difference
 from pipelines.core.simulation.reading.records import noun_of, others_of, ownership, record_of
 from pipelines.core.simulation.reading.states import state_conditions
-from pipelines.core.simulation.reading.steps import Bound, Drafted, Step, arg, dot, find_reference, name_for
+from pipelines.core.simulation.reading.steps import Bound, Drafted, Step, dot, find_reference, name_for
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.transition import allowed_values, read_transition, verb_fields
 from pipelines.core.simulation.reading.writing import (
@@ -125,26 +126,28 @@ def _there(reading: Reading, bound: Bound, others: Sequence[Argument]) -> Iterat
         yield find_reference(noun, other.entity_type, arg(argument.name)), note
 
 
-def _is_changed(argument: Argument, changes: dict[str, Json]) -> bool:
+def _is_changed(argument: Argument, changes: dict[Expr, Draft]) -> bool:
     return arg(argument.name) in changes.values()
 
 
-def _changes(reading: Reading, bound: Bound, others: Sequence[Argument]) -> Iterator[tuple[str, Json]]:
+def _changes(reading: Reading, bound: Bound, others: Sequence[Argument]) -> Iterator[tuple[Expr, Draft]]:
     for argument in others:
         if argument.kind == "object" and argument.words[-1] in _BAGS:
             yield from _bag(argument, bound)
             continue
         if _is_delta(argument):
             counted = counted_field(reading, argument, bound.collection.fields)
-            place = dot(bound.noun, *counted) if counted is not None else ""
-            yield from [(place, f"default({place}, 0) + {arg(argument.name)}")] if place else []
+            if counted is not None:
+                place = dot(bound.noun, *counted)
+                there = call("default", place, Constant(0))
+                yield place, arithmetic(there, "+", arg(argument.name))
             continue
         path = _place(argument, reading, bound)
         if path is not None and not _is_one_more(argument, path, bound):
             yield dot(bound.noun, *path), arg(argument.name)
 
 
-def _appended(reading: Reading, bound: Bound, others: Sequence[Argument]) -> Iterator[tuple[str, Json]]:
+def _appended(reading: Reading, bound: Bound, others: Sequence[Argument]) -> Iterator[tuple[Expr, Draft]]:
     """`tag_incident(incident_id, tag)`: one value for a field that keeps many is one more of them."""
     for argument in others:
         path = _place(argument, reading, bound) if argument.is_scalar and argument.is_required else None
@@ -174,7 +177,7 @@ def _place(argument: Argument, reading: Reading, bound: Bound) -> tuple[str, ...
     return ("_".join(words),) if words else None
 
 
-def _bag(argument: Argument, bound: Bound) -> Iterator[tuple[str, Json]]:
+def _bag(argument: Argument, bound: Bound) -> Iterator[tuple[Expr, Draft]]:
     """An object of changes: one field each."""
     properties = argument.schema.get("properties")
     for name in properties if isinstance(properties, dict) else bound.collection.fields:
@@ -184,13 +187,14 @@ def _bag(argument: Argument, bound: Bound) -> Iterator[tuple[str, Json]]:
         )
 
 
-def _from_bag(argument: Argument, name: str, bound: Bound, *, is_declared: bool) -> str:
+def _from_bag(argument: Argument, name: str, bound: Bound, *, is_declared: bool) -> Expr:
     """Without a word on what may be in it, a field that is not in it stays as it is."""
-    given = dot("args", argument.name, name)
-    return given if is_declared else f"get({arg(argument.name)}, {name!r}, {dot(bound.noun, name)})"
+    if is_declared:
+        return arg(argument.name, name)
+    return call("get", arg(argument.name), constant(name), dot(bound.noun, name))
 
 
-def _touched(bound: Bound) -> dict[str, Json]:
+def _touched(bound: Bound) -> dict[Expr, Draft]:
     names = ("updated_at", "last_updated", "modified_at", "last_modified", "updated")
     return {
         dot(bound.noun, name): time_like(field.example)

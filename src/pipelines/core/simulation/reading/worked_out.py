@@ -13,6 +13,8 @@ from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.simulation.domain.references import noun_of_id
 from pipelines.core.simulation.domain.roles import field_at
 from pipelines.core.simulation.domain.shapes import Collection
+from pipelines.core.simulation.expr.make import NULL, Draft, all_of, arithmetic, call, compare
+from pipelines.core.simulation.expr.nodes import Conditional, Constant, Expr
 from pipelines.core.simulation.reading.arithmetic import worked_out
 from pipelines.core.simulation.reading.degrees import measured
 from pipelines.core.simulation.reading.descriptions import read_description
@@ -44,9 +46,9 @@ _TELLS_MUCH = 3  # words of a property's description
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Answer:
-    """Expressions by property, and the steps that gather what they are of."""
+    """Values by property, and the steps that gather what they are of."""
 
-    values: Mapping[str, str]
+    values: Mapping[str, Expr]
     steps: tuple[Step, ...] = ()
     notes: tuple[str, ...] = ()
     confidence: float = _LIKELY
@@ -60,7 +62,8 @@ def read_worked_out(reading: Reading) -> Drafted | None:
     # What cannot be worked out beside the rest is text: a reason, a message.
     if not values or not all(one.name in values or one.kind == "string" for one in slots):
         return None
-    gathering = tuple({str(step): step for one in answers for step in one.steps}.values())
+    every = [step for one in answers for step in one.steps]
+    gathering = [step for at, step in enumerate(every) if step not in every[:at]]
     found = {_name_found(step) for step in gathering}
     steps = (*(step for step in scope.steps if _name_found(step) not in found), *gathering)
     told = (
@@ -74,12 +77,12 @@ def read_worked_out(reading: Reading) -> Drafted | None:
     )
 
 
-def _name_found(step: Step) -> Json:
+def _name_found(step: Step) -> Draft:
     found = step.get("find")
     return found.get("as") if isinstance(found, dict) else None
 
 
-def _reply(reading: Reading, scope: Scope, values: Mapping[str, str]) -> Json:
+def _reply(reading: Reading, scope: Scope, values: Mapping[str, Expr]) -> Draft:
     if not reading.output:
         return dict(values)
     names = [*properties_of(reading.output)]
@@ -89,9 +92,9 @@ def _reply(reading: Reading, scope: Scope, values: Mapping[str, str]) -> Json:
 
     main = max(scope.things, key=shared, default=None)
     if main is None:
-        source = Source(value="null", noun="result", fields={}, extra=values, tells_done=False)
+        source = Source(value=NULL, noun="result", fields={}, extra=values, tells_done=False)
     else:
-        source = source_of(main.collection, main.text, main.text, main.id, extra=values, tells_done=False)
+        source = source_of(main.collection, main.value, main.noun, main.id, extra=values, tells_done=False)
     return reply(source, reading.output, reading.arguments)
 
 
@@ -158,7 +161,7 @@ def _is_of_the_rest(name: str, reading: Reading, thing: Thing) -> bool:
     is_asked_apart = any(LEFT & {*tokens(other)} for other in properties_of(reading.output))
     limit = limit_meant(thing, said) if LEFT & {*said} and not is_asked_apart else None
     path = find_path(thing.collection.fields, name)
-    return limit is not None and path is not None and limit.most == dot(thing.text, *path)
+    return limit is not None and path is not None and limit.most == dot(thing.value, *path)
 
 
 def _fits(name: str, schema: JsonObject, thing: Thing) -> bool:
@@ -270,19 +273,19 @@ def _number(asked: Asked) -> Answer | None:
     return Answer(values={slot.name: counted.value}, steps=counted.steps) if counted is not None else None
 
 
-def _related(scope: Scope, slot: Slot) -> str | None:
+def _related(scope: Scope, slot: Slot) -> Expr | None:
     """A value of the record at hand, or of one that it refers to: `kiln_label`, `genus` of its taxon."""
     kinds: tuple[str, ...] = ("number",) if slot.kind == "number" else ("text", "time")
     terms = [term for term in scope.terms if term.kind in kinds and not term.is_given]
     words = [word for word in slot.words if word not in GENERIC]
     found = named(words, terms) if words else None
-    return found.text if found is not None else None
+    return found.value if found is not None else None
 
 
 # -- whether
 
 
-def _truth(reading: Reading, scope: Scope, slot: Slot, *, is_only: bool) -> str | None:
+def _truth(reading: Reading, scope: Scope, slot: Slot, *, is_only: bool) -> Expr | None:
     """As the description tells it; else by the property's own name; else by the tool's."""
     before = tokens(reading.tool.name)[-len(slot.words) - 1 : -len(slot.words)]  # may, of `order_may_be_sold`
     own = [word for word in (*(_MAY & {*before}), *slot.words) if word not in _TELLS - _MAY]
@@ -303,15 +306,16 @@ def _truth(reading: Reading, scope: Scope, slot: Slot, *, is_only: bool) -> str 
     return truth_of([word for word, _ in content_words(reading.said.summary.split())], scope)
 
 
-def _as_given(scope: Scope) -> str | None:
+def _as_given(scope: Scope) -> Expr | None:
     """`verify_customer(customer_id, birth_date)`: whether the record has what is given."""
     given = [one for one in scope.arguments if one.is_required]
     if len(scope.things) != 1 or not given:
         return None
     thing = scope.things[0]
     fields = [field_for(one, thing.collection) for one in given]
-    conditions = [condition_of(one, thing.text, thing.collection) for one in given]
-    return None if None in fields or None in conditions else " and ".join(map(str, conditions))
+    found = (condition_of(one, thing.noun, thing.collection) for one in given)
+    conditions = [one for one in found if one is not None]
+    return all_of(*conditions) if None not in fields and len(conditions) == len(given) else None
 
 
 # -- two of a kind
@@ -322,7 +326,7 @@ def _of_two(reading: Reading, scope: Scope, slots: Sequence[Slot]) -> Answer | N
     if len(scope.things) != 2 or scope.things[0].collection != scope.things[1].collection:
         return None
     one, other = scope.things
-    values: dict[str, str] = {}
+    values: dict[str, Expr] = {}
     degree = degree_in(tokens(reading.said.summary.lower())) or degree_in(tokens(reading.tool.name))
     field = measured(degree, one.collection) if degree is not None else None
     for slot in slots:
@@ -330,14 +334,15 @@ def _of_two(reading: Reading, scope: Scope, slots: Sequence[Slot]) -> Answer | N
             (each for each in scope.things if each.argument and each.argument.name == slot.name), None
         )
         if slot.kind == "object" and side is not None:
-            source = source_of(side.collection, side.text, side.text, side.id)
+            source = source_of(side.collection, side.value, side.noun, side.id)
             values[slot.name] = as_expression(reply(source, slot.schema, ()))
         elif field is not None and degree is not None:
-            first, second = f"{one.text}.{field}", f"{other.text}.{field}"
-            sign = ">=" if degree.sign == "+" else "<="
+            first, second = (dot(each.value, *field.split(".")) for each in (one, other))
             if slot.kind == "number" and stems(slot.words) & _APART:
-                values[slot.name] = f"round(abs({first} - {second}), 2)"
+                apart = call("abs", arithmetic(first, "-", second))
+                values[slot.name] = call("round", apart, Constant(2))
             else:
-                chosen = f"({one.id} if {first} {sign} {second} else {other.id})"
-                values[slot.name] = f"int({chosen})" if slot.kind == "number" else chosen
+                test = compare(first, ">=" if degree.sign == "+" else "<=", second)
+                chosen = Conditional(test, one.id, other.id)
+                values[slot.name] = call("int", chosen) if slot.kind == "number" else chosen
     return Answer(values=values) if values else None

@@ -6,24 +6,31 @@ from collections.abc import Iterator, Mapping
 from pipelines.core.english.words import singulars, tokens, word_set
 from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.shapes import Field, Singleton
+from pipelines.core.simulation.expr.make import NOW, TODAY, Draft, arg, call, constant
+from pipelines.core.simulation.expr.nodes import Expr
 from pipelines.core.simulation.reading.records import source_of
 from pipelines.core.simulation.reading.replies import reply
-from pipelines.core.simulation.reading.steps import Bound, arg, dot, text
+from pipelines.core.simulation.reading.steps import Bound, dot
 from pipelines.core.simulation.reading.tool_reading import Reading
 
+
+def now_as(layout: str) -> Expr:
+    return call("format_date", NOW, constant(layout))
+
+
 _FORMATS = (
-    (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "now"),
-    (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", "format_date(now, '%Y-%m-%dT%H:%M:%S')"),
-    (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", "format_date(now, '%Y-%m-%d %H:%M:%S')"),
-    (r"\d{4}-\d\d-\d\d \d\d:\d\d", "format_date(now, '%Y-%m-%d %H:%M')"),
-    (r"\d{4}-\d\d-\d\d", "today"),
-    (r"\d\d/\d\d/\d{4}", "format_date(now, '%m/%d/%Y')"),
-    (r"\d\d:\d\d [AP]M", "format_date(now, '%I:%M %p')"),
-    (r"\d\d:\d\d", "format_date(now, '%H:%M')"),
+    (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", NOW),
+    (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", now_as("%Y-%m-%dT%H:%M:%S")),
+    (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", now_as("%Y-%m-%d %H:%M:%S")),
+    (r"\d{4}-\d\d-\d\d \d\d:\d\d", now_as("%Y-%m-%d %H:%M")),
+    (r"\d{4}-\d\d-\d\d", TODAY),
+    (r"\d\d/\d\d/\d{4}", now_as("%m/%d/%Y")),
+    (r"\d\d:\d\d [AP]M", now_as("%I:%M %p")),
+    (r"\d\d:\d\d", now_as("%H:%M")),
 )
 
 
-def time_like(example: Json, otherwise: str = "now") -> str:
+def time_like(example: Json, otherwise: Expr = NOW) -> Expr:
     """The run's time, written as the world writes its times."""
     if isinstance(example, str):
         return next((written for layout, written in _FORMATS if re.fullmatch(layout, example)), otherwise)
@@ -33,9 +40,9 @@ def time_like(example: Json, otherwise: str = "now") -> str:
 _CREATED = word_set("created opened placed booked submitted posted sent issued registered added ordered")
 
 
-def creation_times(fields: Mapping[str, Field]) -> dict[str, str]:
+def creation_times(fields: Mapping[str, Field]) -> dict[str, Expr]:
     """created_at, date, timestamp: set when a record is made; due_date and closed_at are not."""
-    found: dict[str, str] = {}
+    found: dict[str, Expr] = {}
     for name, field in fields.items():
         words = tokens(name)
         plain = words in (("date",), ("timestamp",), ("time",), ("created",))
@@ -59,7 +66,7 @@ def counter_for(noun: str, service: Singleton | None) -> tuple[str, bool] | None
     return None
 
 
-def change_reply(reading: Reading, bound: Bound, *, changed: tuple[str, ...] | None = None) -> Json:
+def change_reply(reading: Reading, bound: Bound, *, changed: tuple[str, ...] | None = None) -> Draft:
     """The record after the change; a service answers with the id and what changed."""
     if not reading.output and reading.answers_in_objects and changed is not None:
         return {id_word(bound): bound.id, changed[-1]: dot(bound.noun, *changed)}
@@ -67,20 +74,20 @@ def change_reply(reading: Reading, bound: Bound, *, changed: tuple[str, ...] | N
     return reply(source, reading.output, reading.arguments)
 
 
-def coupled(bound: Bound, changes: dict[str, Json]) -> dict[str, Json]:
+def coupled(bound: Bound, changes: dict[Expr, Draft]) -> dict[Expr, Draft]:
     """What always goes together in the seeded records does so after a change: a cage without a patient is
     free, one with a patient occupied."""
     added = dict(changes)
     for one in bound.collection.couplings:
         link, status = dot(bound.noun, one.link), dot(bound.noun, one.status)
         if link in changes and status not in changes:
-            added[status] = text(one.when_null if changes[link] is None else one.when_set)
-        elif link not in changes and changes.get(status) == text(one.when_null):
+            added[status] = constant(one.when_null if changes[link] is None else one.when_set)
+        elif link not in changes and changes.get(status) == constant(one.when_null):
             added[link] = None
     return added
 
 
-def change_notes(reading: Reading, bound: Bound, changes: dict[str, Json]) -> tuple[str, ...]:
+def change_notes(reading: Reading, bound: Bound, changes: dict[Expr, Draft]) -> tuple[str, ...]:
     """What nobody said: a second field that changes with the first, a field that no record has yet."""
     added = coupled(bound, changes).keys() - changes.keys()
     together = tuple(
@@ -91,12 +98,14 @@ def change_notes(reading: Reading, bound: Bound, changes: dict[str, Json]) -> tu
     return (*together, *_new_places(reading, bound, changes, given=False))
 
 
-def change_remarks(reading: Reading, bound: Bound, changes: dict[str, Json]) -> tuple[str, ...]:
+def change_remarks(reading: Reading, bound: Bound, changes: dict[Expr, Draft]) -> tuple[str, ...]:
     """Fields that no record has yet, for what the caller gives."""
     return _new_places(reading, bound, changes, given=True)
 
 
-def _new_places(reading: Reading, bound: Bound, changes: dict[str, Json], *, given: bool) -> tuple[str, ...]:
+def _new_places(
+    reading: Reading, bound: Bound, changes: dict[Expr, Draft], *, given: bool
+) -> tuple[str, ...]:
     known = {*_places(bound.noun, bound.collection.fields)}
     arguments = {arg(one.name) for one in reading.arguments}
     new = [place for place in changes if place not in known and not bound.collection.is_empty]
@@ -104,7 +113,7 @@ def _new_places(reading: Reading, bound: Bound, changes: dict[str, Json], *, giv
     return tuple(f"no record has `{place}` yet: the change adds it" for place in such)
 
 
-def _places(base: str, fields: Mapping[str, Field]) -> Iterator[str]:
+def _places(base: str | Expr, fields: Mapping[str, Field]) -> Iterator[Expr]:
     for name, one in fields.items():
         yield (place := dot(base, name))
         yield from _places(place, one.parts) if one.keeps is None else ()

@@ -139,6 +139,8 @@ def call_of(compiler: Compiler, node: ast.Call) -> Evaluate:
         count = f"{len(node.args)} argument{'' if len(node.args) == 1 else 's'}"
         compiler.complain(f"`{function.name}` is given {count}", f"write {function.signature}")
     _check_entity_type(compiler, function, node.args)
+    if function.takes_tool and node.args:
+        _check_tool(compiler, function, node.args[0])
     return _application(compiler, function, node.args)
 
 
@@ -166,3 +168,12 @@ def _check_entity_type(compiler: Compiler, function: Function, arguments: list[a
         return
     if first.value not in known:
         compiler.complain(f"there is no entity type {first.value!r}", did_you_mean(str(first.value), known))
+
+
+def _check_tool(compiler: Compiler, function: Function, named: ast.expr) -> None:
+    """A literal: which tools a run remembers is known before its first call."""
+    if not isinstance(named, ast.Constant) or not isinstance(named.value, str):
+        hint = f"write {function.name}('refund_order')"
+        compiler.complain(f"`{function.name}` takes the name of a tool, in quotes", hint)
+    elif compiler.tools is not None and named.value not in compiler.tools:
+        compiler.complain(f"there is no tool {named.value!r}", did_you_mean(named.value, compiler.tools))

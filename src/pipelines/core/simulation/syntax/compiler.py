@@ -33,6 +33,7 @@ class Compiler:
     names: frozenset[str]  # bound where the expression stands
     arguments: frozenset[str] | None  # of the tool; None where they are not known
     entity_types: frozenset[str] | None
+    tools: frozenset[str] | None = None  # the agent's; None where they are not known
     complaints: list[Complaint] = field(default_factory=list)
 
     def compile(self, node: ast.AST) -> Evaluate:

@@ -123,3 +123,35 @@ def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     if near:
         return f"did you mean `{near[0]}`?"
     return f"there is {', '.join(choices)}" if 0 < len(choices) <= 12 else None
+
+
+_OPENING = re.compile(r"(?<!\{)(?:\{\{)*\{(?!\{)")
+_SHOWN_AS = re.compile(r"(.*):(,?\.\df)", re.DOTALL)
+
+
+def template_parts(text: str) -> list[tuple[str, str | None]]:
+    """The literal text of a message and the code in braces after it, in turn."""
+    parts: list[tuple[str, str | None]] = []
+    while (opening := _OPENING.search(text)) is not None:
+        end = _closing_brace(text, opening.end())
+        code = text[opening.end() : end].strip()
+        shown = _SHOWN_AS.fullmatch(code)
+        parts.append((text[: opening.end() - 1], f"f'''{{{code}}}'''" if shown else code))
+        text = text[end + 1 :]
+    return [*parts, (text, None)]
+
+
+def _closing_brace(text: str, start: int) -> int:
+    level, quote, is_escaped = 1, "", False
+    for at in range(start, len(text)):
+        character = text[at]
+        if quote:
+            quote = "" if character == quote and not is_escaped else quote
+            is_escaped = character == "\\" and not is_escaped
+        elif character in "'\"":
+            quote = character
+        elif character in "{}":
+            level += 1 if character == "{" else -1
+            if level == 0:
+                return at
+    return len(text)

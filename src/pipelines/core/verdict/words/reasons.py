@@ -64,6 +64,8 @@ def reasons_of(evidence: RunEvidence) -> Iterator[Reason]:
     for row in evidence.calls:
         if is_refused(row):
             yield Reason(_reply_text(row), row)
+            if row.matched_rule is not None:
+                yield Reason(row.matched_rule, row)
     for row in evidence.calls:  # a policy that the agent looked up
         if row.succeeded and evidence.tool_reads(row.tool):
             yield from (Reason(text, row) for text in _texts_in(row.response) if len(text) > LONGEST_NAME)

@@ -1,0 +1,38 @@
+"""How sentences of behaviour texts are read, in lines for a terminal."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pipelines.core.json_text import JsonObject, dumps
+from pipelines.core.simulation.sentences import suggested
+
+
+def read_lines(sentences: Sequence[JsonObject]) -> Iterator[str]:
+    """Of those that are read, also in part, by row: each followed by what it is read as."""
+    for shown in sentences:
+        if shown["rules"]:
+            yield f"row {shown['row']}, behavior: {shown['sentence']}"
+            yield from (f"    {line}" for line in read_as_lines(shown))
+
+
+def read_as_lines(shown: JsonObject) -> Iterator[str]:
+    """The canonical sentences and the typed rules of one."""
+    body: Any = shown
+    by = " by its translation" if body["origin"] == "translated" else ""
+    yield from (f"read{by} as: {said}" for said in body["read_as"])
+    yield from (dumps(rule).decode() for rule in body["rules"])
+
+
+def whole_lines(shown: JsonObject) -> Iterator[str]:
+    """Everything about one sentence: what it is read as, what of it is not read, and what it does not do."""
+    yield from read_as_lines(shown)
+    body: Any = shown
+    stop = body["not_read"]
+    if stop is not None:
+        words = f" “{stop['words']}”" if body["rules"] else ""
+        yield f"not read, so not enforced{words}: {stop['message']}"
+        yield from (f"nearest: {one}" for one in suggested(shown))
+    if body["not_enforced"] is not None:
+        yield f"not enforced: {body['not_enforced']}"
+    if body["without_effect"] is not None:
+        yield f"without effect in this world: {body['without_effect']}"

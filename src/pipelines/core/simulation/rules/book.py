@@ -1,0 +1,130 @@
+"""All rules of one simulator: typed ones, sentences read in the published language, and accepted
+translations; tried on the seeded world, with what became of each.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from pipelines.core.json_text import Json
+from pipelines.core.ledger import World
+from pipelines.core.problems import Problem
+from pipelines.core.simulation.rules.findings import Finding, FindingKind, findings
+from pipelines.core.simulation.rules.forms import read_rule
+from pipelines.core.simulation.rules.language.read import Reader, Reading
+from pipelines.core.simulation.rules.language.report import stopped_at
+from pipelines.core.simulation.rules.language.say import say
+from pipelines.core.simulation.rules.rule import Origin, Rule
+from pipelines.core.simulation.rules.settings import Setting
+from pipelines.core.simulation.rules.trial import Outcome, Tried, tried
+from pipelines.core.simulation.rules.vocabulary import Vocabulary
+
+#: Rules past so many are not compared with each other: nobody reads what would come of it.
+MOST_COMPARED = 1_000
+
+
+@dataclass(frozen=True, kw_only=True)  # no slots: what is worked out is kept beside the fields
+class RuleBook:
+    text: str
+    typed: tuple[Rule, ...]
+    translated: Mapping[str, Sequence[Json]]  # by sentence: what somebody accepted for it
+    vocabulary: Vocabulary
+    world: World
+    settings: tuple[Setting, ...] = ()
+    may_read: Callable[[], bool] = lambda: True
+
+    @cached_property
+    def reader(self) -> Reader:
+        return Reader(self.vocabulary)
+
+    @cached_property
+    def by_language(self) -> tuple[Reading, ...]:
+        """Each sentence of the text as the language reads it."""
+        return tuple(self.reader.read_text(self.text, self.may_read)) if self.text else ()
+
+    @cached_property
+    def readings(self) -> tuple[Reading, ...]:
+        """Each sentence of the text; an accepted translation wins over the language."""
+        return tuple(self._translated(one) or one for one in self.by_language)
+
+    def _translated(self, reading: Reading) -> Reading | None:
+        sentence = reading.sentence
+        if sentence not in self.translated:
+            return None
+        problems: list[Problem] = []
+        rules = [
+            read_rule(body, "", problems, sentence=sentence, origin=Origin.TRANSLATED)
+            for body in self.translated[sentence]
+            if isinstance(body, dict)
+        ]
+        if problems:
+            return None
+        return Reading(sentence=sentence, rules=tuple(rule for rule in rules if rule is not None))
+
+    def translated_as(self, sentence: str, bodies: Sequence[Json]) -> "RuleBook":
+        """The same with these rules for a sentence; with none the sentence says nothing."""
+        other = replace(self, translated={**self.translated, sentence: bodies})
+        # What the language makes of the text does not change: it is not read again.
+        other.__dict__.update(reader=self.reader, by_language=self.by_language)
+        return other
+
+    @cached_property
+    def rules(self) -> tuple[Rule, ...]:
+        """Every rule that was read, in the order in which they hold: typed ones first."""
+        own = (rule if rule.sentence else self._named(rule) for rule in self.typed)
+        return (*own, *(rule for reading in self.readings for rule in reading.rules))
+
+    def _named(self, rule: Rule) -> Rule:
+        return replace(rule, sentence=f"{say(rule, self.vocabulary)}.")
+
+    @cached_property
+    def findings(self) -> list[Finding]:
+        return findings(self.rules) if len(self.rules) <= MOST_COMPARED else []
+
+    def told(self, finding: Finding) -> str:
+        """What a finding says, with the rules that it is measured by."""
+        others = (f"rule {number} is “{self.rules[number - 1].sentence}”" for number in finding.rules[1:])
+        return "; ".join((finding.says, *others))
+
+    @cached_property
+    def tried(self) -> Tried:
+        """Of two rules that contradict each other the first holds."""
+        found = tried(self.rules, self.vocabulary, self.world, self.settings)
+        beaten = {one.rules[0]: one for one in self.findings if one.kind is FindingKind.CONTRADICTS}
+        rules = [*found.rules]
+        for number, finding in beaten.items():
+            why = self.told(finding)
+            rules[number - 1] = rules[number - 1]._replace(outcome=Outcome.NO_PLACE, reason=why)
+        return Tried(tuple(rules))
+
+    @cached_property
+    def applied(self) -> tuple[Rule, ...]:
+        return self.tried.applied
+
+    def rules_for(self, tool: str) -> tuple[Rule, ...]:
+        return tuple(rule for rule in self.applied if rule.covers(tool))
+
+    @cached_property
+    def not_applied(self) -> dict[str, str]:
+        """Sentences, or clauses of them, that no call is held to, and why."""
+        found: dict[str, str] = {}
+        for reading in self.readings:
+            if reading.stop is not None:
+                found[reading.sentence] = stopped_at(reading, self.reader)
+        for one in self.tried.rules:
+            if one.outcome is Outcome.NO_PLACE:
+                found.setdefault(one.rule.sentence, self._of_clause(one.rule, one.reason or ""))
+        return found
+
+    @cached_property
+    def without_effect(self) -> dict[str, str]:
+        return {
+            one.rule.sentence: one.reason or ""
+            for one in self.tried.rules
+            if one.outcome is Outcome.WITHOUT_EFFECT
+        }
+
+    def _of_clause(self, rule: Rule, reason: str) -> str:
+        """The reason, with the clause it is about where the sentence has several."""
+        clauses = {one.clause for one in self.rules if one.sentence == rule.sentence}
+        return f"“{rule.clause}”: {reason}" if len(clauses) > 1 else reason

@@ -1,0 +1,89 @@
+"""What a tool's own description says of calls that fail: "Only planned firings can be cancelled."
+
+It is read in the published language, with the tool's name put in where it is left out ("Fails if the kiln is
+broken."). What restricts calls and is not read is told.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+from pipelines.core.english.words import word_set
+from pipelines.core.ledger import World
+from pipelines.core.simulation.domain.arguments import ToolLike
+from pipelines.core.simulation.rules.language.english import GRAMMAR
+from pipelines.core.simulation.rules.language.read import Reader
+from pipelines.core.simulation.rules.language.text import sentences
+from pipelines.core.simulation.rules.rule import Origin, Require, Rule
+from pipelines.core.simulation.rules.trial import tried
+from pipelines.core.simulation.rules.vocabulary import Vocabulary
+
+LONGEST_READ = 2_000  # characters of a description
+MOST_READ = 8  # parts of one
+_PARTS = re.compile(r"[;()]|\s[-–—]\s")
+#: Words of the grammar that say that calls fail. A description without one restricts nothing.
+_REFUSES = word_set("cannot unless fail fails refuses refused rejects rejected requires must denied")
+_DENIED = re.compile(
+    r"\b(?:can|may)(?:n't| not| never| no longer)\b|\bonly (?:if|when|works|for|\w+ \w+ can)\b"
+)
+
+
+#: What the agent is told to do restricts no call.
+_ADDRESSED = word_set("you your please agent agents assistant")
+
+
+class Described(NamedTuple):
+    rules: tuple[Rule, ...] = ()
+    not_read: tuple[str, ...] = ()  # what restricts calls and is not enforced, as it stands
+
+
+def may_restrict(description: str) -> bool:
+    """Whether it has words for calls that fail."""
+    low = description[:LONGEST_READ].lower()
+    return bool(_REFUSES & set(re.findall(r"[a-z]+", low)) or _DENIED.search(low))
+
+
+def read_described(
+    tool: ToolLike, vocabulary: Vocabulary, world: World, may_read: Callable[[], bool] = lambda: True
+) -> Described:
+    """Nothing further is read once `may_read` says no, or past so many: that is told as what is not read."""
+    reader = Reader(vocabulary)
+    rules: list[Rule] = []
+    not_read: list[str] = []
+    for number, said in enumerate(_restrictions(tool)):
+        if number == MOST_READ or not may_read():
+            not_read.append(f"{said}, and what follows")
+            break
+        found = next((made for frame in _frames(said, tool.name) if (made := _read(frame, tool, reader))), ())
+        rules += (replace(rule, sentence=said, origin=Origin.DESCRIPTION) for rule in found)
+        not_read += [] if found else [said]
+    placed = tried(rules, vocabulary, world).applied
+    lost = [rule.sentence for rule in rules if rule not in placed]
+    return Described(placed, (*not_read, *lost))
+
+
+def _restrictions(tool: ToolLike) -> Iterator[str]:
+    for number, sentence in enumerate(sentences((tool.description or "")[:LONGEST_READ])):
+        is_advice = bool(_ADDRESSED & set(re.findall(r"[a-z]+", sentence.lower())))
+        for place, part in enumerate(_PARTS.split(sentence) if not is_advice else ()):
+            said = part.strip(" .,:")
+            # "Reject an application." The first verb of all says what the tool does.
+            if said and may_restrict(said.partition(" ")[2] if number == place == 0 else said):
+                yield said
+
+
+def _frames(said: str, tool: str) -> Iterator[str]:
+    """The sentence as it stands, then with the tool put in where it is left out."""
+    yield said
+    low = said[0].lower() + said[1:]
+    if low.split()[0].strip(",") in (GRAMMAR.starts["Clause"] or ()):
+        yield f"{tool} {low}"
+
+
+def _read(frame: str, tool: ToolLike, reader: Reader) -> tuple[Rule, ...]:
+    """Only what refuses calls of this tool: what the tool changes is its plan's to say."""
+    reading = reader.read(frame)
+    own = [rule for rule in reading.rules if rule.covers(tool.name) and isinstance(rule.form, Require)]
+    is_whole = reading.is_read and len(own) == len(reading.rules)
+    return tuple(replace(rule, tools=(tool.name,)) for rule in own) if is_whole else ()

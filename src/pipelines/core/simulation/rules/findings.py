@@ -1,0 +1,157 @@
+"""What can be said of rules without a world: conditions that never or always hold, rules that contradict each
+other, and rules that an earlier one leaves nothing to do. Nothing is said that is not sure.
+"""
+
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+from itertools import islice
+from typing import Any, NamedTuple
+
+from pipelines.core.simulation.expr import Expr, regions
+from pipelines.core.simulation.expr import make as m
+from pipelines.core.simulation.expr import nodes as n
+from pipelines.core.simulation.expr.regions import Condition
+from pipelines.core.simulation.rules import rule as r
+from pipelines.core.simulation.rules.forms import to_text
+from pipelines.core.simulation.rules.rule import Rule
+
+_TOGETHER = 16  # rules on one value that are compared at a time
+_TIGHTEST = 8  # of them, compared with those to come as well
+
+
+class FindingKind(StrEnum):
+    NEVER_TRUE = "never_true"
+    ALWAYS_TRUE = "always_true"
+    CONTRADICTS = "contradicts"
+    SHADOWED = "shadowed"  # an earlier rule leaves it nothing to do
+
+
+class Finding(NamedTuple):
+    kind: FindingKind
+    rules: tuple[int, ...]  # their numbers, from 1; first the one that it is about
+    says: str
+
+
+def findings(rules: Sequence[Rule]) -> list[Finding]:
+    """In the order of the rules that they are about. `rules` are all that hold for one agent, in order."""
+    found: dict[tuple[int, ...], Finding] = {}
+    for one in (*_alone(rules), *_done_twice(rules), *_asked_twice(rules)):
+        found.setdefault(one.rules, one)
+    return sorted(found.values(), key=lambda one: one.rules)
+
+
+def _alone(rules: Sequence[Rule]) -> Iterator[Finding]:
+    for number, rule in enumerate(rules, 1):
+        is_need = isinstance(rule.form, (r.Require, r.Keep))
+        expr = getattr(rule.form, "need" if is_need else "when", None)
+        if expr is None or isinstance(expr, n.Constant):  # `require: false` is meant so
+            continue
+        says = f"rule {number}: `{to_text(expr)}` is"
+        if regions.is_never_true(expr):
+            does = "lets nothing through" if is_need else "never does anything"
+            yield Finding(FindingKind.NEVER_TRUE, (number,), f"{says} never true, so that it {does}")
+        elif regions.is_always_true(expr):
+            does = "holds nothing back" if is_need else "could do without it"
+            yield Finding(FindingKind.ALWAYS_TRUE, (number,), f"{says} always true, so that it {does}")
+
+
+# -- one thing done in two ways
+
+
+def _done(form: r.Form) -> Iterator[tuple[str, Expr | None, Any]]:
+    """What is done, under which condition, and how."""
+    match form:
+        case r.Set(target=target, value=value, when=when):
+            yield f"set `{to_text(m.path(target.root, *target.keys))}`", when, value or m.NULL
+        case r.Put(name=name, value=value, when=when):
+            yield f"answer `{name}`", when, value
+        case r.Flag(flag=flag, on=on, when=when):
+            yield f"set the flag `{flag}`", when, m.constant(on)
+        case r.NotFound(entity_type=kind, answer=answer):
+            yield f"answer for an unknown {kind}", None, answer
+        case r.Only(names=names) | r.Without(names=names):
+            yield from ((f"decide whether `{name}` is shown", None, type(form)) for name in names)
+
+
+def _done_twice(rules: Sequence[Rule]) -> Iterator[Finding]:
+    first: dict[tuple[str, str, Expr | None], tuple[int, Any]] = {}
+    for number, rule in enumerate(rules, 1):
+        for does, when, how in _done(rule.form):
+            for tool in rule.tools:
+                other, before = first.setdefault((tool, does, when), (number, how))
+                is_known = not any(
+                    isinstance(one, Expr) and not isinstance(one, n.Constant) for one in (how, before)
+                )
+                pair, both = (number, other), f"both {does} in {tool}, under the same condition"
+                if how != before and is_known:
+                    says = f"rule {number} contradicts rule {other}: {both}, and differ"
+                    yield Finding(FindingKind.CONTRADICTS, pair, says)
+                elif how == before and other != number and not isinstance(how, type):
+                    says = f"rule {number} adds nothing to rule {other}: {both}, and alike"
+                    yield Finding(FindingKind.SHADOWED, pair, says)
+
+
+# -- what is asked of one value
+
+
+class _Asked(NamedTuple):
+    number: int
+    condition: Condition
+    is_all: bool  # its rule asks nothing else
+
+    def __str__(self) -> str:
+        return f"`{to_text(self.condition.test.replaced({'x': self.condition.of}))}`"
+
+
+def _asked_twice(rules: Sequence[Rule]) -> Iterator[Finding]:
+    asked: dict[tuple[str, str, Expr], list[_Asked]] = {}
+    for number, rule in enumerate(rules, 1):
+        when = f"{type(rule.form).__name__} {getattr(rule.form, 'after_changes', '')}"
+        found = regions.conditions(rule.form.need) if isinstance(rule.form, (r.Require, r.Keep)) else []
+        for one in found:
+            for tool in rule.tools:
+                asked.setdefault((tool, when, one.of), []).append(_Asked(number, one, len(found) == 1))
+    # Tools of which all the same is asked are looked at once.
+    groups = {(at[1:], tuple(one.number for one in each)): (at[0], each) for at, each in asked.items()}
+    for tool, each in groups.values():
+        yield from _compared(each, tool)
+
+
+def _compared(asked: Sequence[_Asked], tool: str) -> Iterator[Finding]:
+    first: dict[Expr, _Asked] = {}
+    for one in asked:
+        earlier = first.setdefault(one.condition.test, one)
+        if earlier is not one and one.is_all:
+            yield _shadowed(one, earlier, tool)
+    telling = [one for one in first.values() if _is_telling(one.condition)]
+    tight: list[_Asked] = []
+    for start in range(0, len(telling), _TOGETHER):
+        some = [*tight, *telling[start : start + _TOGETHER]]
+        true = regions.truths([one.condition for one in some])
+        for at in range(len(tight), len(some)):
+            found = (_between(some[at], some[before], true[at], true[before], tool) for before in range(at))
+            yield from islice((one for one in found if one is not None), 1)
+        tightest = {
+            at: one
+            for at, one in enumerate(some)
+            if not any(t != true[at] and t & ~true[at] == 0 for t in true)
+        }
+        tight = [*tightest.values()][:_TIGHTEST]
+
+
+def _is_telling(one: Condition) -> bool:
+    return regions.truths([one]) != [0] and not regions.is_everywhere(one)
+
+
+def _between(one: _Asked, earlier: _Asked, true: int, before: int, tool: str) -> Finding | None:
+    if true & before == 0:
+        why = f"in {tool} nothing passes both {one} and {earlier}"
+        says = f"rule {one.number} contradicts rule {earlier.number}: {why}"
+        return Finding(FindingKind.CONTRADICTS, (one.number, earlier.number), says)
+    return _shadowed(one, earlier, tool) if one.is_all and before & ~true == 0 else None
+
+
+def _shadowed(one: _Asked, earlier: _Asked, tool: str) -> Finding:
+    why = f"whatever passes rule {earlier.number} ({earlier}) passes it"
+    says = f"rule {one.number} holds nothing back in {tool}: {why}"
+    return Finding(FindingKind.SHADOWED, (one.number, earlier.number), says)

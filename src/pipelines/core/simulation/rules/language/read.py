@@ -1,0 +1,247 @@
+"""Reading sentences of the published language: each becomes rules, or is reported with where reading stopped.
+
+A sentence of two clauses of which one cannot be read is enforced by the other alone, and says so. A sentence
+that can be read in two ways is not enforced: both ways are shown.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice, product
+from typing import TypeAlias
+
+from pipelines.core.simulation.rules import rule as r
+from pipelines.core.simulation.rules.language.english import GRAMMAR
+from pipelines.core.simulation.rules.language.grammar import Node, Parser
+from pipelines.core.simulation.rules.language.meaning import Clause, Statement, meaning
+from pipelines.core.simulation.rules.language.nouns import Nouns
+from pipelines.core.simulation.rules.language.scope import Choices, NotResolved, Scope
+from pipelines.core.simulation.rules.language.text import (
+    LONGEST_SENTENCE,
+    Token,
+    sentences,
+    tokens,
+    unreadable,
+)
+from pipelines.core.simulation.rules.rule import Origin, Rule
+from pipelines.core.simulation.rules.vocabulary import Vocabulary
+
+LONGEST_TEXT = 32_768  # bytes of a behaviour text
+MOST_SENTENCES = 400
+MOST_READINGS = 8
+_ForTool: TypeAlias = tuple[str, tuple[r.Form, ...]]  # what a clause means for one tool
+_CLAUSE_ENDS = frozenset(("and", ",", ";", "but"))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stop:
+    """Where reading stopped: the words, why, and what could have stood there."""
+
+    words: str
+    start: int  # characters of the sentence
+    end: int
+    message: str
+    allowed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reading:
+    """What became of one sentence. With rules and a stop, only a part of it is read."""
+
+    sentence: str
+    rules: tuple[Rule, ...] = ()
+    stop: Stop | None = None
+    readings: tuple[tuple[Rule, ...], ...] = ()  # two or more where it can be read in several ways
+
+    @property
+    def is_read(self) -> bool:
+        return self.stop is None
+
+
+class Reader:
+    """Reads for one set of tools over one world."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+        self.nouns = Nouns(vocabulary)
+
+    def read_text(self, text: str, may_read: Callable[[], bool] = lambda: True) -> list[Reading]:
+        """Sentence by sentence; nothing further once `may_read` says no."""
+        if (size := len(text.encode())) > LONGEST_TEXT:
+            says = f"the text has {size:,} bytes; at most {LONGEST_TEXT:,} are read, so none of it is"
+            return [_stopped(text[:200], says)]
+        found: list[Reading] = []
+        for number, sentence in enumerate(_joined(sentences(text))):
+            if number >= MOST_SENTENCES:
+                found.append(_stopped(sentence, f"sentences past the {MOST_SENTENCES}th are not read"))
+            elif not may_read():
+                says = "reading takes too long: sentences from here on are not read"
+                found.append(_stopped(sentence, says))
+            else:
+                found.append(self.read(sentence))
+        return found
+
+    def read(self, sentence: str) -> Reading:
+        found = self.tokens(sentence)
+        if problem := unreadable(sentence, found):
+            return _stopped(sentence, problem)
+        nodes = self.parser(found).whole("Sentence")
+        readings, refused = self._readings(nodes, sentence, found)
+        if len(readings) == 1:
+            return Reading(sentence=sentence, rules=readings[0])
+        if readings:
+            stop = Stop(words=sentence, start=0, end=len(sentence), message="it can be read in two ways")
+            return Reading(sentence=sentence, stop=stop, readings=tuple(readings))
+        stop = _unresolved(sentence, refused) if refused else self._stop(sentence, found)
+        return self._in_part(sentence, found, stop) or Reading(sentence=sentence, stop=stop)
+
+    def tokens(self, sentence: str) -> list[Token]:
+        return tokens(sentence, self._hyphenated) if len(sentence) <= LONGEST_SENTENCE else []
+
+    @cached_property
+    def _hyphenated(self) -> list[str]:
+        return [name for name in self.vocabulary.tools if "-" in name]
+
+    def parser(self, found: Sequence[Token], *, diagnose: bool = False) -> Parser:
+        return Parser(GRAMMAR, found, self.nouns.for_sentence(found), diagnose)
+
+    # -- rules --------------------------------------------------------------------------------------------
+
+    def _readings(
+        self, nodes: Sequence[Node], sentence: str, found: Sequence[Token]
+    ) -> tuple[list[tuple[Rule, ...]], list[NotResolved]]:
+        """Each different meaning of the parses, and why others mean nothing."""
+        readings: dict[tuple[object, ...], tuple[Rule, ...]] = {}
+        refused: list[NotResolved] = []
+        for node in nodes:
+            try:
+                for rules in self._rules(meaning(node, self.vocabulary), sentence, found):
+                    readings.setdefault(tuple((rule.tools, rule.form) for rule in rules), rules)
+            except NotResolved as error:
+                refused.append(error)
+        return [*readings.values()], refused
+
+    def _rules(
+        self, statement: Statement, sentence: str, found: Sequence[Token]
+    ) -> Iterator[tuple[Rule, ...]]:
+        """Every way in which the statement can be meant."""
+        ways = []
+        for clause in statement.clauses:
+            node = clause.part.node
+            said = sentence[found[node.start].start : found[node.end - 1].end]
+            merged = [_merged(way, sentence, said) for way in self._clause(statement, clause)]
+            ways.append(merged)
+        for way in islice(product(*ways), MOST_READINGS):
+            yield tuple(rule for part in way for rule in part)
+
+    def _clause(self, statement: Statement, clause: Clause) -> Iterator[tuple[_ForTool, ...]]:
+        """Every way in which the clause can be meant for its tools."""
+        by_tool: list[list[_ForTool]] = []
+        failed: NotResolved | None = None
+        for name in statement.tools:
+            scope = Scope(vocabulary=self.vocabulary, tool=self.vocabulary.tools[name])
+            try:
+                by_tool.append([(name, forms) for forms in _ways(clause, scope)])
+            except NotResolved as error:
+                if statement.must_hold_for_all:
+                    raise
+                failed = error
+        if not by_tool and failed is not None:
+            raise failed
+        return islice(product(*by_tool), MOST_READINGS)
+
+    # -- what is not read ---------------------------------------------------------------------------------
+
+    def _stop(self, sentence: str, found: Sequence[Token]) -> Stop:
+        if self._is_foreign(found):
+            says = "no word of it is known here: rules are in English, with the names of your tools and world"
+            return Stop(words=sentence, start=0, end=len(sentence), message=says)
+        parser = self.parser(found, diagnose=True)
+        parser.whole("Sentence")
+        token = found[min(parser.furthest, len(found) - 1)]
+        text = sentence[token.start : token.end]
+        is_short = parser.furthest >= len(found)
+        says = "the sentence goes on here" if is_short else f"reading stopped at “{text}”"
+        return Stop(words=text, start=token.start, end=token.end, message=says, allowed=tuple(parser.wanted))
+
+    def _is_foreign(self, found: Sequence[Token]) -> bool:
+        words = [at for at, token in enumerate(found) if token.kind == "word"]
+        known = [at for at in words if found[at].low in GRAMMAR.words or self.nouns.knows(found, at)]
+        return len(words) >= 4 and len(known) * 4 < len(words)
+
+    def _in_part(self, sentence: str, found: Sequence[Token], stop: Stop) -> Reading | None:
+        """The clauses before one that cannot be read, where they are a sentence by themselves."""
+        begins = GRAMMAR.starts["Clause"] or frozenset()
+        for at in range(len(found) - 1, 1, -1):
+            if found[at].low not in begins or found[at - 1].low not in _CLAUSE_ENDS:
+                continue
+            end = at - 1
+            while end > 1 and found[end - 1].low in _CLAUSE_ENDS:
+                end -= 1
+            nodes = [node for node in self.parser(found[:end]).whole("Sentence") if node.label == "of_tools"]
+            readings, _ = self._readings(nodes, sentence, found[:end])
+            if len(readings) == 1:
+                start, last = found[at].start, found[-1].end
+                rest = replace(stop, words=sentence[start:last], start=start, end=last)
+                return Reading(
+                    sentence=sentence, rules=readings[0], stop=stop if stop.start >= start else rest
+                )
+        return None
+
+
+def _joined(listed: Sequence[str]) -> Iterator[str]:
+    """`Otherwise it returns a 409.` belongs to the sentence before."""
+    held = ""
+    for sentence in listed:
+        if held and sentence.lower().startswith("otherwise"):
+            held = f"{held.rstrip('.! ')}; {sentence[0].lower()}{sentence[1:]}"
+            continue
+        if held:
+            yield held
+        held = sentence
+    if held:
+        yield held
+
+
+def _ways(clause: Clause, scope: Scope) -> Iterator[tuple[r.Form, ...]]:
+    """Each different meaning for one tool; a choice that means nothing is none."""
+    choices, seen = Choices(), set()
+    failed: NotResolved | None = None
+    for _ in range(MOST_READINGS):
+        try:
+            forms = tuple(clause.forms(replace(scope, choices=choices)))
+            if forms not in seen:
+                seen.add(forms)
+                yield forms
+        except NotResolved as error:
+            failed = error
+        if not choices.next():
+            break
+    if not seen and failed is not None:
+        raise failed
+
+
+def _merged(way: Sequence[_ForTool], sentence: str, said: str) -> tuple[Rule, ...]:
+    """One rule for all tools for which it came out the same."""
+    tools: dict[r.Form, list[str]] = {}
+    for name, forms in way:
+        for form in forms:
+            tools.setdefault(form, []).append(name)
+    return tuple(
+        Rule(tools=tuple(names), form=form, sentence=sentence, origin=Origin.SENTENCE, clause=said)
+        for form, names in tools.items()
+    )
+
+
+def _unresolved(sentence: str, refused: Sequence[NotResolved]) -> Stop:
+    """The refusal that knows its word; of several the one that came furthest."""
+    best = max(refused, key=lambda one: one.named.end if one.named is not None else -1)
+    if best.named is None:
+        return Stop(words=sentence, start=0, end=len(sentence), message=best.message)
+    start, end = best.named.start, best.named.end
+    return Stop(words=sentence[start:end], start=start, end=end, message=best.message)
+
+
+def _stopped(sentence: str, message: str) -> Reading:
+    stop = Stop(words=sentence[:80], start=0, end=len(sentence), message=message)
+    return Reading(sentence=sentence, stop=stop)

@@ -1,0 +1,210 @@
+"""Rules woven into the plan of a tool: guards before its first change, effects before its closing return,
+lists and replies reshaped. A rule that finds no place in the plan is handed back with the reason.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from pipelines.core.json_text import Json
+from pipelines.core.simulation.expr import Expr
+from pipelines.core.simulation.expr import make as m
+from pipelines.core.simulation.expr import nodes as n
+from pipelines.core.simulation.expr.make import Draft
+from pipelines.core.simulation.rules import rule as r
+from pipelines.core.simulation.rules import weave_effects as effects
+from pipelines.core.simulation.rules import weave_replies as replies
+from pipelines.core.simulation.rules.conditions import Nature, if_given, nature_of
+from pipelines.core.simulation.rules.messages import message_of
+from pipelines.core.simulation.rules.open_plan import NoPlace, OpenPlan, Step, noted
+from pipelines.core.simulation.rules.refusals import failure, missing
+from pipelines.core.simulation.rules.rule import ARGS, Rule
+from pipelines.core.simulation.rules.vocabulary import ToolNouns, Vocabulary
+
+_NO_TOOL = ToolNouns(
+    name="", verb="", things=frozenset(), reads=False, arguments={}, required=frozenset(), output={}
+)
+_HELD, _LAST = 9, 50  # ranks: values kept for later come after the guards, what must hold at the end last
+
+
+class Unwoven(NamedTuple):
+    rule: Rule
+    reason: str
+
+
+class Woven(NamedTuple):
+    body: list[Json]
+    unwoven: tuple[Unwoven, ...] = ()
+
+
+def weave(
+    body: Sequence[Json],
+    *,
+    tool: str,
+    rules: Sequence[Rule],
+    vocabulary: Vocabulary,
+    is_inferred: bool = False,
+) -> Woven:
+    """The plan with the rules that cover the tool, and those that found no place in it.
+
+    A plan `is_inferred` when it was read from names and schemas: where a rule lists the values with which a
+    call succeeds, what reading guessed about them gives way to it.
+    """
+    covering = [(turn, rule) for turn, rule in enumerate(rules) if rule.covers(tool)]
+    if not covering:
+        return Woven([*body])
+    nouns = vocabulary.tools.get(tool, replace(_NO_TOOL, name=tool))
+    plan = OpenPlan.of(body, tool=nouns, vocabulary=vocabulary, is_inferred=is_inferred)
+    unwoven: dict[int, Unwoven] = {}
+    for turn, rule in sorted(covering, key=lambda one: _order(one[1])):
+        trial = plan.copy(turn)
+        try:
+            _WEAVERS[type(rule.form)](rule, rule.form, trial)
+            if not trial.fits():
+                raise NoPlace(f"the plan of {tool} would be too large with it")
+        except (NoPlace, r.NoSuchRecord) as none:
+            unwoven[turn] = Unwoven(rule, str(none))
+        else:
+            plan = trial
+    return Woven(plan.finish(), tuple(unwoven[turn] for turn in sorted(unwoven)))
+
+
+def _order(rule: Rule) -> int:
+    """Lists are cut after they are sorted, and sorted after they are filtered. What is answered unchanged is
+    answered in the shape of the reply, so the reply is shaped before."""
+    match rule.form:
+        case r.Require(after_changes=True):
+            return len(_WEAVERS)
+        case r.Require(answer=r.Unchanged()):
+            return len(_WEAVERS) + 1
+    return [*_WEAVERS].index(type(rule.form))
+
+
+# -- guards -------------------------------------------------------------------------------------------------
+
+
+def _guard(rule: Rule, form: r.Guard, plan: OpenPlan) -> None:
+    asked = r.as_requirement(form, plan.tool.name, plan.vocabulary.id_argument)
+    if asked.after_changes:
+        _invariant(rule, asked, plan)
+        return
+    roots, latest = asked.need.roots(), plan.first_change
+    place = plan.place_after(roots, latest)
+    records = plan.records(roots, latest)
+    nature = nature_of(asked.need, plan.tool, plan.vocabulary)
+    need = plan.substituted(asked.need, records)
+    need = need if nature is Nature.CALLER else if_given(need, plan.tool)
+    if isinstance(asked.answer, r.Refusal):
+        answer = _refusal(form, asked, nature, records, plan)
+        step = noted({"require": need, "else": answer}, rule, answers=True)
+    else:
+        kind = next((root for root in sorted(roots) if root in plan.vocabulary.kinds), plan.tool.about)
+        if isinstance(asked.answer, r.Reply):
+            value = replies.value_of(asked.answer.value)
+        else:
+            place = max(place, plan.place_after({kind} if kind is not None else (), latest))
+            value = replies.unchanged(plan, kind, place)
+        returned = noted({"return": value}, rule, answers=True)
+        step = noted({"if": need.negated(), "then": [returned]}, rule)
+    status = asked.answer.status if isinstance(asked.answer, r.Refusal) else None
+    rank = Nature.CALLER if status == 403 and nature is Nature.STATE else nature
+    plan.insert((place,), step, rank.value)
+    if plan.is_inferred:
+        _drop_guesses(asked.need, plan)
+
+
+def _refusal(
+    form: r.Guard, asked: r.Require, nature: Nature, records: Mapping[str, Expr], plan: OpenPlan
+) -> Draft:
+    assert isinstance(asked.answer, r.Refusal)
+    message = message_of(form, asked.need, plan.tool, plan.vocabulary).replaced(records)
+    assert isinstance(message, n.Format)
+    return failure(asked.answer, asked.need, nature, message)
+
+
+def _drop_guesses(need: Expr, plan: OpenPlan) -> None:
+    """Without the plan's own conditions on a field for which a rule lists the values that are allowed."""
+    match need:
+        case n.Compare(first=first, rest=((("==" | "in"), (n.Constant() | n.ListOf())),)):
+            settled = n.path_of(first)
+        case _:
+            return
+    kinds = {one.name: one.kind for one in plan.bound()}
+    for at, step in enumerate(plan.steps):
+        asked = step.get("require")
+        read = asked.refs() if isinstance(asked, Expr) else ()
+        fields = {n.Path(kinds.get(path.root, path.root), path.keys) for path in read if path.keys}
+        if settled is not None and fields == {settled}:
+            plan.steps[at] = {}
+
+
+def _invariant(rule: Rule, asked: r.Require, plan: OpenPlan) -> None:
+    """What must hold after the call's changes; a call that left the values as they were is not refused."""
+    if not isinstance(asked.answer, r.Refusal):
+        raise NoPlace("what must hold after the changes can only be refused with an error")
+    if plan.first_change >= plan.end and not plan.ahead:
+        raise NoPlace(f"the plan of {plan.tool.name} changes nothing")
+    records = plan.records(asked.need.roots(), plan.end)
+    need = if_given(plan.substituted(asked.need, records), plan.tool)
+    same = _as_before(rule, asked.need, records, plan)
+    nature = nature_of(asked.need, plan.tool, plan.vocabulary)
+    answer = _refusal(asked, asked, nature, records, plan)
+    step: Step = {"require": m.any_of(need, *([m.all_of(*same)] if same else [])), "else": answer}
+    plan.at_end(noted(step, rule, answers=True), _LAST)
+
+
+def _as_before(rule: Rule, need: Expr, records: Mapping[str, Expr], plan: OpenPlan) -> list[Expr]:
+    same: list[Expr] = []
+    for path in need.refs():
+        if path.root == ARGS or not path.keys or path.root not in records:
+            continue
+        try:
+            before = plan.record(path.root, plan.first_change)
+            place = plan.place_after({path.root}, plan.first_change)
+        except NoPlace:
+            return []  # a new record: nothing of it is as it was
+        name = plan.fresh(f"{path.keys[-1]}_before")
+        plan.insert((place,), noted({"let": {name: m.fields(before, *path.keys)}}, rule), _HELD)
+        same.append(m.is_equal(m.fields(records[path.root], *path.keys), n.Name(name)))
+    return same
+
+
+def _not_found(rule: Rule, form: r.NotFound, plan: OpenPlan) -> None:
+    kind, argument = form.entity_type, plan.tool.id_argument(form.entity_type)
+    found = [step for _, step in plan.walk() if _looks_up(step, kind)]
+    for step in found:
+        find = {key: part for key, part in step["find"].items() if key != "optional"}
+        find["else"] = missing(form.answer, kind, find["id"], plan.vocabulary)
+        step.update(noted({**step, "find": find}, rule, answers=True))
+    if not found and argument is None:
+        raise NoPlace(f"the plan of {plan.tool.name} looks up no {kind}")
+    if not found and argument is not None:
+        known = if_given(m.call("exists", n.Constant(kind), m.arg(argument)), plan.tool)
+        answer = missing(form.answer, kind, m.arg(argument), plan.vocabulary)
+        plan.insert((0,), noted({"require": known, "else": answer}, rule, answers=True), Nature.STATE.value)
+
+
+def _looks_up(step: Step, kind: str) -> bool:
+    find = step.get("find")
+    return isinstance(find, dict) and find.get("in") == kind and "id" in find and not find.get("all")
+
+
+#: In the order in which rules are woven.
+_WEAVERS: Mapping[type, Callable[[Rule, Any, OpenPlan], None]] = {
+    r.NotFound: _not_found,
+    r.Require: _guard,
+    r.LimitCalls: _guard,
+    r.After: _guard,
+    r.RunningTotal: _guard,
+    r.Keep: replies.keep,
+    r.Sort: replies.sort,
+    r.Take: replies.take,
+    r.Set: effects.set_field,
+    r.Flag: effects.flag,
+    r.Add: effects.add,
+    r.Remove: effects.remove,
+    r.Put: replies.put,
+    r.Without: replies.shape,
+    r.Only: replies.shape,
+    r.Mask: replies.shape,
+}

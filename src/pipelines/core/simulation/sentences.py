@@ -1,0 +1,145 @@
+"""What became of each sentence of a behaviour text, as it is shown to people: how it is read or where reading
+stopped, what is wrong with its rules, and calls that show what they do."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.simulation.build import PlannedSimulator
+from pipelines.core.simulation.rules.examples import examples
+from pipelines.core.simulation.rules.forms import as_json
+from pipelines.core.simulation.rules.language.read import Reading
+from pipelines.core.simulation.rules.language.report import read_as, reading_json
+from pipelines.core.simulation.rules.rule import Origin, Rule
+
+MOST_SUGGESTED = 20  # sentences with suggestions in one answer: each takes up to a tenth of a second
+MOST_SHOWN_BY_CALLS = 20  # sentences with examples in one answer
+_SHOWN: JsonObject = {
+    "origin": Origin.SENTENCE.value,
+    "numbers": [],
+    "not_read": None,
+    "readings": [],
+    "not_enforced": None,
+    "without_effect": None,
+}
+
+
+def shown_sentences(
+    simulator: PlannedSimulator,
+    *,
+    may_read: Callable[[], bool] = lambda: True,
+    most_suggested: int = MOST_SUGGESTED,
+    with_examples: bool = False,
+) -> list[JsonObject]:
+    """Each sentence of the text once, in its order. So many of those that are not read get suggestions; none
+    gets suggestions or examples once `may_read` says no."""
+    if not simulator.behavior_text:
+        return []
+    book = simulator.rule_book
+    number, left, shown_by_calls = 1 + len(book.typed), most_suggested, 0
+    found: dict[str, JsonObject] = {}
+    for reading in book.readings:
+        numbers = range(number, number + len(reading.rules))
+        number += len(reading.rules)
+        if reading.sentence in found:
+            continue
+        wants = reading.stop is not None and left > 0 and may_read()
+        left -= wants
+        shown = found[reading.sentence] = _shown(reading, simulator, numbers, suggest=wants)
+        if with_examples and reading.rules and shown_by_calls < MOST_SHOWN_BY_CALLS and may_read():
+            shown_by_calls += 1
+            made = [*_examples(reading, simulator)]
+            # Plans that are made after the time is up have no rules.
+            shown["examples"] = [*made] if may_read() else []
+    return [*found.values()]
+
+
+def _shown(
+    reading: Reading, simulator: PlannedSimulator, numbers: Iterable[int], *, suggest: bool
+) -> JsonObject:
+    book, sentence = simulator.rule_book, reading.sentence
+    shown = _SHOWN | reading_json(reading, book.reader, suggest=suggest)
+    origins = {rule.origin for rule in reading.rules}
+    is_translated = sentence in book.translated and (Origin.TRANSLATED in origins or not origins)
+    why = simulator.not_applied.get(sentence)
+    ways = (Reading(sentence=sentence, rules=rules) for rules in reading.readings)
+    return shown | {
+        "origin": (Origin.TRANSLATED if is_translated else Origin.SENTENCE).value,
+        "numbers": [*numbers],
+        "readings": [_way(one, simulator) for one in ways],
+        "not_enforced": why if reading.stop is None else None,
+        "without_effect": book.without_effect.get(sentence),
+    }
+
+
+def _way(reading: Reading, simulator: PlannedSimulator) -> JsonObject:
+    said: list[Json] = [*read_as(reading, simulator.rule_book.reader)]
+    return {"read_as": said, "rules": [as_json(rule) for rule in reading.rules]}
+
+
+def _examples(reading: Reading, simulator: PlannedSimulator) -> Iterator[JsonObject]:
+    without = simulator.translated_as(reading.sentence, ())
+    return rule_examples(reading.rules, simulator, without)
+
+
+def rule_examples(
+    rules: Sequence[Rule], under: PlannedSimulator, without: PlannedSimulator
+) -> Iterator[JsonObject]:
+    """Calls that pass and calls that are refused or answered otherwise, for each rule of a sentence."""
+    for rule in rules:
+        found = examples(rule, under.vocabulary, under, without)
+        yield {"rule": as_json(rule), **found}
+
+
+def shown_findings(simulator: PlannedSimulator) -> list[JsonObject]:
+    """What is wrong with the rules themselves: those that can never hold, contradict each other, or do
+    nothing beside another."""
+    if not simulator.has_rules:
+        return []
+    book = simulator.rule_book
+    return [
+        {
+            "kind": one.kind.value,
+            "rules": [*one.rules],
+            "says": book.told(one),
+            "sentence": book.rules[one.rules[0] - 1].sentence,
+        }
+        for one in book.findings
+    ]
+
+
+class Unenforced(NamedTuple):
+    """A sentence that no call is held to, or not whole; of a typed rule, what it says."""
+
+    sentence: str
+    words: str  # one line, with the reason
+    is_typed: bool = False
+
+
+def unenforced(simulator: PlannedSimulator) -> list[Unenforced]:
+    readings = simulator.rule_book.readings if simulator.behavior_text else ()
+    of_text = {one.sentence: one for one in readings}
+    found: list[Unenforced] = []
+    for sentence, why in simulator.not_applied.items():
+        reading = of_text.get(sentence)
+        words = f"{_became(reading)}: {sentence} ({why})"
+        found.append(Unenforced(sentence, words, is_typed=reading is None))
+    return found
+
+
+def _became(reading: Reading | None) -> str:
+    if reading is None:
+        return "rule not enforced"
+    if reading.stop is None:
+        return "read, but not enforced"
+    return "read in part" if reading.rules else "not read, so not enforced"
+
+
+def suggested(shown: JsonObject) -> list[str]:
+    """The sentences that may be meant by one that is not read, as they can be pasted."""
+    not_read = shown.get("not_read")
+    listed = not_read.get("suggestions") if isinstance(not_read, dict) else None
+    entries = listed if isinstance(listed, list) else []
+    said = (one.get("sentence") if isinstance(one, dict) else one for one in entries)
+    return [one for one in islice(said, 3) if isinstance(one, str)]

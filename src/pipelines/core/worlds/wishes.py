@@ -1,0 +1,90 @@
+"""Values with which a record is as a sentence asks: those are tried that what is asked itself speaks of."""
+
+from collections.abc import Iterator
+from itertools import islice, product
+
+from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.ledger import Ledger
+from pipelines.core.simulation.expr import Expr
+from pipelines.core.simulation.expr import make as m
+from pipelines.core.simulation.expr import nodes as n
+from pipelines.core.simulation.rules.vocabulary import Vocabulary
+from pipelines.core.worlds.ground import Ground
+from pipelines.core.worlds.outline import FieldOutline, TypeOutline
+from pipelines.core.worlds.rule_cases import tester_of
+from pipelines.core.worlds.said_values import a_, kept_id, refused
+from pipelines.core.worlds.sides import values_around
+from pipelines.core.worlds.times import said_state
+from pipelines.core.worlds.world_outline import types_in
+
+_MOST_TRIED = 4_000  # combinations of values for one part of what is asked
+
+
+class Wish:
+    """What records of a type are to be like."""
+
+    def __init__(
+        self, ground: Ground, own: TypeOutline, need: Expr, vocabulary: Vocabulary, now: str
+    ) -> None:
+        self._ground, self._own, self._need, self._now = ground, own, need, now
+        self._kind = vocabulary.kinds[own.name]
+        self._parts = need.parts if isinstance(need, n.And) else (need,)
+        tests = (m.all_of(*self._parts[: at + 1]) for at in range(len(self._parts)))
+        self._tests = [tester_of(test, own.name, vocabulary, now) for test in tests]
+        self._ledger = Ledger(ground.world)
+        if None in self._tests:
+            raise refused(f"whether {a_(own)} is so cannot be told of it alone: “{need}”")
+
+    @property
+    def fields(self) -> list[FieldOutline]:
+        return [*self._fields(self._need)]
+
+    def holds(self, id: str, record: JsonObject) -> bool:
+        test = self._tests[-1]
+        return test is not None and test(id, record, self._ledger) is True
+
+    def granted(self, id: str, record: JsonObject, at: int) -> JsonObject:
+        """The record as it is asked for, with as few other values as that takes."""
+        for part, test in zip(self._parts, self._tests, strict=True):
+            tries = islice(self._tries(part, record, at), _MOST_TRIED)
+            found = next((one for one in tries if test is not None and test(id, one, self._ledger)), None)
+            if found is None:
+                names = " and ".join(one.name for one in self.fields) or "its fields"
+                raise refused(
+                    f"no value of {names} was found with which {a_(self._own)} is so: “{self._need}”"
+                )
+            record = self._in_state(record, found)
+        return record
+
+    def _in_state(self, before: JsonObject, record: JsonObject) -> JsonObject:
+        """What has been shipped now is in the state that its date speaks of."""
+        status = self._own.status
+        for one in self.fields if status is not None and status not in self.fields else ():
+            if one.is_moment and before.get(one.name) is None and record.get(one.name) is not None:
+                state = said_state(one.name, status.values if status is not None else ())
+                record = (
+                    {**record, status.name: state} if status is not None and state is not None else record
+                )
+        return record
+
+    def _tries(self, part: Expr, record: JsonObject, at: int) -> Iterator[JsonObject]:
+        fields = [*self._fields(part)]
+        values = [[record.get(one.name), *self._values(one, at)] for one in fields]
+        for each in product(*values):
+            yield {**record, **dict(zip((one.name for one in fields), each, strict=True))}
+
+    def _fields(self, part: Expr) -> Iterator[FieldOutline]:
+        """Of the record itself, and those by which it refers to others that are looked at."""
+        linked = (self._kind.link_to(path.root) for path in part.refs() if path.root != self._own.name)
+        own = (path.keys for path in part.refs() if path.root == self._own.name)
+        for keys in dict.fromkeys((*own, *linked)):
+            field = self._own.field(keys[0]) if keys is not None and len(keys) == 1 else None
+            if field is not None and field.name != self._own.id_field:
+                yield field
+
+    def _values(self, one: FieldOutline, at: int) -> list[Json]:
+        if one.refers_to is None:
+            return values_around(one, self._need, self._now, at)
+        ids = [*types_in(self._ground.state).get(one.refers_to, {})]
+        turn = at % len(ids) if ids else 0
+        return [kept_id(one, id) for id in (*ids[turn:], *ids[:turn])]

@@ -1,0 +1,104 @@
+"""Sentences of behaviour texts as a page lists them: what each is read as, or why it is not read."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from pipelines.core.json_text import JsonObject, dumps
+from pipelines.core.simulation.sentences import suggested
+from pipelines.core.yaml_text import as_yaml
+
+MOST_SENTENCES = 200  # on a page
+LONGEST_YAML = 2_000  # characters of one rule
+LONGEST_CALL = 300
+
+
+class Status(NamedTuple):
+    """As a badge has it."""
+
+    colour: str
+    sign: str
+    text: str
+
+
+ENFORCED = Status("green", "✓", "enforced")
+IN_PART = Status("amber", "◔", "read in part")
+WITHOUT_EFFECT = Status("amber", "◔", "no effect here")
+NOT_ENFORCED = Status("red", "✕", "not enforced")
+NOT_READ = Status("red", "✕", "not read")
+NO_RULE = Status("", "–", "no rule")
+
+
+class ReadRule(NamedTuple):
+    yaml: str
+    passes: list[str]  # calls, where examples were asked for
+    refused: list[str]
+
+
+class SentenceRow(NamedTuple):
+    sentence: str
+    status: Status
+    is_translated: bool
+    tools: list[str]
+    read_as: list[str]
+    rules: list[ReadRule]
+    ways: list[str]  # two or more where it can be read so
+    reasons: list[str]  # why it is not read, not enforced, or without effect
+    suggestions: list[str]
+
+
+def sentence_rows(sentences: Sequence[JsonObject]) -> list[SentenceRow]:
+    return [_row(one) for one in sentences[:MOST_SENTENCES]]
+
+
+def _row(shown: Any) -> SentenceRow:
+    stop = shown["not_read"]
+    reasons = [stop["message"] if stop is not None else None, shown["not_enforced"], shown["without_effect"]]
+    return SentenceRow(
+        sentence=shown["sentence"],
+        status=_status(shown),
+        is_translated=shown["origin"] == "translated",
+        tools=[*dict.fromkeys(tool for rule in shown["rules"] for tool in rule["tools"])],
+        read_as=shown["read_as"],
+        rules=_rules(shown),
+        ways=[" ".join(way["read_as"]) for way in shown["readings"]],
+        reasons=[one for one in reasons if one],
+        suggestions=suggested(shown),
+    )
+
+
+def _status(shown: Any) -> Status:
+    if shown["not_read"] is not None:
+        return IN_PART if shown["rules"] else NOT_READ
+    if shown["not_enforced"] is not None:
+        return NOT_ENFORCED
+    if not shown["rules"]:
+        return NO_RULE
+    return WITHOUT_EFFECT if shown["without_effect"] is not None else ENFORCED
+
+
+def _rules(shown: Any) -> list[ReadRule]:
+    return example_rules(
+        shown["examples"] if shown.get("examples") else [{"rule": one} for one in shown["rules"]]
+    )
+
+
+def example_rules(examples: Sequence[Any]) -> list[ReadRule]:
+    """Rules with the calls that show what they do."""
+    return [
+        ReadRule(
+            as_yaml(one["rule"])[:LONGEST_YAML],
+            [_call(call) for call in one.get("passes", ())],
+            [_call(call) for call in one.get("refused", ())],
+        )
+        for one in examples
+    ]
+
+
+def _call(call: Any) -> str:
+    """`cancel_order {"order_id": "4521"} → 409 already_shipped`."""
+    before = "".join(f"{one['tool']}, then " for one in call.get("before", ()))
+    body = call["body"]
+    error = body.get("error") if isinstance(body, dict) else None
+    code = f" {error.get('code')}" if isinstance(error, dict) and call["status"] >= 400 else ""
+    said = f"{before}{call['tool']} {dumps(call['arguments']).decode()} → {call['status']}{code}"
+    return said if len(said) <= LONGEST_CALL else said[: LONGEST_CALL - 1] + "…"

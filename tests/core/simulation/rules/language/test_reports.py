@@ -1,0 +1,168 @@
+"""What is said of sentences that are not read: a word, a reason, and sentences to write instead."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.core.simulation.rules.language.worlds import STATE, TOOLS, meant, reader_of, shop, tool
+
+from pipelines.core.ledger import World
+from pipelines.core.simulation.reading.assemble import survey_for
+from pipelines.core.simulation.rules.language.read import Reader, Reading
+from pipelines.core.simulation.rules.language.report import read_as, reading_json, stopped_at
+from pipelines.core.simulation.rules.language.suggest import MOST, Suggestion, suggestions
+from pipelines.core.simulation.rules.vocabulary import build_vocabulary
+from pipelines.core.tools_schema import parse_tools_schema
+
+BLIND = Path(__file__).parents[4] / "blind"
+WORLDS = [
+    path
+    for name in ("fourteenth", "fifteenth")
+    for path in sorted((BLIND / f"sentences_{name}").glob("*.json"))
+]
+
+
+def readings(path: Path) -> Iterator[tuple[Reading, Reader]]:
+    body = json.loads(path.read_text())
+    tools = parse_tools_schema(body["tools"])
+    survey = survey_for(tools, world=World.from_initial_state(body["world"]))
+    reader = Reader(build_vocabulary(tools, survey))
+    for sentence in body["sentences"]:
+        yield from ((reading, reader) for reading in reader.read_text(sentence["text"]))
+
+
+@pytest.mark.parametrize("path", WORLDS, ids=[f"{path.parent.name}-{path.stem}" for path in WORLDS])
+def test_every_sentence_of_a_stranger_that_is_not_read_has_a_word_and_a_reason(path: Path) -> None:
+    found = [(reading, reader) for reading, reader in readings(path) if not reading.is_read]
+    assert found
+    for reading, reader in found:
+        assert reading.stop is not None
+        assert reading.stop.words.strip()
+        assert reading.sentence[reading.stop.start : reading.stop.end] == reading.stop.words
+        assert stopped_at(reading, reader)
+
+
+@pytest.mark.parametrize("path", WORLDS, ids=[f"{path.parent.name}-{path.stem}" for path in WORLDS])
+def test_every_suggestion_is_read_and_is_not_the_sentence_itself(path: Path) -> None:
+    for reading, reader in readings(path):
+        found = [] if reading.is_read else suggestions(reading, reader)
+        assert len(found) <= MOST
+        for one in found:
+            assert one.sentence != reading.sentence
+            assert all(part.is_read and part.rules for part in reader.read_text(one.sentence)), one
+
+
+def said(sentence: str, reader: Reader | None = None) -> list[Suggestion]:
+    reader = reader or shop()
+    return suggestions(reader.read(sentence), reader)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "wanted"),
+    [
+        (
+            "When an order has gone out (it is shipped), cancel_order gives 409 too_late.",
+            "cancel_order fails with 409 too_late when the order's status is 'shipped'.",
+        ),
+        (
+            "We do not refund amounts that are more than 500 through refund_order.",
+            "refund_order fails when the given amount is more than 500.",
+        ),
+        (
+            "Somebody who calls cancel_order has to tell us a reason.",
+            "cancel_order fails when the given reason is missing.",
+        ),
+        (
+            "In list_orders the customer sees pending stuff exclusively.",
+            "list_orders returns only orders where the order's status is 'pending'.",
+        ),
+        (
+            "search_products gives you 10 hits, tops.",
+            "search_products returns at most 10 results.",
+        ),
+        (
+            "The products of search_products come along by price.",
+            "search_products returns results sorted by price ascending.",
+        ),
+        (
+            "As to the status, archive_order turns it into 'archived'.",
+            "archive_order sets the order's status to 'archived'.",
+        ),
+        (
+            "For cancel_order we know the statuses pending and delivered, that is all.",
+            "cancel_order fails when the order's status is one of 'pending', 'delivered'.",
+        ),
+    ],
+)
+def test_nouns_of_the_sentence_fill_the_plainest_sentences(sentence: str, wanted: str) -> None:
+    assert wanted in [one.sentence for one in said(sentence)]
+
+
+def test_what_a_suggestion_leaves_out_is_said() -> None:
+    found = said("Shipped orders cannot be cancelled on a Sunday.")
+    assert Suggestion("cancel_order fails when the order's status is 'shipped'.", "Sunday") in found
+    shown = [one.said() for one in found if one.drops]
+    assert "cancel_order fails when the order's status is 'shipped'. (leaves out “Sunday”)" in shown
+
+
+def test_a_suggestion_over_some_of_the_nouns_names_the_others() -> None:
+    found = said("cancel_order makes sense while the order is pending and the user is gold, roughly.")
+    assert any("pending" in one.drops for one in found if "pending" not in one.sentence)
+
+
+def test_of_a_sentence_with_two_readings_both_are_suggested() -> None:
+    state = {"ticket": {"t-1": {"amount": 5}}}
+    reader = reader_of(state, tool("close_ticket", "ticket_id", "amount?"))
+    assert [one.sentence for one in said("close_ticket fails when the amount is more than 5.", reader)] == [
+        "close_ticket fails when the given amount is more than 5.",
+        "close_ticket fails when the ticket's amount is more than 5.",
+    ]
+
+
+@pytest.mark.parametrize("sentence", ["Be friendly and concise.", "x", "Order o-1 is shipped."])
+def test_where_nothing_is_near_nothing_is_suggested(sentence: str) -> None:
+    assert said(sentence) == []
+
+
+def test_a_reading_as_the_api_shows_it() -> None:
+    body = reading_json(shop().read("Shipped orders cannot be cancelled."), shop())
+    assert body == {
+        "sentence": "Shipped orders cannot be cancelled.",
+        "read_as": ["cancel_order fails when the order's status is 'shipped'."],
+        "rules": [{"form": "require", "tools": ["cancel_order"], "expression": "order.status != 'shipped'"}],
+    }
+
+
+def test_a_sentence_that_is_not_read_as_the_api_shows_it() -> None:
+    body = reading_json(shop().read("Shipped orders cannot be cancelled on a Sunday."), shop())
+    stop = body["not_read"]
+    assert isinstance(stop, dict)
+    assert (stop["words"], stop["start"], stop["end"]) == ("on", 35, 37)
+    assert str(stop["message"]).startswith("reading stopped at “on”")
+    assert {
+        "sentence": "cancel_order fails when the order's status is 'shipped'.",
+        "drops": "Sunday",
+    } in stop["suggestions"]  # type: ignore[operator]
+    assert reading_json(shop().read("x"), shop(), suggest=False)["not_read"]["suggestions"] == []  # type: ignore[call-overload, index]
+
+
+def test_rules_of_one_sentence_that_are_shown_alike_are_shown_once() -> None:
+    reading = shop().read("Shipped orders cannot be cancelled.")
+    twice = Reading(sentence=reading.sentence, rules=reading.rules * 2)
+    assert len(read_as(twice, shop())) == 1
+
+
+def test_twenty_sentences_for_thirty_tools_take_few_steps() -> None:
+    """The steps of the parser stand for the time, which depends on the machine."""
+    more = tuple(tool(f"{one.name}_{number}", "order_id") for number in (1, 2) for one in TOOLS)[:19]
+    reader = reader_of(STATE, *TOOLS, *more)
+    total = 0
+    for number in range(20):
+        parser = reader.parser(
+            reader.tokens(f"refund_order fails when the order's total is above {number} days.")
+        )
+        parser.whole("Sentence")
+        total += parser.steps
+    assert total < 20 * 2_000
+    assert meant(reader.read("Shipped orders cannot be cancelled.").rules)

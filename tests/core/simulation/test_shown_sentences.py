@@ -1,0 +1,148 @@
+"""What became of each sentence of a behaviour text, as people are shown it."""
+
+from collections.abc import Callable
+from typing import Any
+
+from pipelines.core.ledger import World
+from pipelines.core.simulation.build import PlannedSimulator, build_simulator
+from pipelines.core.simulation.rules.forms import read_rule
+from pipelines.core.simulation.sentences import (
+    MOST_SUGGESTED,
+    shown_findings,
+    shown_sentences,
+    suggested,
+    unenforced,
+)
+from pipelines.core.tools_schema import parse_tools_schema
+
+TOOLS = parse_tools_schema(
+    [
+        {
+            "name": name,
+            "description": description,
+            "input_schema": {
+                "type": "object",
+                "properties": {"order_id": {"type": "string"}},
+                "required": ["order_id"],
+            },
+        }
+        for name, description in (
+            ("cancel_order", "Cancel an order. The status becomes 'cancelled'."),
+            ("get_order", "Get an order by its id."),
+        )
+    ]
+)
+STATE = {
+    "order": {
+        "o-1": {"status": "pending", "total": 20},
+        "o-2": {"status": "shipped", "total": 60},
+        "o-3": {"status": "pending", "total": 90},
+    }
+}
+READ = "Shipped orders cannot be cancelled."
+IN_PART = "cancel_order fails when the order's total is above 80 and never smiles."
+ODD = "Suspicious orders cannot be cancelled by cancel_order when the order is pending and odd."
+
+
+def under(text: str, **more: Any) -> PlannedSimulator:
+    return build_simulator(TOOLS, world=World.from_initial_state(STATE), behavior=text, **more)
+
+
+def shown(text: str, *, may_read: Callable[[], bool] = lambda: True, **more: Any) -> list[Any]:
+    return [*shown_sentences(under(text), may_read=may_read, **more)]
+
+
+def test_a_sentence_that_is_read_is_shown_as_a_sentence_and_a_rule() -> None:
+    (one,) = shown(READ)
+    assert one["read_as"] == ["cancel_order fails when the order's status is 'shipped'."]
+    assert one["rules"] == [
+        {"form": "require", "tools": ["cancel_order"], "expression": "order.status != 'shipped'"}
+    ]
+    assert (one["origin"], one["numbers"], one["not_read"]) == ("sentence", [1], None)
+    assert (one["not_enforced"], one["without_effect"], one["readings"]) == (None, None, [])
+    assert "examples" not in one
+
+
+def test_its_examples_are_calls_that_pass_and_calls_that_are_refused() -> None:
+    (one,) = shown(READ, with_examples=True)
+    (example,) = one["examples"]
+    assert [call["arguments"]["order_id"] for call in example["passes"]] == ["o-1", "o-3"]
+    assert [(call["arguments"]["order_id"], call["status"]) for call in example["refused"]] == [("o-2", 409)]
+
+
+def test_a_sentence_that_is_read_in_part_shows_both_parts() -> None:
+    (one,) = shown(IN_PART)
+    assert one["read_as"] == ["cancel_order fails when the order's total is more than 80."]
+    assert one["not_read"]["words"] == "smiles"
+    (told,) = unenforced(under(IN_PART))
+    assert told.words.startswith(f"read in part: {IN_PART} (reading stopped at “smiles”")
+
+
+def test_a_sentence_that_is_not_read_comes_with_its_words_and_suggestions() -> None:
+    (one,) = shown(ODD)
+    assert (one["read_as"], one["rules"]) == ([], [])
+    assert one["not_read"]["words"]
+    assert 0 < len(suggested(one)) <= 3
+    (bare,) = shown(ODD, most_suggested=0)
+    assert suggested(bare) == []
+    assert bare["not_read"]["message"] == one["not_read"]["message"]
+
+
+def test_suggestions_are_shown_however_they_are_written() -> None:
+    entries: list[Any] = ["One.", {"sentence": "Two.", "drops": "odd"}, {"drops": "x"}]
+    assert suggested({"not_read": {"suggestions": entries}}) == ["One.", "Two."]
+
+
+def test_only_so_many_sentences_get_suggestions_and_none_once_the_time_is_up() -> None:
+    text = " ".join(ODD.replace("odd", f"odd{at}") for at in range(MOST_SUGGESTED + 5))
+    assert sum(bool(suggested(one)) for one in shown(text)) == MOST_SUGGESTED
+    assert not any(suggested(one) for one in shown(text, may_read=lambda: False))
+    late = shown(READ, may_read=lambda: False, with_examples=True)
+    assert [one.get("examples") for one in late] == [None]
+
+
+def test_a_sentence_that_changes_nothing_or_finds_no_place_says_so() -> None:
+    idle, lost = shown(
+        "cancel_order fails when the order's total is above 500. cancel_order fails unless the order's total"
+        " is above 500."
+    )
+    assert idle["without_effect"] == "every order of the world passes"
+    assert lost["rules"]
+    assert "contradicts rule 1" in lost["not_enforced"]
+
+
+def test_findings_name_the_rules_that_they_are_about() -> None:
+    text = (
+        "cancel_order fails when the order's total is above 50."
+        " cancel_order fails when the order's total is above 80."
+    )
+    (finding,) = shown_findings(under(text))
+    assert (finding["kind"], finding["rules"]) == ("shadowed", [2, 1])
+    assert "rule 1 is “cancel_order fails when the order's total is above 50.”" in str(finding["says"])
+    assert [one["numbers"] for one in shown(text)] == [[1], [2]]
+
+
+def test_rules_are_numbered_after_the_typed_ones() -> None:
+    typed = read_rule({"form": "limit_calls", "tools": ["cancel_order"], "count": 1}, "", [])
+    assert typed is not None
+    (one,) = shown_sentences(under(READ, rules=[typed]))
+    assert one["numbers"] == [2]
+
+
+def test_a_translation_is_marked_and_one_without_rules_makes_the_sentence_say_nothing() -> None:
+    rule = {"form": "require", "tools": ["cancel_order"], "expression": "order.total < 50"}
+    (one,) = shown_sentences(under(ODD, translated={ODD: [rule]}))
+    assert (one["origin"], one["rules"], one["not_read"]) == ("translated", [rule], None)
+    (none,) = shown_sentences(under(READ).translated_as(READ, ()))
+    assert (none["origin"], none["rules"], none["not_read"]) == ("translated", [], None)
+
+
+def test_a_typed_rule_that_is_not_enforced_is_told_as_a_rule() -> None:
+    typed = read_rule({"form": "require", "tools": ["cancel_order"], "expression": "order.size > 1"}, "", [])
+    assert typed is not None
+    (told,) = unenforced(under("", rules=[typed]))
+    assert told.is_typed
+    assert told.words == (
+        'rule not enforced: cancel_order: {"form":"require","expression":"order.size > 1"}.'
+        " (no order of the world has size)"
+    )
