@@ -20,7 +20,6 @@ from pipelines.core.simulation.rules import rule as r
 from pipelines.core.simulation.rules.book import RuleBook
 from pipelines.core.simulation.rules.described import Described, may_restrict, read_described
 from pipelines.core.simulation.rules.rule import Rule
-from pipelines.core.simulation.rules.settings import settings_in
 from pipelines.core.simulation.rules.vocabulary import Vocabulary, build_vocabulary
 from pipelines.core.simulation.rules.weave import Unwoven, weave
 from pipelines.core.simulation.run_plan import answered
@@ -103,10 +102,9 @@ class PlannedSimulator:
         return {**self.rule_book.not_applied, **self._unplaced} if self.has_rules else {}
 
     @property
-    def without_effect(self) -> tuple[str, ...]:
-        """Sentences that are enforced and yet change nothing in the seeded world."""
-        found = self.rule_book.without_effect if self.has_rules else {}
-        return tuple(f"{sentence} ({why})" for sentence, why in found.items())
+    def uniform(self) -> Mapping[str, str]:
+        """Sentences that are enforced and come out the same for every record of the seeded world, and how."""
+        return self.rule_book.uniform if self.has_rules else {}
 
     @property
     def enforced(self) -> tuple[Rule, ...]:
@@ -246,14 +244,12 @@ class PlannedSimulator:
 
     @cached_property
     def rule_book(self) -> RuleBook:
-        plans = self._plans_without_rules
         return RuleBook(
             text=self.behavior_text,
             typed=self.typed_rules,
             translated=self._translated,
             vocabulary=self.vocabulary,
             world=self._world,
-            settings=tuple(one for plan in plans.values() for one in settings_in(plan)),
             may_read=self._may_read,
         )
 
