@@ -109,11 +109,16 @@ class PlannedSimulator:
     @property
     def enforced(self) -> tuple[Rule, ...]:
         """Rules that have a place in the plan of some tool."""
-        rules = self.rule_book.applied if self.has_rules else ()
-        return tuple(rule for rule in rules if any(self._is_woven(rule, name) for name in rule.tools))
+        if not self.has_rules:
+            return ()
+        unwoven = self._unwoven
+        rules = self.rule_book.applied
+        return tuple(rule for rule in rules if any(rule not in unwoven.get(one, (rule,)) for one in rule.tools))
 
-    def _is_woven(self, rule: Rule, name: str) -> bool:
-        return name in self.tools and all(one.rule != rule for one in self.plan_of(name).unwoven)
+    @property
+    def _unwoven(self) -> Mapping[str, Mapping[Rule, str]]:
+        """By tool: the rules that found no place in its plan, and why."""
+        return {name: {one.rule: one.reason for one in self.plan_of(name).unwoven} for name in self.tools}
 
     def answer(self, tool: str, arguments: JsonObject, ledger: Ledger, moment: Moment) -> SimulatedReply:
         found = self._plans.get(tool) or self.plan_of(tool)
@@ -257,11 +262,11 @@ class PlannedSimulator:
     def _unplaced(self) -> dict[str, str]:
         """Sentences of which a rule found no place in the plan of any tool that it is about, and why."""
         told: dict[str, str] = {}
+        unwoven = self._unwoven
         for rule in self.rule_book.applied:
-            names = [name for name in rule.tools if name in self.tools]
-            if not any(self._is_woven(rule, name) for name in names):
-                lost = (one for name in names for one in self.plan_of(name).unwoven if one.rule == rule)
-                told.setdefault(rule.sentence, next((one.reason for one in lost), "no tool of this agent"))
+            lost = [unwoven[name].get(rule) for name in rule.tools if name in unwoven]
+            if None not in lost:
+                told.setdefault(rule.sentence, str(lost[0]) if lost else "no tool of this agent")
         return told
 
     @cached_property

@@ -117,6 +117,7 @@ def build_vocabulary(
     """`plans`: the steps of some tools' plans, which are surer than how these are called."""
     kinds = {kind.name: kind for kind in _kinds(survey)}
     plain = Vocabulary(tools={}, kinds=kinds)
+    kinds = {name: _linked(kind, plain) for name, kind in kinds.items()}
     nouns: dict[str, ToolNouns] = {}
     written: dict[str, set[str]] = {name: set() for name in kinds}
     for tool in tools:
@@ -151,6 +152,15 @@ def _kinds(survey: Survey) -> Iterator[Kind]:
         words = singulars(tokens(one.entity_type))
         fields = dict(_flat(one.fields))
         yield Kind(name=one.entity_type, fields=fields, nouns=(words,), only_id=one.id, is_single=True)
+
+
+def _linked(kind: Kind, world: Vocabulary) -> Kind:
+    """What the one record of a service refers to is told by the names of its fields: `user_id`."""
+    if kind.only_id is None:
+        return kind
+    ends = ((keys, tokens(keys[-1])) for keys in kind.fields)
+    named = {keys: world.kind_called(words[:-1]) for keys, words in ends if words[-1] in _ID_ENDS}
+    return replace(kind, links={keys: to for keys, to in named.items() if to is not None})
 
 
 def _nouns(table: Collection, *, is_last_word_its_own: bool) -> tuple[Words, ...]:

@@ -194,6 +194,7 @@ CLAUSES: Mapping[str, Callable[..., Any]] = {
     "only_who_can": lambda s, p: _who(s, p, p.who(s.on(p.type or p.who.type))),
     "own_only": _own_only,
     "owner": _owner,
+    "caller_is": lambda s, p: p.test(replace(s, prefers="caller")),
     "such_callers": _such_callers,
     "error": lambda s, p: r.Refusal(
         status=p.status and p.status.value,

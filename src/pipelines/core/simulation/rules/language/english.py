@@ -119,7 +119,7 @@ Bound: (go | fall | drop | be | become) (below | under) low=Term | (be | become 
 
 Who: The? owner (of The? type=<type>)? -> owner
   | The? original? role=<role> (of The? type=<type>)? -> owner
-  | The? <word> <word>? "(" Condition ")"
+  | The? <word> <word>? "(" test=Condition ")" -> caller_is
   | Things -> such_callers
   | States -> such_callers
 
