@@ -32,7 +32,6 @@ GUESS_BELOW = 0.5
 LONGEST_READ = 2_000  # characters of a description in which amounts are looked for
 _BY_AMOUNT = re.compile(r"\bby \D?(\d{1,9})(?:\.\d{1,9})?(?: ?%| [a-z]{1,20}\b)?")
 _CHANGES = ("set", "unset", "add", "append", "remove", "flag", "unflag")
-LOOKS_BACK = b"calls("  # in the text of a plan that may use the function
 NOT_ENFORCED = "the behaviour text is not enforced"
 
 
@@ -113,7 +112,9 @@ class PlannedSimulator:
             return ()
         unwoven = self._unwoven
         rules = self.rule_book.applied
-        return tuple(rule for rule in rules if any(rule not in unwoven.get(one, (rule,)) for one in rule.tools))
+        return tuple(
+            rule for rule in rules if any(rule not in unwoven.get(one, (rule,)) for one in rule.tools)
+        )
 
     @property
     def _unwoven(self) -> Mapping[str, Mapping[Rule, str]]:
@@ -164,10 +165,10 @@ class PlannedSimulator:
     @cached_property
     def remembered_tools(self) -> frozenset[str]:
         """Without rules only an author's plan can look back: nothing is read to find out."""
-        authored = (dumps(tool.simulation) for tool in self.tools.values() if tool.simulation is not None)
-        if not self.has_rules and not any(LOOKS_BACK in text for text in authored):
-            return frozenset()
-        plans = (self.plan_of(name).plan for name in self.tools)
+        names = [
+            name for name, tool in self.tools.items() if self.has_rules or _may_look_back(tool.simulation)
+        ]
+        plans = (self.plan_of(name).plan for name in names)
         return frozenset().union(*(plan.remembered_tools for plan in plans if plan is not None))
 
     def plan_of(self, name: str) -> ToolPlan:
@@ -393,6 +394,11 @@ def build_simulator(
         translated=translated or {},
         rules=rules,
     )
+
+
+def _may_look_back(plan: Json) -> bool:
+    """Whether a plan may use `calls`: only those that may are compiled to find out."""
+    return plan is not None and b"calls" in dumps(plan)
 
 
 class _Written:

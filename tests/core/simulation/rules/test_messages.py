@@ -79,7 +79,12 @@ def test_a_switch_that_is_on_is_told_as_it_is() -> None:
 def test_what_must_hold_after_a_call_is_told_as_it_would_be() -> None:
     rules: list[JsonObject] = [
         {"form": "set", "tools": ["cancel_order"], "target": "order.total", "expression": -5},
-        {"form": "require", "tools": ["cancel_order"], "expression": "order.total >= 0", "after_changes": True},
+        {
+            "form": "require",
+            "tools": ["cancel_order"],
+            "expression": "order.total >= 0",
+            "after_changes": True,
+        },
     ]
     assert refused(Shop(rules=rules), "cancel_order", order_id="o-1") == "the total of order o-1 would be -5"
 

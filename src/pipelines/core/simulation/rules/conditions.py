@@ -12,7 +12,8 @@ from pipelines.core.simulation.rules.rule import ARGS
 from pipelines.core.simulation.rules.vocabulary import ToolNouns, Vocabulary
 
 _READS_LEDGER = IMPURE | {"calls"}
-_COMPUTES = frozenset(function.name for function in SECTIONS["Numbers"])
+#: What gives no value where something that it is worked out from is missing.
+_COMPUTES = frozenset(("add_days", "add_months", "add_minutes", *(one.name for one in SECTIONS["Numbers"])))
 
 
 class Nature(Enum):

@@ -10,10 +10,12 @@ from pipelines.core.json_text import same
 from pipelines.core.ledger import Ledger, World
 from pipelines.core.simulation.call import Call
 from pipelines.core.simulation.expr import Expr
+from pipelines.core.simulation.expr import make as m
 from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.library.dates import moment_of
 from pipelines.core.simulation.rules import rule as r
 from pipelines.core.simulation.rules import samples
+from pipelines.core.simulation.rules.conditions import operands
 from pipelines.core.simulation.rules.known_fields import KnownFields
 from pipelines.core.simulation.rules.rule import ARGS, EACH, REPLY, Rule
 from pipelines.core.simulation.rules.vocabulary import Keys, Kind, ToolNouns, Vocabulary
@@ -22,7 +24,7 @@ from pipelines.core.simulation.syntax.compiler import Evaluate
 from pipelines.core.simulation.values import Stopped
 
 MOST_RUNS = 4_000  # of one condition, spent only where nothing made a difference so far
-MOST_RUNS_IN_ALL = 400_000  # some seconds; nothing is reported of rules after that
+MOST_RUNS_IN_ALL = 200_000  # some seconds; nothing is reported of rules after that
 FEWEST = 2  # of one record alone every rule says either yes or no
 _MOST_TOOLS = 20  # of one rule; more of them would hardly be more different
 _MOST_IDS = 50  # of a type, as texts that an argument may be
@@ -92,6 +94,7 @@ class _Trial(NamedTuple):
         try:
             for expr in self.rule.expressions():
                 self._find_places(expr)
+                self._work_out(expr)
             said = self._uniform()
             return TriedRule(self.rule, uniform=f"in the seeded world {said}" if said else None)
         except _Misplaced as why:
@@ -111,6 +114,36 @@ class _Trial(NamedTuple):
             for wrong in self.around.fields.absent_in_type(kind.name, path.keys):
                 hint = wrong.hint()
                 raise _Misplaced(wrong.message + (f"; {hint}" if hint else ""))
+
+    def _work_out(self, expr: Expr) -> None:
+        """What looks at one record alone must be something for each of them; of a value only where nothing is
+        missing that it is worked out from."""
+        roots = expr.roots() - r.GIVEN
+        kinds = {root: self._kind(root) for root in roots}
+        [kind, *others] = {one.name if one is not None else "" for one in kinds.values()} or {""}
+        if not kind or others or ARGS in expr.roots() or samples.hangs_on_run(expr):
+            return
+        is_value = isinstance(self.rule.form, (r.Set, r.Put, r.Add)) and expr != self.rule.form.when
+        needed = [*operands(expr, self.tool)] if is_value else []
+        needed += [m.path(path.root, *path.keys) for path in expr.refs() if path.root == REPLY]
+        whole = n.Conditional(m.all_of(*map(m.is_given, needed)), expr, m.NULL) if needed else expr
+        test = samples.compiled(whole.replaced(dict.fromkeys(roots, n.Name("it"))), ["it"])
+        ledger = Ledger(self.around.world)
+        records = self.around.world.entities.get(kind, {})
+        if test is None:
+            return
+        for id in islice(records, samples.MOST_RECORDS):
+            call = Call({}, ledger, Moment("", 1, _ANY_DAY))
+            call.names["it"] = call.entity(kind, id)
+            self.around.runs_left -= 1
+            try:
+                test(call)
+            except RecursionError:
+                return
+            except Stopped as stopped:
+                if stopped.code in ("plan_budget", "plan_time") or self.around.runs_left <= 0:
+                    return
+                raise _Misplaced(f"it cannot be worked out for {kind} {id}: {stopped}") from None
 
     def _uniform(self) -> str | None:
         kind = self._kind(EACH)
@@ -213,20 +246,15 @@ class _Trial(NamedTuple):
             call = Call(given, ledger, Moment("", 1, now))
             for name, (_, kind), id in zip(names, records, those, strict=True):
                 call.names[name] = call.entity(kind.name, id)
-            came.add(one := self._came(test, call, is_sure=not given and len(records) == 1))
+            came.add(one := self._came(test, call))
             yield one
             if {True, False} <= came:
                 return
 
-    def _came(self, test: Evaluate, call: Call, *, is_sure: bool) -> bool | None:
-        """None where it cannot be worked out; of values that we made up, that says nothing."""
+    def _came(self, test: Evaluate, call: Call) -> bool | None:
+        """None where it cannot be worked out: of values that we made up, that says nothing."""
         self.around.runs_left -= 1
         try:
             return bool(test(call))
-        except RecursionError:
+        except (RecursionError, Stopped):
             return None
-        except Stopped as stopped:
-            if not is_sure or stopped.code in ("plan_budget", "plan_time"):
-                return None
-            why = f"it cannot be worked out for every {self.tool.about or 'record'} of the world: {stopped}"
-            raise _Misplaced(why) from None

@@ -223,8 +223,8 @@ Effect: sets~ sets+=Setting ((and | ",") sets+=Setting)* -> sets
   | (decreases~ | reduces~ | lowers~ | decrements~) ref=Ref by by=Amount -> takes_from
   | (subtracts~ | deducts~ | takes~) by=Amount from ref=Ref -> takes_from
   | adds~ by=Number field=<field> to The? type=<type> -> adds_to
-  | (adds~ | creates~ | records~) The? type=<type> with fields+=Filled ((and | "," and?) fields+=Filled)*
-    -> adds
+  | (adds~ | creates~ | records~) The? (type=<type> | name=<newtype>) with
+    fields+=Filled ((and | "," and?) fields+=Filled)* -> adds
   | (removes~ | deletes~) The? type=<type> -> removes
   | (sets~ | raises~) The? flag=<name> flag -> raises_flag
   | (clears~ | lowers~ | unsets~) The? flag=<name> flag -> lowers_flag
