@@ -57,14 +57,17 @@ def weave(
     nouns = vocabulary.tools.get(tool, replace(_NO_TOOL, name=tool))
     plan = OpenPlan.of(body, tool=nouns, vocabulary=vocabulary, is_inferred=is_inferred)
     unwoven: dict[int, Unwoven] = {}
-    too_large = 0
+    too_large, too_large_with_it = 0, f"the plan of {tool} would be too large with it"
     for turn, rule in sorted(covering, key=lambda one: _order(one[1])):
+        if too_large >= _MOST_TOO_LARGE:
+            unwoven[turn] = Unwoven(rule, too_large_with_it)
+            continue
         trial = plan.copy(turn)
         try:
             _WEAVERS[type(rule.form)](rule, rule.form, trial)
-            if too_large >= _MOST_TOO_LARGE or not trial.fits():
+            if not trial.fits():
                 too_large += 1
-                raise NoPlace(f"the plan of {tool} would be too large with it")
+                raise NoPlace(too_large_with_it)
         except (NoPlace, r.NoSuchRecord) as none:
             unwoven[turn] = Unwoven(rule, str(none))
         else:
