@@ -138,6 +138,8 @@ def test_a_sentence_that_breaks_off_says_that_it_goes_on() -> None:
     "sentence",
     [
         "Stornieren ist nur möglich, solange die Bestellung noch nicht versendet wurde.",
+        "cancel_order schlägt fehl, wenn die Bestellung versandt ist.",
+        "取消已发货的订单。",
         "Eine Bestellung darf nicht storniert werden, wenn sie schon bezahlt ist.",
         "Les commandes déjà expédiées ne peuvent pas être annulées par le client.",
         "L'annulation échoue lorsque la commande est déjà livrée au destinataire.",

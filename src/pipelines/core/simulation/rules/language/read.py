@@ -154,7 +154,7 @@ class Reader:
 
     def _stop(self, sentence: str, found: Sequence[Token]) -> Stop:
         if self._is_foreign(found):
-            says = "no word of it is known here: rules are in English, with the names of your tools and world"
+            says = "hardly a word of it is known here: rules are in English, with the names of your tools and world"
             return Stop(words=sentence, start=0, end=len(sentence), message=says)
         parser = self.parser(found, diagnose=True)
         parser.whole("Sentence")
@@ -167,7 +167,8 @@ class Reader:
     def _is_foreign(self, found: Sequence[Token]) -> bool:
         words = [at for at, token in enumerate(found) if token.kind == "word"]
         known = [at for at in words if found[at].low in GRAMMAR.words or self.nouns.knows(found, at)]
-        return len(words) >= 4 and len(known) * 4 < len(words)
+        is_unknown = len(words) >= 4 and len(known) * 4 < len(words)
+        return is_unknown or (bool(words) and not any(found[at].text.isascii() for at in words))
 
     def _in_part(self, sentence: str, found: Sequence[Token], stop: Stop) -> Reading | None:
         """The clauses before one that cannot be read, or else those behind it, where these are a sentence by
