@@ -116,3 +116,10 @@ def test_the_ledger_schema_beside_the_tools_counts(tmp_path: Path):
     (tmp_path / "agent.json").write_text(json.dumps(body))
     found = CliRunner().invoke(app, ["odyssey", "plan", str(tmp_path / "agent.json")])
     assert (found.exit_code, "type" in found.output) == (2, True), found.output
+
+
+def test_a_plan_says_what_the_annotations_of_its_tool_say(tmp_path: Path):
+    reads = {"name": "lend_book", "inputSchema": LEND, "annotations": {"readOnlyHint": True}}
+    told = planned(tmp_path, "state.json", tools=[TOOLS[0], reads]).stdout
+    assert told.count("# the definition says it only reads (readOnlyHint)\n") == 1
+    assert "add:" not in told.split("lend_book:")[1]
