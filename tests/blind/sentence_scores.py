@@ -71,7 +71,7 @@ def _outcome(
 
 def _report(simulator: PlannedSimulator) -> str:
     """What the simulator itself says it does not enforce."""
-    told = [*simulator.not_understood, *simulator.without_effect]
+    told = [*simulator.not_understood, *simulator.uniform]
     for plan in simulator.plans.values():
         told += [note for note in plan.notes if "not enforced" in note]
     return told[0] if told else ""

@@ -279,15 +279,14 @@ async def test_behaviour_that_is_not_read_is_a_warning_with_its_row(org: Org) ->
     assert [place for place in told if place[1] == "behavior"] == [(2, "behavior")]
 
 
-async def test_behaviour_without_effect_in_its_world_is_a_warning_with_its_row(org: Org) -> None:
+async def test_behaviour_that_comes_out_the_same_for_all_is_a_warning_with_its_row(org: Org) -> None:
     agent = await org.agent()
     state = {"order": {one: {"status": "paid", "total": 5} for one in ("1", "2")}}
     row = TASK | {"state": state, "behavior": "cancel_order fails when the order's total is above 50."}
     made = await org.dataset(row, agent_id=agent["id"])
     told = [warning["message"] for warning in made["warnings"] if warning.get("column") == "behavior"]
     assert told == [
-        "without effect in the world of this row: cancel_order fails when the order's total is above 50. "
-        "(every order of the world passes)"
+        "cancel_order fails when the order's total is above 50. (in the seeded world every order passes)"
     ]
 
 

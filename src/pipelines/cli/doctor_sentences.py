@@ -25,7 +25,7 @@ class ReadSentences:
     def __init__(self) -> None:
         self._read: dict[str, JsonObject] = {}
         self._unenforced: dict[str, tuple[int, list[str]]] = {}  # in words: the first row, and suggestions
-        self._idle: dict[str, int] = {}  # how many worlds a sentence changes nothing in
+        self._uniform: dict[tuple[str, str], int] = {}  # sentences and how they come out: in how many worlds
         self._wrong: dict[str, None] = {}
         self._worlds = 0
 
@@ -39,8 +39,8 @@ class ReadSentences:
         nearest = {str(one["sentence"]): suggested(one) for one in shown}
         for sentence, words, _ in unenforced(simulator):
             self._unenforced.setdefault(words, (row, nearest.get(sentence, [])))
-        for sentence in simulator.without_effect:
-            self._idle[sentence] = self._idle.get(sentence, 0) + 1
+        for said in simulator.uniform.items():
+            self._uniform[said] = self._uniform.get(said, 0) + 1
         self._wrong |= {str(one["says"]): None for one in shown_findings(simulator)}
 
     def findings(self) -> Iterator[Finding]:
@@ -49,10 +49,10 @@ class ReadSentences:
         for words, (row, nearest) in [*self._unenforced.items()][:MOST_SENTENCES]:
             change = "nearest: " + " / ".join(f"“{one}”" for one in nearest) if nearest else OTHER_WORDS
             yield doubt(PLANS, f"row {row}, {words}", change)
-        everywhere = [one for one, seen_in in self._idle.items() if seen_in == self._worlds]
-        for sentence in everywhere[:MOST_SENTENCES]:
-            change = "see in the plan how it was read, and seed something on either side of it"
-            yield doubt(PLANS, f"without effect in every world: “{sentence}”", change)
+        everywhere = [one for one, seen_in in self._uniform.items() if seen_in == self._worlds]
+        for sentence, how in everywhere[:MOST_SENTENCES]:
+            change = "see in the plan how it was read, and seed a record on either side of it"
+            yield doubt(PLANS, f"“{sentence}”: {how}", change)
         for says in [*self._wrong][:MOST_SENTENCES]:
             yield doubt(PLANS, says, "change or remove one of the rules")
 

@@ -79,9 +79,9 @@ def _print_sections(simulator: PlannedSimulator, shown: list[str]) -> None:
     for sentence, why in simulator.not_applied.items():
         if sentence not in told:  # it says what a typed rule does
             typer.echo(f"# not enforced: {sentence} ({why})")
-    for said in simulator.without_effect:
-        if not any(said.startswith(sentence) for sentence in told):
-            typer.echo(f"# without effect in this world: {said}")
+    for sentence, how in simulator.uniform.items():
+        if sentence not in told:
+            typer.echo(f"# {sentence} ({how})")
     for finding in shown_findings(simulator):
         typer.echo(f"# {finding['says']}")
 

@@ -34,5 +34,5 @@ def whole_lines(shown: JsonObject) -> Iterator[str]:
         yield from (f"nearest: {one}" for one in suggested(shown))
     if body["not_enforced"] is not None:
         yield f"not enforced: {body['not_enforced']}"
-    if body["without_effect"] is not None:
-        yield f"without effect in this world: {body['without_effect']}"
+    if body["uniform"] is not None:
+        yield f"note: {body['uniform']}"

@@ -138,8 +138,8 @@ class _Reading:
         for one in shown[: MOST_SENTENCES - len(self._sentences)]:
             self._sentences.setdefault(str(one["sentence"]), (row, one))
         # Told of the first such world only: the next has other values, and may be on the other side.
-        says = "without effect in the world of this row: "
-        self._found += [_behavior_warning(row, says + one) for one in simulator.without_effect]
+        uniform = simulator.uniform.items()
+        self._found += [_behavior_warning(row, f"{sentence} ({how})") for sentence, how in uniform]
         self._found += _finding_warnings(row, simulator)
         hints = {str(one["sentence"]): suggested(one) for one in shown}
         found = unenforced(simulator)
@@ -182,7 +182,7 @@ def _finding_warnings(row: int, simulator: PlannedSimulator) -> list[Problem]:
     book = simulator.rule_book if simulator.has_rules else None
     if book is None:
         return []
-    is_told = {*simulator.not_applied, *book.without_effect}
+    is_told = {*simulator.not_applied, *book.uniform}
     found = [one for one in book.findings if book.rules[one.rules[0] - 1].sentence not in is_told]
     return [_behavior_warning(row, book.told(one)) for one in found]
 

@@ -296,7 +296,7 @@ class LiveRuns:
         told: list[str] = []
         if not self._is_left_to_model(connection, run):
             told = [one.words if one.is_typed else f"behaviour {one.words}" for one in unenforced(simulator)]
-        return told + [f"behaviour without effect in this world: {one}" for one in simulator.without_effect]
+        return told + [f"behaviour {sentence} ({how})" for sentence, how in simulator.uniform.items()]
 
     def unenforced_sentences(self, connection: Connection, run: Run) -> tuple[str, ...]:
         """The sentences themselves, for the judge. For reader threads."""

@@ -32,9 +32,21 @@ HOLE = "\0"
 _SIGNS = re.compile(rf"{HOLE} (?:[=!<>]=|[<>+*/%-]|\*\*|//) |(?<=\S) (?:[=!<>]=|[<>+*/%-]|\*\*|//) {HOLE}")
 _CALLS = re.compile(rf"(?<![\w.`])(?:{'|'.join(map(re.escape, FUNCTIONS))})\((?!\))")
 _ARGUMENTS = re.compile(r"(?:(?<!\w)|(?<=\\b))args(?:\\?[.\[]|\\b)")  # of a pattern, too
+#: A sign of the language in any text, and a whole text that only joins or denies values.
+_COMPARED = re.compile(r"(?:^ |(?<=[\w)\]}\]] ))[=!<>]=(?: $|(?= [\w({'\[%]))")
+_JOINED = re.compile(rf"\(?{HOLE}\)? (?:and|or|in|not in) \(?{HOLE}\)?|not \({HOLE}\)")
+_WRITERS = ("written", "to_text")
 _QUOTED = re.compile(r"'[^'\s][^']*'|''")
 _TEMPLATE = re.compile(rf"(?<!\{{)\{{{HOLE}\}}")
-_CUTS = ("startswith", "endswith", "removeprefix", "removesuffix", "partition", "split")
+_CUTS = (
+    "startswith",
+    "endswith",
+    "removeprefix",
+    "removesuffix",
+    "partition",
+    "split",
+    "replace",
+)
 _BORDERS = (".", "(", " ", "'")  # of a path, a call, an operand, a literal
 
 
@@ -81,21 +93,31 @@ def _built(node: ast.AST) -> str | None:
         return f"calls {found[0][:-1]}"
     if _ARGUMENTS.search(text):
         return "reads args"
-    if _SIGNS.search(text) or text.strip("()") == f"{HOLE} {HOLE} {HOLE}":
+    is_joined = text.strip("()") == f"{HOLE} {HOLE} {HOLE}" or _JOINED.fullmatch(text)
+    if is_joined or _SIGNS.search(text) or _COMPARED.search(text):
         return "compares or reckons with a value"
     if _QUOTED.fullmatch(text):
         return "literal text with quotes of its own"
     return "a message with a value in it" if _TEMPLATE.search(text) else None
 
 
+def _is_written(node: ast.AST) -> bool:
+    """An expression as text."""
+    return isinstance(node, ast.Call) and getattr(node.func, "id", "") in _WRITERS
+
+
 def _cut(node: ast.AST) -> str | None:
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        of_re = getattr(node.func.value, "id", "") == "re" and any(map(_is_written, node.args))
+        if of_re or (_is_written(node.func.value) and node.func.attr in _CUTS):
+            return "looks into the text of an expression"
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CUTS:
         border = _text(node.args[0]) if node.args else None
-        is_border = border is not None and border.endswith(_BORDERS) and border.strip() not in ("", ".")
+        is_border = border is not None and border.endswith(_BORDERS) and border.strip() not in ("", ".", "(")
         return f"{node.func.attr} at {border!r}" if is_border else None
     if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.In, ast.NotIn)):
         right = node.comparators[0]
-        is_text = isinstance(right, ast.Call) and getattr(right.func, "id", "") in ("str", "written")
+        is_text = _is_written(right) or getattr(getattr(right, "func", None), "id", "") == "str"
         return "looks into the text of something" if is_text else None
     if isinstance(node, ast.ImportFrom) and node.module == "pipelines.core.python_tree":
         return "asks Python's parser, and not `expr.parse`"
@@ -131,6 +153,14 @@ BUILT = [
     'step = {"return": "\'\'"}',
     'x = dot("args", "name") + f"args.{name}"',
     'refusal("not_enough", f"Only {{{place}}} is left")',
+    'x = f"not ({need})"',
+    'x = f"{one} in {others}"',
+    'x = f"({one}) or ({other})"',
+    "x = f\"order.status == '{value}'\"",
+    'x = one + " == " + other',
+    'x = "%s == %s" % (one, other)',
+    'x = "{} == {}".format(one, other)',
+    "x = \"order.status == 'pending'\"",
     'require("giver.id != taker.id", same) or f"{one} or {two} >= {three}"',
 ]
 CUT = [
@@ -141,6 +171,11 @@ CUT = [
     'mine = one.startswith(f"{place} ")',
     "barred = \"'add': \" in str(drafted.steps)",
     'whole = re.search(r"\\bargs\\b(?![.\\[])", text)',
+    'x = text.replace("each.", "one.")',
+    'm = re.match(r"(\\w+) == (.+)", text)',
+    'm = re.findall(r"[a-z]+", to_text(need))',
+    'b = to_text(need).startswith("order")',
+    'b = "order" in written(need)',
     "from pipelines.core.python_tree import expression_tree",
 ]
 FINE = [

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from pipelines.core.ledger import World
+from pipelines.core.ledger import Ledger, World
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.rules.forms import read_rule
 from pipelines.core.simulation.sentences import (
@@ -13,6 +13,7 @@ from pipelines.core.simulation.sentences import (
     suggested,
     unenforced,
 )
+from pipelines.core.simulation.simulator import Moment
 from pipelines.core.tools_schema import parse_tools_schema
 
 TOOLS = parse_tools_schema(
@@ -59,7 +60,7 @@ def test_a_sentence_that_is_read_is_shown_as_a_sentence_and_a_rule() -> None:
         {"form": "require", "tools": ["cancel_order"], "expression": "order.status != 'shipped'"}
     ]
     assert (one["origin"], one["numbers"], one["not_read"]) == ("sentence", [1], None)
-    assert (one["not_enforced"], one["without_effect"], one["readings"]) == (None, None, [])
+    assert (one["not_enforced"], one["uniform"], one["readings"]) == (None, None, [])
     assert "examples" not in one
 
 
@@ -106,7 +107,7 @@ def test_a_sentence_that_changes_nothing_or_finds_no_place_says_so() -> None:
         "cancel_order fails when the order's total is above 500. cancel_order fails unless the order's total"
         " is above 500."
     )
-    assert idle["without_effect"] == "every order of the world passes"
+    assert idle["uniform"] == "in the seeded world every order passes"
     assert lost["rules"]
     assert "contradicts rule 1" in lost["not_enforced"]
 
@@ -144,5 +145,20 @@ def test_a_typed_rule_that_is_not_enforced_is_told_as_a_rule() -> None:
     assert told.is_typed
     assert told.words == (
         'rule not enforced: cancel_order: {"form":"require","expression":"order.size > 1"}.'
-        " (no order of the world has size)"
+        " (`order` has no field `size`; there is `id`, `status`, `total`)"
     )
+
+
+def test_a_guard_that_no_seeded_record_passes_is_enforced() -> None:
+    """A world of shipped orders is how one tests that an agent takes a refusal for an answer."""
+    world = World.from_initial_state(
+        {"order": {one: {"status": "shipped", "total": 5} for one in ("o-1", "o-2")}}
+    )
+    text = "cancel only allowed when status=pending"
+    simulator = build_simulator(TOOLS, world=world, behavior=text)
+    reply = simulator.answer(
+        "cancel_order", {"order_id": "o-1"}, Ledger(world), Moment("x", 1, "2026-01-15T12:00:00Z")
+    )
+    assert (reply.status, reply.updates) == (409, ())
+    assert reply.response == {"error": {"code": "conflict", "message": "order o-1 is shipped"}}
+    assert simulator.uniform == {text: "in the seeded world no order passes"}

@@ -20,7 +20,6 @@ from pipelines.core.simulation.rules import rule as r
 from pipelines.core.simulation.rules.book import RuleBook
 from pipelines.core.simulation.rules.described import Described, may_restrict, read_described
 from pipelines.core.simulation.rules.rule import Rule
-from pipelines.core.simulation.rules.settings import settings_in
 from pipelines.core.simulation.rules.vocabulary import Vocabulary, build_vocabulary
 from pipelines.core.simulation.rules.weave import Unwoven, weave
 from pipelines.core.simulation.run_plan import answered
@@ -33,7 +32,6 @@ GUESS_BELOW = 0.5
 LONGEST_READ = 2_000  # characters of a description in which amounts are looked for
 _BY_AMOUNT = re.compile(r"\bby \D?(\d{1,9})(?:\.\d{1,9})?(?: ?%| [a-z]{1,20}\b)?")
 _CHANGES = ("set", "unset", "add", "append", "remove", "flag", "unflag")
-LOOKS_BACK = b"calls("  # in the text of a plan that may use the function
 NOT_ENFORCED = "the behaviour text is not enforced"
 
 
@@ -103,19 +101,25 @@ class PlannedSimulator:
         return {**self.rule_book.not_applied, **self._unplaced} if self.has_rules else {}
 
     @property
-    def without_effect(self) -> tuple[str, ...]:
-        """Sentences that are enforced and yet change nothing in the seeded world."""
-        found = self.rule_book.without_effect if self.has_rules else {}
-        return tuple(f"{sentence} ({why})" for sentence, why in found.items())
+    def uniform(self) -> Mapping[str, str]:
+        """Sentences that are enforced and come out the same for every record of the seeded world, and how."""
+        return self.rule_book.uniform if self.has_rules else {}
 
     @property
     def enforced(self) -> tuple[Rule, ...]:
         """Rules that have a place in the plan of some tool."""
-        rules = self.rule_book.applied if self.has_rules else ()
-        return tuple(rule for rule in rules if any(self._is_woven(rule, name) for name in rule.tools))
+        if not self.has_rules:
+            return ()
+        unwoven = self._unwoven
+        rules = self.rule_book.applied
+        return tuple(
+            rule for rule in rules if any(rule not in unwoven.get(one, (rule,)) for one in rule.tools)
+        )
 
-    def _is_woven(self, rule: Rule, name: str) -> bool:
-        return name in self.tools and all(one.rule != rule for one in self.plan_of(name).unwoven)
+    @property
+    def _unwoven(self) -> Mapping[str, Mapping[Rule, str]]:
+        """By tool: the rules that found no place in its plan, and why."""
+        return {name: {one.rule: one.reason for one in self.plan_of(name).unwoven} for name in self.tools}
 
     def answer(self, tool: str, arguments: JsonObject, ledger: Ledger, moment: Moment) -> SimulatedReply:
         found = self._plans.get(tool) or self.plan_of(tool)
@@ -161,10 +165,10 @@ class PlannedSimulator:
     @cached_property
     def remembered_tools(self) -> frozenset[str]:
         """Without rules only an author's plan can look back: nothing is read to find out."""
-        authored = (dumps(tool.simulation) for tool in self.tools.values() if tool.simulation is not None)
-        if not self.has_rules and not any(LOOKS_BACK in text for text in authored):
-            return frozenset()
-        plans = (self.plan_of(name).plan for name in self.tools)
+        names = [
+            name for name, tool in self.tools.items() if self.has_rules or _may_look_back(tool.simulation)
+        ]
+        plans = (self.plan_of(name).plan for name in names)
         return frozenset().union(*(plan.remembered_tools for plan in plans if plan is not None))
 
     def plan_of(self, name: str) -> ToolPlan:
@@ -246,14 +250,12 @@ class PlannedSimulator:
 
     @cached_property
     def rule_book(self) -> RuleBook:
-        plans = self._plans_without_rules
         return RuleBook(
             text=self.behavior_text,
             typed=self.typed_rules,
             translated=self._translated,
             vocabulary=self.vocabulary,
             world=self._world,
-            settings=tuple(one for plan in plans.values() for one in settings_in(plan)),
             may_read=self._may_read,
         )
 
@@ -261,11 +263,11 @@ class PlannedSimulator:
     def _unplaced(self) -> dict[str, str]:
         """Sentences of which a rule found no place in the plan of any tool that it is about, and why."""
         told: dict[str, str] = {}
+        unwoven = self._unwoven
         for rule in self.rule_book.applied:
-            names = [name for name in rule.tools if name in self.tools]
-            if not any(self._is_woven(rule, name) for name in names):
-                lost = (one for name in names for one in self.plan_of(name).unwoven if one.rule == rule)
-                told.setdefault(rule.sentence, next((one.reason for one in lost), "no tool of this agent"))
+            lost = [unwoven[name].get(rule) for name in rule.tools if name in unwoven]
+            if None not in lost:
+                told.setdefault(rule.sentence, str(lost[0]) if lost else "no tool of this agent")
         return told
 
     @cached_property
@@ -392,6 +394,11 @@ def build_simulator(
         translated=translated or {},
         rules=rules,
     )
+
+
+def _may_look_back(plan: Json) -> bool:
+    """Whether a plan may use `calls`: only those that may are compiled to find out."""
+    return plan is not None and b"calls" in dumps(plan)
 
 
 class _Written:

@@ -21,7 +21,7 @@ _SHOWN: JsonObject = {
     "not_read": None,
     "readings": [],
     "not_enforced": None,
-    "without_effect": None,
+    "uniform": None,
 }
 
 
@@ -69,7 +69,7 @@ def _shown(
         "numbers": [*numbers],
         "readings": [_way(one, simulator) for one in ways],
         "not_enforced": why if reading.stop is None else None,
-        "without_effect": book.without_effect.get(sentence),
+        "uniform": book.uniform.get(sentence),
     }
 
 

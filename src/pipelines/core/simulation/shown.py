@@ -23,12 +23,12 @@ def shown_plans(
     wanted = simulator.tools if only is None else only
     items: list[Json] = [_shown(simulator.tools[name], simulator.plan_of(name)) for name in wanted]
     not_understood: list[Json] = list(simulator.not_understood)
-    without_effect: list[Json] = list(simulator.without_effect)
+    uniform: list[Json] = [f"{sentence} ({how})" for sentence, how in simulator.uniform.items()]
     sentences = shown_sentences(simulator, may_read=may_read, with_examples=with_examples)
     return {
         "items": items,
         "not_understood": not_understood,
-        "without_effect": without_effect,
+        "uniform": uniform,
         "sentences": [*sentences],
         "findings": [*shown_findings(simulator)],
     }

@@ -145,7 +145,7 @@ SCHEMAS: Schemas = {
             "not_understood": told(
                 listed(TEXT), "what is not enforced, or not whole, each with the reason in parentheses"
             ),
-            "without_effect": listed(TEXT),
+            "uniform": listed(TEXT),
             "sentences": listed(ref("ReadSentence")),
             "findings": listed(ref("RuleFinding")),
         },

@@ -76,7 +76,7 @@ _SENTENCE = {
         "two or more where it can be read so; then it is not enforced",
     ),
     "not_enforced": told(or_null(TEXT), "why no call is held to its rules"),
-    "without_effect": told(or_null(TEXT), "why it changes nothing in this world"),
+    "uniform": told(or_null(TEXT), "that it comes out the same for every record of the seeded world"),
 }
 _EXAMPLES = listed(
     record(

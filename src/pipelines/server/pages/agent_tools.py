@@ -24,7 +24,7 @@ from pipelines.server.pages.sentence_list import (
     IN_PART,
     NOT_ENFORCED,
     NOT_READ,
-    WITHOUT_EFFECT,
+    UNIFORM,
     sentence_rows,
 )
 from pipelines.server.pages.visitor import Reader, Visitor, Writer, form_texts
@@ -185,7 +185,7 @@ def _in_words(read: JsonObject) -> dict[str, Any]:
             for item in items
         },
         "unread": [one for one in sentences if one.status in (NOT_READ, IN_PART, NOT_ENFORCED)],
-        "without_effect": [one for one in sentences if one.status is WITHOUT_EFFECT],
+        "uniform": [one for one in sentences if one.status is UNIFORM],
         "typed": _of_typed_rules(read, [one.sentence for one in sentences]),
         "findings": read["findings"],
     }

@@ -22,7 +22,7 @@ class Status(NamedTuple):
 
 ENFORCED = Status("green", "✓", "enforced")
 IN_PART = Status("amber", "◔", "read in part")
-WITHOUT_EFFECT = Status("amber", "◔", "no effect here")
+UNIFORM = Status("amber", "◔", "same for all")
 NOT_ENFORCED = Status("red", "✕", "not enforced")
 NOT_READ = Status("red", "✕", "not read")
 NO_RULE = Status("", "–", "no rule")
@@ -42,7 +42,7 @@ class SentenceRow(NamedTuple):
     read_as: list[str]
     rules: list[ReadRule]
     ways: list[str]  # two or more where it can be read so
-    reasons: list[str]  # why it is not read, not enforced, or without effect
+    reasons: list[str]  # why it is not read, not enforced, or that it comes out the same for every record
     suggestions: list[str]
 
 
@@ -52,7 +52,7 @@ def sentence_rows(sentences: Sequence[JsonObject]) -> list[SentenceRow]:
 
 def _row(shown: Any) -> SentenceRow:
     stop = shown["not_read"]
-    reasons = [stop["message"] if stop is not None else None, shown["not_enforced"], shown["without_effect"]]
+    reasons = [stop["message"] if stop is not None else None, shown["not_enforced"], shown["uniform"]]
     return SentenceRow(
         sentence=shown["sentence"],
         status=_status(shown),
@@ -73,7 +73,7 @@ def _status(shown: Any) -> Status:
         return NOT_ENFORCED
     if not shown["rules"]:
         return NO_RULE
-    return WITHOUT_EFFECT if shown["without_effect"] is not None else ENFORCED
+    return UNIFORM if shown["uniform"] is not None else ENFORCED
 
 
 def _rules(shown: Any) -> list[ReadRule]:

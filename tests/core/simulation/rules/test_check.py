@@ -184,6 +184,16 @@ WRONG: dict[str, tuple[JsonObject, str, str | None]] = {
         "the limit refers to `args.amount`, which it limits",
         None,
     ),
+    "total by what was called before": (
+        {
+            "form": "running_total",
+            "tools": ["refund_order"],
+            "expression": "args.amount",
+            "limit": "sum(one.amount for one in calls('refund_order'))",
+        },
+        "the limit refers to the calls of `refund_order`, which it limits",
+        None,
+    ),
 }
 
 

@@ -1,11 +1,11 @@
-"""What rules are tried with: values that schemas let through, moments around dates, worlds after calls."""
+"""What rules are tried with: values that schemas let through, and moments around dates."""
 
 from datetime import datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from trial_shop import PLANS, VOCABULARY, WORLD
+from trial_shop import VOCABULARY
 
 from pipelines.core.json_schema import CompiledSchema
 from pipelines.core.json_text import Json, JsonObject
@@ -21,7 +21,6 @@ from pipelines.core.simulation.rules.samples import (
     moments_around,
     values_for,
 )
-from pipelines.core.simulation.rules.settings import Setting, settings_in, worlds_after
 
 NONE = Hints((), (), ())
 numbers = st.floats(-1e6, 1e6, allow_nan=False).map(lambda one: round(one, 3)) | st.integers(
@@ -135,25 +134,3 @@ def test_what_is_no_expression_of_the_language_is_not_compiled() -> None:
     assert compiled(parse("whatever(1)"), []) is None
     assert compiled(parse("order.total > 1"), []) is None
     assert compiled(parse("order.total > 1"), ["order"]) is not None
-
-
-def test_settings_are_read_off_plans() -> None:
-    found = {one for plan in PLANS.values() for one in settings_in(plan)}
-    assert Setting("order", ("status",), m.constant("cancelled")) in found
-    assert Setting("order", ("mark",), m.arg("state")) in found
-    assert Setting("order", ("status",), m.constant("open")) in found  # of a new one
-    inner = [{"find": {"as": "o", "in": "order", "id": "1"}}, {"if": "true", "then": [{"set": {"o.a.b": 5}}]}]
-    assert [*settings_in(inner)] == [Setting("order", ("a", "b"), m.constant(5))]
-    assert [*settings_in([{"set": {"gone.a": 1}}, "x", {"add": None}, {"set": 5}])] == []
-    assert [*settings_in(None)] == []
-
-
-def test_worlds_after_calls_have_what_calls_set_and_the_seeded_one_comes_first() -> None:
-    hints = hints_of(parse("order.mark == 'lost'"), [])
-    settings = [Setting("order", ("mark",), m.arg("state")), Setting("order", ("at",), m.TODAY)]
-    seeded, *later = worlds_after(WORLD, settings, hints)
-    assert seeded.get("order", "o-1") == WORLD.entities["order"]["o-1"]
-    marks = [found["mark"] for one in later if (found := one.get("order", "o-2")) and "mark" in found]
-    assert "lost" in marks
-    assert any("at" in (one.get("order", "o-2") or {}) for one in later)
-    assert [*worlds_after(WORLD, [Setting("order", ("a", "b"), m.NULL)], hints)][1:] == []

@@ -117,7 +117,6 @@ def test_a_translation_is_shown_as_a_sentence_with_calls_that_pass_and_are_refus
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"expression": "shipment.weight > 1000"}, "no shipment of the world passes"),
         ({"expression": "shipment.colour == 'red'"}, "`shipment` has no field `colour`"),
         ({"expression": "shipment.weight <= "}, "expression"),
         ({"expression": "whatever(shipment.weight)"}, "no function `whatever`"),
@@ -130,7 +129,7 @@ def test_a_rule_that_cannot_be_read_or_finds_no_place_is_refused(change: Any, sa
 def test_a_rule_that_changes_nothing_is_told_and_may_be_accepted() -> None:
     shown = tried(HEAVY, LIFT | {"expression": "shipment.weight < 1000"})
     assert shown.problem is None
-    assert "every shipment of the world passes" in str(shown.warning)
+    assert shown.warning == "in the seeded world every shipment passes"
 
 
 def test_error_codes_keep_their_spelling() -> None:

@@ -9,7 +9,6 @@ from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.reading.assemble import survey_for
 from pipelines.core.simulation.rules.forms import read_rule
 from pipelines.core.simulation.rules.rule import Rule
-from pipelines.core.simulation.rules.settings import settings_in
 from pipelines.core.simulation.rules.trial import Tried, tried
 from pipelines.core.simulation.rules.vocabulary import Vocabulary, build_vocabulary
 from pipelines.core.tools_schema import Tool
@@ -119,8 +118,7 @@ def require(tool: str, expression: str, **more: Any) -> Rule:
 
 
 def tried_in_shop(*rules: Rule, world: World = WORLD) -> Tried:
-    settings = [one for plan in PLANS.values() for one in settings_in(plan)]
-    return tried(rules, VOCABULARY if world is WORLD else vocabulary_of(world), world, settings)
+    return tried(rules, VOCABULARY if world is WORLD else vocabulary_of(world), world)
 
 
 def simulator(plans: dict[str, list[Json]] | None = None, world: World = WORLD) -> PlannedSimulator:

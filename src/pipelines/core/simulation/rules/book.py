@@ -15,8 +15,7 @@ from pipelines.core.simulation.rules.language.read import Reader, Reading
 from pipelines.core.simulation.rules.language.report import stopped_at
 from pipelines.core.simulation.rules.language.say import say
 from pipelines.core.simulation.rules.rule import Origin, Rule
-from pipelines.core.simulation.rules.settings import Setting
-from pipelines.core.simulation.rules.trial import Outcome, Tried, tried
+from pipelines.core.simulation.rules.trial import Tried, tried
 from pipelines.core.simulation.rules.vocabulary import Vocabulary
 
 #: Rules past so many are not compared with each other: nobody reads what would come of it.
@@ -30,7 +29,6 @@ class RuleBook:
     translated: Mapping[str, Sequence[Json]]  # by sentence: what somebody accepted for it
     vocabulary: Vocabulary
     world: World
-    settings: tuple[Setting, ...] = ()
     may_read: Callable[[], bool] = lambda: True
 
     @cached_property
@@ -89,12 +87,12 @@ class RuleBook:
     @cached_property
     def tried(self) -> Tried:
         """Of two rules that contradict each other the first holds."""
-        found = tried(self.rules, self.vocabulary, self.world, self.settings)
-        beaten = {one.rules[0]: one for one in self.findings if one.kind is FindingKind.CONTRADICTS}
+        found = tried(self.rules, self.vocabulary, self.world)
         rules = [*found.rules]
-        for number, finding in beaten.items():
-            why = self.told(finding)
-            rules[number - 1] = rules[number - 1]._replace(outcome=Outcome.NO_PLACE, reason=why)
+        for finding in self.findings:
+            number, first = finding.rules[0], finding.rules[-1]
+            if finding.kind is FindingKind.CONTRADICTS and rules[first - 1].problem is None:
+                rules[number - 1] = rules[number - 1]._replace(problem=self.told(finding))
         return Tried(tuple(rules))
 
     @cached_property
@@ -112,17 +110,15 @@ class RuleBook:
             if reading.stop is not None:
                 found[reading.sentence] = stopped_at(reading, self.reader)
         for one in self.tried.rules:
-            if one.outcome is Outcome.NO_PLACE:
-                found.setdefault(one.rule.sentence, self._of_clause(one.rule, one.reason or ""))
+            if one.problem is not None:
+                found.setdefault(one.rule.sentence, self._of_clause(one.rule, one.problem))
         return found
 
     @cached_property
-    def without_effect(self) -> dict[str, str]:
-        return {
-            one.rule.sentence: one.reason or ""
-            for one in self.tried.rules
-            if one.outcome is Outcome.WITHOUT_EFFECT
-        }
+    def uniform(self) -> dict[str, str]:
+        """Sentences that are enforced and come out the same for every record of the seeded world, and how."""
+        applied = (one for one in self.tried.rules if one.problem is None)
+        return {one.rule.sentence: one.uniform for one in applied if one.uniform is not None}
 
     def _of_clause(self, rule: Rule, reason: str) -> str:
         """The reason, with the clause it is about where the sentence has several."""

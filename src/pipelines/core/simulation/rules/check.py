@@ -119,6 +119,9 @@ class _Checker:
         if isinstance(form, r.RunningTotal):
             for one in {one for one in form.amount.refs() if one.root == r.ARGS} & {*form.limit.refs()}:
                 yield Wrong(f"the limit refers to `{'.'.join((one.root, *one.keys))}`, which it limits")
+            own = {tool.name for tool in tools}
+            for name in {_first(one) for one in form.limit.calls() if one.function == _CALLS} & own:
+                yield Wrong(f"the limit refers to the calls of `{name}`, which it limits")
         for name in _reply_names(form):
             yield from self._fields.absent_in_replies(name.removeprefix("-").partition(".")[0], tools)
 

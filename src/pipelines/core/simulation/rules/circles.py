@@ -1,4 +1,5 @@
-"""Fields of a reply that rules work out from each other: none of them could ever be worked out."""
+"""What waits for itself: fields of a reply that rules work out from each other. None of them could ever be
+worked out."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -38,7 +39,7 @@ def _needed(form: r.Form, tool: ToolNouns | None, put: Mapping[str, int]) -> lis
 
 def _circles(needs: Mapping[str, Sequence[str]]) -> Iterator[list[str]]:
     """One for each group of names that need each other, in time linear in what is needed."""
-    left = _never_ready(needs)
+    left = never_ready(needs)
     seen: set[str] = set()
     for start in needs:
         name, trail = start, dict[str, int]()
@@ -50,7 +51,7 @@ def _circles(needs: Mapping[str, Sequence[str]]) -> Iterator[list[str]]:
             yield [*trail][trail[name] :]
 
 
-def _never_ready(needs: Mapping[str, Sequence[str]]) -> set[str]:
+def never_ready(needs: Mapping[str, Sequence[str]]) -> set[str]:
     """Names that are in a circle, or wait for one."""
     waits = {name: len(needed) for name, needed in needs.items()}
     users: dict[str, list[str]] = {}

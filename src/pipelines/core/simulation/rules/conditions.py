@@ -12,7 +12,8 @@ from pipelines.core.simulation.rules.rule import ARGS
 from pipelines.core.simulation.rules.vocabulary import ToolNouns, Vocabulary
 
 _READS_LEDGER = IMPURE | {"calls"}
-_COMPUTES = frozenset(function.name for function in SECTIONS["Numbers"])
+#: What gives no value where something that it is worked out from is missing.
+_COMPUTES = frozenset(("add_days", "add_months", "add_minutes", *(one.name for one in SECTIONS["Numbers"])))
 
 
 class Nature(Enum):
@@ -157,11 +158,17 @@ def arguments_in(expr: Expr) -> frozenset[str]:
 
 def asked_for(need: Expr) -> Iterator[str]:
     """Arguments of which the condition itself says what holds without them."""
+    yield from required_by(need)
+    for call in need.calls():
+        if call.function in ("default", "bool", "len"):
+            yield from arguments_in(call.arguments[0])
+
+
+def required_by(need: Expr) -> Iterator[str]:
+    """Arguments of which the condition asks whether they are there."""
     for node in need.walk():
         match node:
             case n.Compare(first=first, rest=((_, other),)) if is_blank(other) or other == m.TRUE:
-                yield from arguments_in(first)
-            case n.Call(function="default" | "bool" | "len", arguments=(first, *_)):
                 yield from arguments_in(first)
             case n.And(parts=parts) | n.Or(parts=parts):
                 yield from (name for part in parts for name in _tested(part))

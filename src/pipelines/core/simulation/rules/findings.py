@@ -12,6 +12,7 @@ from pipelines.core.simulation.expr import make as m
 from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.expr.regions import Condition
 from pipelines.core.simulation.rules import rule as r
+from pipelines.core.simulation.rules.circles import never_ready
 from pipelines.core.simulation.rules.forms import to_text
 from pipelines.core.simulation.rules.rule import Rule
 
@@ -35,7 +36,7 @@ class Finding(NamedTuple):
 def findings(rules: Sequence[Rule]) -> list[Finding]:
     """In the order of the rules that they are about. `rules` are all that hold for one agent, in order."""
     found: dict[tuple[int, ...], Finding] = {}
-    for one in (*_alone(rules), *_done_twice(rules), *_asked_twice(rules)):
+    for one in (*_alone(rules), *_waiting(rules), *_done_twice(rules), *_asked_twice(rules)):
         found.setdefault(one.rules, one)
     return sorted(found.values(), key=lambda one: one.rules)
 
@@ -53,6 +54,23 @@ def _alone(rules: Sequence[Rule]) -> Iterator[Finding]:
         elif regions.is_always_true(expr):
             does = "holds nothing back" if is_need else "could do without it"
             yield Finding(FindingKind.ALWAYS_TRUE, (number,), f"{says} always true, so that it {does}")
+
+
+def _waiting(rules: Sequence[Rule]) -> Iterator[Finding]:
+    """Tools that may only be called after each other, so that none of them ever is."""
+    waits: dict[str, list[tuple[str, int]]] = {}
+    for number, rule in enumerate(rules, 1):
+        if isinstance(rule.form, r.After):
+            for tool in rule.tools:
+                waits.setdefault(tool, []).append((rule.form.tool, number))
+    never = never_ready({tool: [name for name, _ in after if name in waits] for tool, after in waits.items()})
+    told: set[int] = set()
+    for tool in (one for one in waits if one in never):
+        name, number = next(one for one in waits[tool] if one[0] in never)
+        if number not in told:
+            told.add(number)
+            says = f"rule {number}: {tool} waits for {name}, which can never be called before it"
+            yield Finding(FindingKind.NEVER_TRUE, (number,), says)
 
 
 # -- one thing done in two ways

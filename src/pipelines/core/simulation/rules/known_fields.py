@@ -56,7 +56,8 @@ class KnownFields:
         if known is None or not known.fields:
             return
         if kind not in self._fields:
-            self._fields[kind] = _fields(known, self._made.get(kind, ()))
+            made = (*self._made.get(kind, ()), *((name,) for name in sorted(known.written)))
+            self._fields[kind] = _fields(known, made)
         names, below = self._fields[kind]
         depth = next((at for at in range(1, len(keys) + 1) if keys[:at] not in names), None)
         if depth is not None and (there := below.get(keys[: depth - 1])):

@@ -14,20 +14,22 @@ from pipelines.core.simulation.expr import Expr
 from pipelines.core.simulation.expr import make as m
 from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.rules import rule as r
-from pipelines.core.simulation.rules.conditions import Ref, is_blank, owner_in, ref_of, refs_in
+from pipelines.core.simulation.rules.conditions import Ref, arguments_in, is_blank, owner_in, ref_of, refs_in
 from pipelines.core.simulation.rules.rule import ARGS
 from pipelines.core.simulation.rules.vocabulary import ToolNouns, Vocabulary
 
 Parts: TypeAlias = tuple[str | Expr, ...]
 _PARTICIPLES = frozenset(forms[-1] for forms in IRREGULAR.values())
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 #: What holds instead, where a comparison does not.
 _BESIDE = {"<": "is not less than", "<=": "is more than", ">": "is not more than", ">=": "is less than"}
 
 
 def message_of(form: r.Guard, need: Expr, tool: ToolNouns, vocabulary: Vocabulary) -> m.Message:
     """`need`: what the form asks of a call."""
-    words = _Words(tool, vocabulary)
+    is_after = isinstance(form, r.Require) and form.after_changes
+    words = _Words(tool, vocabulary, "would be" if is_after else "is")
     match form:
         case r.LimitCalls():
             return m.message(f"{tool.name} was called before", *words.per(form.per))
@@ -46,8 +48,8 @@ def _noun(kind: str, vocabulary: Vocabulary) -> str:
 class _Words:
     """The words for one condition of one tool."""
 
-    def __init__(self, tool: ToolNouns, vocabulary: Vocabulary) -> None:
-        self.tool, self.vocabulary = tool, vocabulary
+    def __init__(self, tool: ToolNouns, vocabulary: Vocabulary, verb: str) -> None:
+        self.tool, self.vocabulary, self.verb = tool, vocabulary, verb
 
     def per(self, kind: str | None) -> Parts:
         argument = self.tool.id_argument(kind) if kind is not None else None
@@ -56,12 +58,22 @@ class _Words:
     def fault(self, need: Expr) -> Parts:
         owner = owner_in(need, self.vocabulary)
         if owner is not None:
-            other = self.vocabulary.kinds[owner.kind].links[owner.keys]
-            return (*self.record(owner), f" belongs to another {_noun(other, self.vocabulary)}")
+            return self.another(need, owner)
         refs = tuple(ref for ref in refs_in(need, self.vocabulary) if ref.keys or ref.kind != ARGS)
-        if isinstance(need, (n.And, n.Or)) and len(refs) == 1:
-            need = need.parts[0]
+        if isinstance(need, n.Or):  # none of its parts holds: any of them says why
+            need = need.parts[0] if len(refs) == 1 else need
         return self.others(need, refs) or self.test(need) or self.values(refs)
+
+    def another(self, need: Expr, owner: Ref) -> Parts:
+        """Whose the record is, unless the call leaves out who calls."""
+        other = _noun(self.vocabulary.kinds[owner.kind].links[owner.keys], self.vocabulary)
+        parts = (*self.record(owner), f" belongs to another {other}")
+        left_out = (name for name in sorted(arguments_in(need)) if name not in self.tool.required)
+        name = next(left_out, None)
+        if name is None:
+            return parts
+        missing = n.Constant(f"{name} is missing")
+        return (n.Conditional(m.is_null(m.arg(name)), missing, m.format_of(*parts)),)
 
     # -- one test -----------------------------------------------------------------------------------------
 
@@ -80,7 +92,7 @@ class _Words:
     def compared(self, first: Expr, sign: str, other: Expr, holds: bool) -> Parts:
         ref = ref_of(first, self.vocabulary)
         if sign in _BESIDE:
-            return self.measured(first, sign, other) if holds else ()
+            return self.measured(first, sign if holds else _OPPOSITE[sign], other)
         if ref is None:
             return ()
         is_wanted = (sign in ("==", "in", "is")) is holds
@@ -96,7 +108,7 @@ class _Words:
             return self.presence(ref, wanted=wanted)
         words = tokens(ref.keys[-1])
         verb, *rest = words if words[0] in ("is", "has", "was") and len(words) > 1 else ("is", *words)
-        said = ("has no" if verb == "has" else f"{verb} not") if wanted else f"{verb} already"
+        said = ("has no" if verb == "has" else f"{verb} not") if wanted else verb
         return (*self.record(ref), f" {said} {' '.join(rest)}")
 
     def presence(self, ref: Ref, *, wanted: bool) -> Parts:
@@ -136,12 +148,17 @@ class _Words:
         of: Parts = (" for ", *self.record(whose)) if whose is not None else ()
         of = of or ((" with ", *self.listed(given)) if given else ())
         match need:
-            case n.Compare(first=n.Call(function="len") as counted, rest=((("<" | "<="), _),)):
+            case (
+                n.Compare(first=n.Call(function="len") as counted, rest=((("<" | "<="), _),))
+                | n.Not(part=n.Compare(first=n.Call(function="len") as counted, rest=(((">" | ">="), _),)))
+            ):
                 head, _, last = noun.rpartition(" ")
                 return ("there are already ", counted, " " + f"{head} {plural(last)}".strip(), *of)
             case n.Not(part=n.Call(function="any")):
                 return (f"there is already {article(noun).lower()} {noun}", *of)
-        return (f"there is no such {noun}", *of)
+            case n.Call(function="any"):
+                return (f"there is no such {noun}", *of)
+        return ()
 
     # -- records and values -------------------------------------------------------------------------------
 
@@ -170,7 +187,7 @@ class _Words:
         is_done = len(words) == 2 and (words[0] in _PARTICIPLES or words[0][-2:] == "ed")
         is_dated = is_done and _is_date(self.field(ref))
         if not is_dated and (known is None or known.status != ref.keys):
-            return (f"the {_spelled(ref)} of ", *self.record(ref), " is ", self.shown(ref))
+            return (f"the {_spelled(ref)} of ", *self.record(ref), f" {self.verb} ", self.shown(ref))
         said = f"was {words[0]} on " if is_dated else "is "
         if is_set or _is_always_set(self.field(ref)):
             return (*self.record(ref), f" {said}", ref.value)

@@ -50,12 +50,12 @@ def tried_translation(sentence: str, bodies: Sequence[Json], around: PlannedSimu
         return TriedTranslation(problem=why, read_as=shown)
     examples = tuple(rule_examples(reading.rules, under, without))
     tried = TriedTranslation(read_as=shown, examples=examples)
-    return replace(tried, warning=_no_difference(tried, under.rule_book.without_effect.get(sentence)))
+    return replace(tried, warning=_no_difference(tried, under.uniform.get(sentence)))
 
 
-def _no_difference(tried: TriedTranslation, idle: str | None) -> str | None:
-    if idle is not None:
-        return f"it changes nothing in this world: {idle}"
+def _no_difference(tried: TriedTranslation, uniform: str | None) -> str | None:
+    if uniform is not None:
+        return uniform
     calls = tried.count("calls")
     return None if tried.count("differ") else f"it makes no difference to {calls} calls that were tried"
 

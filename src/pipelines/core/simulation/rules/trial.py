@@ -1,16 +1,13 @@
-"""Each rule tried on the seeded world: one that has no place there is reported and not applied, and one that
-changes nothing there is told.
-
-A guard that refuses every record most likely does not say what was meant: a call is refused by what is sure.
+"""Each rule held against the seeded world. One that names what is not there is reported and not applied; one
+that comes out the same for every record is applied, and reported too: it may not say what was meant.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from enum import StrEnum
+from collections.abc import Iterator, Sequence
 from itertools import islice, product
 from typing import Any, NamedTuple
 
 from pipelines.core.json_text import same
-from pipelines.core.ledger import World
+from pipelines.core.ledger import Ledger, World
 from pipelines.core.simulation.call import Call
 from pipelines.core.simulation.expr import Expr
 from pipelines.core.simulation.expr import make as m
@@ -18,15 +15,16 @@ from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.library.dates import moment_of
 from pipelines.core.simulation.rules import rule as r
 from pipelines.core.simulation.rules import samples
+from pipelines.core.simulation.rules.conditions import operands
+from pipelines.core.simulation.rules.known_fields import KnownFields
 from pipelines.core.simulation.rules.rule import ARGS, EACH, REPLY, Rule
-from pipelines.core.simulation.rules.settings import Setting, settings_of, worlds_after
 from pipelines.core.simulation.rules.vocabulary import Keys, Kind, ToolNouns, Vocabulary
 from pipelines.core.simulation.simulator import Moment
 from pipelines.core.simulation.syntax.compiler import Evaluate
 from pipelines.core.simulation.values import Stopped
 
 MOST_RUNS = 4_000  # of one condition, spent only where nothing made a difference so far
-MOST_RUNS_IN_ALL = 400_000  # some seconds; rules after that are applied as they are
+MOST_RUNS_IN_ALL = 200_000  # some seconds; nothing is reported of rules after that
 FEWEST = 2  # of one record alone every rule says either yes or no
 _MOST_TOOLS = 20  # of one rule; more of them would hardly be more different
 _MOST_IDS = 50  # of a type, as texts that an argument may be
@@ -36,18 +34,13 @@ _NOBODY = (
     "nothing in the call or the world says who calls {}: give the tool an argument for the caller (such as "
     "user_id), or the world a `session` record with a user_id"
 )
-
-
-class Outcome(StrEnum):
-    APPLIES = "applies"
-    WITHOUT_EFFECT = "without_effect"  # applied, though it changes nothing in this world
-    NO_PLACE = "no_place"  # not applied
+_LISTED = frozenset(("entities", "ids"))
 
 
 class TriedRule(NamedTuple):
     rule: Rule
-    outcome: Outcome = Outcome.APPLIES
-    reason: str | None = None  # of any outcome but the first
+    problem: str | None = None  # why it is not applied
+    uniform: str | None = None  # that it comes out the same for every record of the seeded world
 
 
 class Tried(NamedTuple):
@@ -55,14 +48,11 @@ class Tried(NamedTuple):
 
     @property
     def applied(self) -> tuple[Rule, ...]:
-        return tuple(one.rule for one in self.rules if one.outcome is not Outcome.NO_PLACE)
+        return tuple(one.rule for one in self.rules if one.problem is None)
 
 
-def tried(
-    rules: Sequence[Rule], vocabulary: Vocabulary, world: World, settings: Iterable[Setting] = ()
-) -> Tried:
-    """`settings`: what calls of the tools set fields to, so that a record may have it though none has now."""
-    around = _Around(rules, vocabulary, world, settings)
+def tried(rules: Sequence[Rule], vocabulary: Vocabulary, world: World) -> Tried:
+    around = _Around(rules, vocabulary, world)
     return Tried(tuple(map(around.judged, rules)))
 
 
@@ -73,30 +63,18 @@ class _Misplaced(Exception):
 class _Around:
     """What all rules are tried on, and how many runs are left for them."""
 
-    def __init__(
-        self, rules: Sequence[Rule], vocabulary: Vocabulary, world: World, settings: Iterable[Setting]
-    ) -> None:
+    def __init__(self, rules: Sequence[Rule], vocabulary: Vocabulary, world: World) -> None:
         self.vocabulary, self.world, self.runs_left = vocabulary, world, MOST_RUNS_IN_ALL
+        self.fields = KnownFields(vocabulary, rules)
         self.ids = [id for records in world.entities.values() for id in islice(records, _MOST_IDS)]
-        tools = vocabulary.tools.values()
-        self.given = {name for one in tools if not one.reads for name in one.arguments}
-        made = [
-            Setting(one.makes, (name,), m.arg(name)) for one in tools if one.makes for name in one.arguments
-        ]
-        #: By type and field: what it is set to, and by which sentence.
-        self.settings: dict[tuple[str, Keys], dict[tuple[str, Setting], None]] = {}
-        of_rules = ((rule.sentence, one) for rule in rules for one in settings_of(rule, vocabulary))
-        for said, one in [*(("", one) for one in (*settings, *made)), *of_rules]:
-            self.settings.setdefault((one.entity_type, one.path), {})[said, one] = None
-        self.written = {(kind, path[0]) for kind, path in self.settings if path}
         self._values: dict[tuple[str, Keys], list[Any]] = {}
 
     def judged(self, rule: Rule) -> TriedRule:
         """By its best place among its first tools."""
         tools = [self.vocabulary.tools[name] for name in rule.tools if name in self.vocabulary.tools]
-        unknown = TriedRule(rule, Outcome.NO_PLACE, f"there is no tool {' or '.join(rule.tools)}")
+        unknown = TriedRule(rule, f"there is no tool {' or '.join(rule.tools)}")
         found = (_Trial(rule, tool, self).judged() for tool in tools[:_MOST_TOOLS])
-        return min(found, key=lambda one: [*Outcome].index(one.outcome), default=unknown)
+        return min(found, key=lambda one: (bool(one.problem), bool(one.uniform)), default=unknown)
 
     def values(self, kind: str, keys: Keys) -> list[Any]:
         """What the records of a type have there; nothing where these are too many to look at."""
@@ -116,10 +94,11 @@ class _Trial(NamedTuple):
         try:
             for expr in self.rule.expressions():
                 self._find_places(expr)
-            told = self._difference()
+                self._work_out(expr)
+            said = self._uniform()
+            return TriedRule(self.rule, uniform=f"in the seeded world {said}" if said else None)
         except _Misplaced as why:
-            return TriedRule(self.rule, Outcome.NO_PLACE, str(why))
-        return TriedRule(self.rule, Outcome.WITHOUT_EFFECT if told else Outcome.APPLIES, told)
+            return TriedRule(self.rule, str(why))
 
     def _kind(self, root: str) -> Kind | None:
         own = self.tool.lists or self.tool.about or ""
@@ -129,61 +108,89 @@ class _Trial(NamedTuple):
         if _CALLER in expr.calls():
             raise _Misplaced(_NOBODY.format(" or ".join(self.rule.tools)))
         for path in expr.refs():
-            kind, first = self._kind(path.root), path.keys[0] if path.keys else "id"
-            if kind is None or not kind.fields or first == "id" or first in self.around.given:
+            kind = self._kind(path.root)
+            if kind is None or path.root == REPLY:  # which may have what a plan works out
                 continue
-            if (kind.name, first) in self.around.written:
-                continue
-            if (first,) not in kind.fields and path.root != REPLY:  # which may have what a plan works out
-                raise _Misplaced(f"no {kind.name} of the world has {first}")
-            have = self.around.values(kind.name, path.keys) if path.keys in kind.fields else []
-            if isinstance(self.rule.form, r.Put) and len(have) >= FEWEST and all(one is None for one in have):
-                made = self.rule.form.name
-                raise _Misplaced(f"no {kind.name} of the world has what {made} is worked out from")
+            for wrong in self.around.fields.absent_in_type(kind.name, path.keys):
+                hint = wrong.hint()
+                raise _Misplaced(wrong.message + (f"; {hint}" if hint else ""))
 
-    def _difference(self) -> str | None:
-        """Why the rule changes nothing here; Misplaced where it would let nothing through."""
+    def _work_out(self, expr: Expr) -> None:
+        """What looks at one record alone must be something for each of them; of a value only where nothing is
+        missing that it is worked out from."""
+        roots = expr.roots() - r.GIVEN
+        kinds = {root: self._kind(root) for root in roots}
+        [kind, *others] = {one.name if one is not None else "" for one in kinds.values()} or {""}
+        if not kind or others or ARGS in expr.roots() or samples.hangs_on_run(expr):
+            return
+        is_value = isinstance(self.rule.form, (r.Set, r.Put, r.Add)) and expr != self.rule.form.when
+        needed = [*operands(expr, self.tool)] if is_value else []
+        needed += [m.path(path.root, *path.keys) for path in expr.refs() if path.root == REPLY]
+        whole = n.Conditional(m.all_of(*map(m.is_given, needed)), expr, m.NULL) if needed else expr
+        test = samples.compiled(whole.replaced(dict.fromkeys(roots, n.Name("it"))), ["it"])
+        ledger = Ledger(self.around.world)
+        records = self.around.world.entities.get(kind, {})
+        if test is None:
+            return
+        for id in islice(records, samples.MOST_RECORDS):
+            call = Call({}, ledger, Moment("", 1, _ANY_DAY))
+            call.names["it"] = call.entity(kind, id)
+            self.around.runs_left -= 1
+            try:
+                test(call)
+            except RecursionError:
+                return
+            except Stopped as stopped:
+                if stopped.code in ("plan_budget", "plan_time") or self.around.runs_left <= 0:
+                    return
+                raise _Misplaced(f"it cannot be worked out for {kind} {id}: {stopped}") from None
+
+    def _uniform(self) -> str | None:
         kind = self._kind(EACH)
         match self.rule.form:
             case r.Require(need=need, after_changes=False):
-                told = self._told(need, "every {} passes", "no {} passes")
-                if told == f"no {self._noun(need)} passes":
-                    raise _Misplaced(f"{told}: most likely it does not say what was meant")
-                return told
+                return self._same_for_all(need, "every {} passes", "no {} passes")
             case r.Keep(need=need):
-                return self._told(need, "it leaves no {} out", "it leaves every {} out")
+                return self._same_for_all(need, "it leaves no {} out", "it leaves every {} out")
             case r.Sort(first=Expr() as first):
-                return self._told(first, "every {} comes first", "no {} comes first")
+                return self._same_for_all(first, "every {} comes first", "no {} comes first")
             case r.Sort(by=by) if kind is not None and by:
-                told_of = [self._unsorted(kind.name, name.removeprefix("-")) for name in by]
-                return told_of[0] if all(told_of) else None
+                said = [self._unsorted(kind.name, name.removeprefix("-")) for name in by]
+                return said[0] if all(said) else None
             case r.Take(count=most, pages=False) if kind is not None:
                 count = len(self.around.world.entities.get(kind.name, {}))
-                return f"the world has no more than {count}" if FEWEST <= count <= most else None
+                return f"there are no more than {count}" if FEWEST <= count <= most else None
             case r.Set(when=None) as form:
                 return self._already_so(form)
+            case r.Put(name=name, value=value, when=None):
+                return self._never_computed(name, value)
             case r.Set() | r.Flag() | r.Add() | r.Remove() | r.Put() as effect if effect.when is not None:
-                return self._told(effect.when, None, "no {} is meant")
+                return self._same_for_all(effect.when, None, "no {} is meant")
         return None
 
     def _already_so(self, form: r.Set) -> str | None:
-        """An effect that writes what every record has, and that nothing takes away."""
+        """An effect that writes what every record has."""
         kind, keys = form.target
-        have, settings = self.around.values(kind, keys), self.around.settings.get((kind, keys), {})
-        is_set = any(one.value != form.value for _, one in settings) or kind == self.tool.makes
-        if is_set or len(have) < FEWEST or not isinstance(form.value, n.Constant):
+        have = self.around.values(kind, keys)
+        if kind == self.tool.makes or len(have) < FEWEST or not isinstance(form.value, n.Constant):
             return None
         value = form.value.value
         is_so = all(same(one, value) for one in have)
-        return f"every {kind} of the world has {'.'.join(keys)} {value} already" if is_so else None
+        return f"every {kind} has {'.'.join(keys)} {value} already" if is_so else None
+
+    def _never_computed(self, name: str, value: Expr) -> str | None:
+        for kind, keys in self._places(value):
+            have = self.around.values(kind.name, keys) if keys in kind.fields else []
+            if len(have) >= FEWEST and all(one is None for one in have):
+                return f"no {kind.name} has what {name} is worked out from"
+        return None
 
     def _unsorted(self, kind: str, by: str) -> str | None:
         values = self.around.values(kind, tuple(by.split(".")))
         if len(values) < FEWEST:
             return None
         if all(same(value, values[0]) for value in values):
-            has, how = ("no", "a") if values[0] is None else ("every", "the same")
-            return f"{has} {kind} of the world has {how} {by}"
+            return f"no {kind} has a {by}" if values[0] is None else f"every {kind} has the same {by}"
         dates = [moment_of(value) for value in values if isinstance(value, str)]
         if None not in dates and any(when is not None and when.text not in values for when in dates):
             raise _Misplaced(f"dates as {by} writes them are not in order when they are sorted")
@@ -191,37 +198,24 @@ class _Trial(NamedTuple):
 
     # -- trying a condition
 
-    def _told(self, expr: Expr, every: str | None, none: str) -> str | None:
+    def _same_for_all(self, expr: Expr, every: str | None, none: str) -> str | None:
         """What is said of every record, call and moment; nothing where that differs or cannot be tried."""
-        settings = [each for at in self._places(expr) for each in self.around.settings.get(at, ())]
-        own = [one for said, one in settings if said and said == self.rule.sentence]
-        found = [*islice(self._outcomes(expr, own), MOST_RUNS + 1)]
+        found = [*islice(self._outcomes(expr), MOST_RUNS + 1)]
         came = {*found} - {None}
         says = (every if True in came else none) if len(came) == 1 and len(found) <= MOST_RUNS else None
-        if says is None or (ARGS in expr.roots() and self._counts(expr)):
-            return None
-        later = islice(self._outcomes(expr, [one for _, one in settings]), MOST_RUNS) if settings else ()
-        may_change = self._counts(expr) or len({*later} - {None}) > 1
-        until = " as it is seeded, until a call changes that" if may_change else ""
-        return f"{says.format(self._noun(expr))}{until}"
+        is_sampled = ARGS in expr.roots() and any(call.function in _LISTED for call in expr.calls())
+        return None if says is None or is_sampled else says.format(self._noun(expr))
 
-    def _places(self, expr: Expr) -> list[tuple[str, Keys]]:
+    def _places(self, expr: Expr) -> list[tuple[Kind, Keys]]:
         """The fields that it looks at, with their types."""
         kinds = [(self._kind(path.root), path.keys) for path in expr.refs()]
-        return [(kind.name, keys) for kind, keys in kinds if kind is not None]
-
-    def _counts(self, expr: Expr) -> bool:
-        """Whether it lists records of which calls make more, or fewer."""
-        listed = (call.arguments[:1] for call in expr.calls() if call.function in ("entities", "ids"))
-        counted = {kind.value for args in listed for kind in args if isinstance(kind, n.Constant)}
-        tools = self.around.vocabulary.tools.values()
-        return any(not tool.reads and counted & {tool.about, tool.makes} for tool in tools)
+        return [(kind, keys) for kind, keys in kinds if kind is not None]
 
     def _noun(self, expr: Expr) -> str:
         given = " and ".join(samples.arguments_read(expr) or ())
         kinds = " and ".join(dict.fromkeys(kind.name for _, kind in self._records(expr) or ()))
         with_any = f" with any {given}" if given else ""
-        return f"{kinds} of the world{with_any}" if kinds else f"value of {given}"
+        return f"{kinds}{with_any}" if kinds else f"value of {given}"
 
     def _records(self, expr: Expr) -> list[tuple[str, Kind]] | None:
         """The types whose records it speaks of; None where it speaks of more than these and the call."""
@@ -230,10 +224,10 @@ class _Trial(NamedTuple):
         is_open = REPLY in roots or samples.hangs_on_run(expr)
         return None if is_open or len(found) < len(roots) else found
 
-    def _outcomes(self, expr: Expr, settings: Sequence[Setting]) -> Iterator[bool | None]:
+    def _outcomes(self, expr: Expr) -> Iterator[bool | None]:
         """What comes of it for each record, call and moment, up to the first that differs from the others;
         nothing where that cannot be gone through."""
-        seen = (one for at in self._places(expr) for one in self.around.values(*at))
+        seen = (one for kind, keys in self._places(expr) for one in self.around.values(kind.name, keys))
         hints = samples.hints_of(expr, seen, self.around.ids)
         records, calls = self._records(expr), samples.calls_with(expr, self.tool, hints)
         if records is None or not calls or (not records and calls == [{}]) or self.around.runs_left <= 0:
@@ -247,26 +241,20 @@ class _Trial(NamedTuple):
             return
         moments = samples.moments_around(hints) if samples.looks_at_clock(expr) else [_ANY_DAY]
         came: set[bool | None] = set()
-        for number, ledger in enumerate(worlds_after(self.around.world, settings, hints)):
-            for given, now, those in product(calls, moments, product(*ids)):
-                call = Call(given, ledger, Moment("", 1, now))
-                for name, (_, kind), id in zip(names, records, those, strict=True):
-                    call.names[name] = call.entity(kind.name, id)
-                is_sure = number == 0 and not given and len(records) == 1
-                came.add(one := self._came(test, call, is_sure=is_sure))
-                yield one
-                if {True, False} <= came:
-                    return
+        ledger = Ledger(self.around.world)
+        for given, now, those in product(calls, moments, product(*ids)):
+            call = Call(given, ledger, Moment("", 1, now))
+            for name, (_, kind), id in zip(names, records, those, strict=True):
+                call.names[name] = call.entity(kind.name, id)
+            came.add(one := self._came(test, call))
+            yield one
+            if {True, False} <= came:
+                return
 
-    def _came(self, test: Evaluate, call: Call, *, is_sure: bool) -> bool | None:
-        """None where it cannot be worked out; of values that we made up, that says nothing."""
+    def _came(self, test: Evaluate, call: Call) -> bool | None:
+        """None where it cannot be worked out: of values that we made up, that says nothing."""
         self.around.runs_left -= 1
         try:
             return bool(test(call))
-        except RecursionError:
+        except (RecursionError, Stopped):
             return None
-        except Stopped as stopped:
-            if not is_sure or stopped.code in ("plan_budget", "plan_time"):
-                return None
-            why = f"it cannot be worked out for every {self.tool.about or 'record'} of the world: {stopped}"
-            raise _Misplaced(why) from None

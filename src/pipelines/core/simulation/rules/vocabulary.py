@@ -5,7 +5,7 @@ finds, adds or lists; without a plan, what its arguments and its name say.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -39,6 +39,7 @@ class Kind:
     status: Keys | None = None  # where it keeps its state
     only_id: str | None = None  # of the one record, where the type has one and stands for a service
     is_single: bool = False  # the world has one record of it
+    written: frozenset[str] = frozenset()  # fields that calls may give to its records
 
     def link_to(self, kind: str) -> Keys | None:
         """The one field that refers to a record of another type."""
@@ -116,10 +117,19 @@ def build_vocabulary(
     """`plans`: the steps of some tools' plans, which are surer than how these are called."""
     kinds = {kind.name: kind for kind in _kinds(survey)}
     plain = Vocabulary(tools={}, kinds=kinds)
-    nouns = {}
+    kinds = {name: _linked(kind, plain) for name, kind in kinds.items()}
+    nouns: dict[str, ToolNouns] = {}
+    written: dict[str, set[str]] = {name: set() for name in kinds}
     for tool in tools:
-        facts = survey.tools.get(tool.name)
-        nouns[tool.name] = _tool_nouns(tool, facts, plain, (plans or {}).get(tool.name))
+        in_plan = _in_plan((plans or {}).get(tool.name), plain)
+        one = nouns[tool.name] = _tool_nouns(tool, survey.tools.get(tool.name), plain, in_plan)
+        for kind, field_name in in_plan.writes:
+            written[kind].add(field_name)
+        for changed in (one.about, one.makes) if not one.reads else ():
+            if changed is not None:
+                own_ids = {lookup.argument for lookup in one.lookups if lookup.kind == changed}
+                written[changed] |= one.arguments.keys() - own_ids  # which the record may keep
+    kinds = {name: replace(kind, written=frozenset(written[name])) for name, kind in kinds.items()}
     return Vocabulary(tools=nouns, kinds=kinds, flags=frozenset(flags))
 
 
@@ -144,6 +154,15 @@ def _kinds(survey: Survey) -> Iterator[Kind]:
         yield Kind(name=one.entity_type, fields=fields, nouns=(words,), only_id=one.id, is_single=True)
 
 
+def _linked(kind: Kind, world: Vocabulary) -> Kind:
+    """What the one record of a service refers to is told by the names of its fields: `user_id`."""
+    if kind.only_id is None:
+        return kind
+    ends = ((keys, tokens(keys[-1])) for keys in kind.fields)
+    named = {keys: world.kind_called(words[:-1]) for keys, words in ends if words[-1] in _ID_ENDS}
+    return replace(kind, links={keys: to for keys, to in named.items() if to is not None})
+
+
 def _nouns(table: Collection, *, is_last_word_its_own: bool) -> tuple[Words, ...]:
     words = singulars(tokens(table.entity_type))
     short = (words[-1:],) if is_last_word_its_own else ()  # a support_ticket is also just a ticket
@@ -160,13 +179,12 @@ def _flat(fields: Mapping[str, Field], above: Keys = ()) -> Iterator[tuple[Keys,
 # -- tools ---------------------------------------------------------------------------------------------------
 
 
-def _tool_nouns(tool: ToolLike, facts: ToolFacts | None, world: Vocabulary, plan: Json) -> ToolNouns:
+def _tool_nouns(tool: ToolLike, facts: ToolFacts | None, world: Vocabulary, in_plan: "_InPlan") -> ToolNouns:
     properties, required = tool.input_schema.get("properties"), tool.input_schema.get("required")
     given = properties if isinstance(properties, dict) else {}
     arguments = {name: one if isinstance(one, dict) else {} for name, one in given.items()}
     thing = without_generic(facts.name.nouns) if facts is not None else tokens(tool.name)[1:]
     named = _kind_named(thing, world)
-    in_plan = _in_plan(plan, world)
     lookups = _lookups(arguments, named, world, in_plan)
     about = in_plan.adds or in_plan.found or in_plan.lists or named
     if about is None and len({one.kind for one in lookups}) == 1:
@@ -176,7 +194,7 @@ def _tool_nouns(tool: ToolLike, facts: ToolFacts | None, world: Vocabulary, plan
         name=tool.name,
         verb=facts.name.verb if facts is not None else tokens(tool.name)[0],
         things=frozenset(singulars(thing[at:]) for at in range(len(thing))),
-        reads=(reads or plan is not None) and not in_plan.changes,
+        reads=(reads or in_plan.is_known) and not in_plan.changes,
         arguments=arguments,
         required=frozenset(map(str, required)) if isinstance(required, list) else frozenset(),
         output=_output(tool.output_schema),
@@ -225,13 +243,15 @@ def _output(schema: Mapping[str, Json] | None, depth: int = 0) -> dict[str, Json
 
 
 class _InPlan(NamedTuple):
-    """What a plan does at its top level."""
+    """What a plan looks up, adds, lists and changes."""
 
+    is_known: bool  # there is one
     lookups: Mapping[str, str]  # argument -> type
-    found: str | None = None  # the type of the first record that is found
-    adds: str | None = None
-    lists: str | None = None
-    changes: bool = False
+    found: str | None  # the type of the first record that is found at its top level
+    adds: str | None
+    lists: str | None
+    changes: bool
+    writes: frozenset[tuple[str, str]]  # types, and fields of theirs
 
 
 _CHANGES = frozenset(("set", "unset", "append", "add", "remove", "flag", "unflag"))
@@ -240,6 +260,7 @@ _CHANGES = frozenset(("set", "unset", "append", "add", "remove", "flag", "unflag
 def _in_plan(plan: Json, world: Vocabulary) -> _InPlan:
     steps = plan.get("steps") if isinstance(plan, dict) else plan
     whole = [step for step in steps if isinstance(step, dict)] if isinstance(steps, list) else []
+    every = [*_every_step(whole)]
     finds = [one for step in whole if isinstance(one := step.get("find"), dict)]
     ones = [one for one in finds if "id" in one and not one.get("all")]
     lookups = {name: kind for one in ones if (name := _argument(one["id"])) and (kind := _type(one, world))}
@@ -247,20 +268,38 @@ def _in_plan(plan: Json, world: Vocabulary) -> _InPlan:
         kind for step in whole if isinstance(one := step.get("add"), dict) and (kind := _type(one, world))
     ]
     lists = [kind for one in finds if one.get("all") and (kind := _type(one, world))]
-    changes = any(_changes(step) for step in whole)
+    changes = any(_CHANGES & step.keys() for step in every)
     return _InPlan(
+        is_known=plan is not None,
         lookups=lookups,
         found=next((kind for one in ones if (kind := _type(one, world))), None),
         adds=adds[0] if len({*adds}) == 1 else None,
         lists=lists[0] if lists and not ones and not changes else None,
         changes=changes,
+        writes=frozenset(_writes(every, world)),
     )
 
 
-def _changes(step: JsonObject) -> bool:
-    blocks = (step.get(key) for key in ("then", "else", "do"))
-    inner = (one for block in blocks if isinstance(block, list) for one in block if isinstance(one, dict))
-    return bool(_CHANGES & step.keys()) or any(map(_changes, inner))
+def _every_step(steps: Iterable[JsonObject]) -> Iterator[JsonObject]:
+    """Each step, also those within others."""
+    for step in steps:
+        yield step
+        blocks = (step.get(key) for key in ("then", "else", "do"))
+        for block in (one for one in blocks if isinstance(one, list)):
+            yield from _every_step(one for one in block if isinstance(one, dict))
+
+
+def _writes(steps: Sequence[JsonObject], world: Vocabulary) -> Iterator[tuple[str, str]]:
+    bound = [one for step in steps for verb in ("find", "add") if isinstance(one := step.get(verb), dict)]
+    types = {one.get("as"): kind for one in bound if (kind := _type(one, world))}
+    for step in steps:
+        match step.get("set"):
+            case dict() as targets:
+                paths = [path for target in targets if (path := _path(target)) is not None and path.keys]
+                yield from ((types[path.root], path.keys[0]) for path in paths if path.root in types)
+        match step.get("add"):
+            case {"in": str(kind), "attrs": dict() as attrs} if kind in world.kinds:
+                yield from ((kind, name) for name in attrs)
 
 
 def _type(spec: JsonObject, world: Vocabulary) -> str | None:
@@ -270,8 +309,12 @@ def _type(spec: JsonObject, world: Vocabulary) -> str | None:
 
 def _argument(id: Json) -> str | None:
     """The argument that an id is, where it is nothing else."""
+    path = _path(id)
+    return path.keys[0] if path is not None and path.root == "args" and len(path.keys) == 1 else None
+
+
+def _path(text: Json) -> n.Path | None:
     try:
-        path = n.path_of(parse(id)) if isinstance(id, str) else None
+        return n.path_of(parse(text)) if isinstance(text, str) else None
     except BadExpression:
         return None
-    return path.keys[0] if path is not None and path.root == "args" and len(path.keys) == 1 else None

@@ -24,6 +24,7 @@ from pipelines.core.simulation.rules.vocabulary import ToolNouns, Vocabulary
 _NO_TOOL = ToolNouns(
     name="", verb="", things=frozenset(), reads=False, arguments={}, required=frozenset(), output={}
 )
+_MOST_TOO_LARGE = 10  # rules for which the plan has no room; after them it is full, and no other is tried
 _HELD, _LAST = 9, 50  # ranks: values kept for later come after the guards, what must hold at the end last
 
 
@@ -56,12 +57,17 @@ def weave(
     nouns = vocabulary.tools.get(tool, replace(_NO_TOOL, name=tool))
     plan = OpenPlan.of(body, tool=nouns, vocabulary=vocabulary, is_inferred=is_inferred)
     unwoven: dict[int, Unwoven] = {}
+    too_large, too_large_with_it = 0, f"the plan of {tool} would be too large with it"
     for turn, rule in sorted(covering, key=lambda one: _order(one[1])):
+        if too_large >= _MOST_TOO_LARGE:
+            unwoven[turn] = Unwoven(rule, too_large_with_it)
+            continue
         trial = plan.copy(turn)
         try:
             _WEAVERS[type(rule.form)](rule, rule.form, trial)
             if not trial.fits():
-                raise NoPlace(f"the plan of {tool} would be too large with it")
+                too_large += 1
+                raise NoPlace(too_large_with_it)
         except (NoPlace, r.NoSuchRecord) as none:
             unwoven[turn] = Unwoven(rule, str(none))
         else:

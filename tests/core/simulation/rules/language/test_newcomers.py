@@ -80,7 +80,7 @@ def test_a_filter_compares_with_arguments(sentence: str, expression: str) -> Non
 @pytest.mark.parametrize(
     ("sentence", "words", "message"),
     [
-        ("A member may not have more than 1 skate.", "skate", "no tool adds a skate"),
+        ("A member may not have more than 1 skate.", "skate", "no tool is known to add a skate"),
         ("No two skates may share a size.", "skates", "no tool that changes a skate takes `size`"),
         ("Unknown skate ids return a 404 no_such_skate error.", "skate", "no tool takes the id of a skate"),
         ("Members may only see their own skates.", "skates", "no tool shows a skate"),

@@ -12,7 +12,13 @@ from tests.core.simulation.rules.language.worlds import (
 )
 
 from pipelines.core.json_text import JsonObject
+from pipelines.core.ledger import World
+from pipelines.core.simulation.reading.assemble import survey_for
+from pipelines.core.simulation.rules.language.read import Reader
 from pipelines.core.simulation.rules.language.report import stopped_at
+from pipelines.core.simulation.rules.language.say import say
+from pipelines.core.simulation.rules.trial import tried
+from pipelines.core.simulation.rules.vocabulary import build_vocabulary
 
 NEAR_MISSES = {
     "an exception": "cancel_order only succeeds when the order is pending, except on weekends.",
@@ -132,6 +138,8 @@ def test_a_sentence_that_breaks_off_says_that_it_goes_on() -> None:
     "sentence",
     [
         "Stornieren ist nur möglich, solange die Bestellung noch nicht versendet wurde.",
+        "cancel_order schlägt fehl, wenn die Bestellung versandt ist.",
+        "取消已发货的订单。",
         "Eine Bestellung darf nicht storniert werden, wenn sie schon bezahlt ist.",
         "Les commandes déjà expédiées ne peuvent pas être annulées par le client.",
         "L'annulation échoue lorsque la commande est déjà livrée au destinataire.",
@@ -254,3 +262,71 @@ def test_a_session_of_the_world_says_who_calls() -> None:
     assert canonical("Only the owner of an order can refund it.", reader) == [
         "refund_order fails with 403 forbidden unless the order's user_id matches the session's user_id"
     ]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "read", "words"),
+    [
+        (
+            "get_quote computes total = subtotal * 1.08 and never returns a negative blance.",
+            "get_quote returns total = the order's subtotal * 1.08",
+            "blance",
+        ),
+        (
+            "get_quote never returns a negative blance and computes total = subtotal * 1.08.",
+            "get_quote returns total = the order's subtotal * 1.08",
+            "blance",
+        ),
+        (
+            "refund_order fails when the moon is full and sets the order's status to 'void'.",
+            "refund_order sets the order's status to 'void'",
+            "moon",
+        ),
+    ],
+)
+def test_a_clause_that_is_read_is_kept_wherever_the_other_stands(
+    sentence: str, read: str, words: str
+) -> None:
+    reading = shop().read(sentence)
+    assert [say(rule, shop().vocabulary) for rule in reading.rules] == [read]
+    assert reading.stop is not None
+    assert reading.stop.words == words
+    assert sentence[reading.stop.start : reading.stop.end] == words
+
+
+BUYER = "Only the original buyer (user_id matches order.user_id) can cancel an order."
+
+
+@pytest.mark.parametrize(
+    ("arguments", "session", "said"),
+    [
+        (("order_id", "user_id"), {}, "the given user_id matches the order's user_id"),
+        (("order_id", "requester_id"), {}, "the given requester_id matches the order's user_id"),
+        (
+            ("order_id",),
+            {"session": {"self": {"user_id": "u-1"}}},
+            "the session's user_id matches the order's",
+        ),
+        (
+            ("order_id",),
+            {"session": {"s-1": {"user_id": "u-1"}}},
+            "the session's user_id matches the order's",
+        ),
+    ],
+)
+def test_the_owner_is_held_against_whoever_says_who_calls(
+    arguments: tuple[str, ...], session: JsonObject, said: str
+) -> None:
+    reader = reader_of({**STATE, **session}, tool("cancel_order", *arguments))
+    [shown] = canonical(BUYER, reader)
+    assert said in shown
+
+
+def test_an_owner_is_reported_where_nothing_says_who_calls() -> None:
+    state = World.from_initial_state(STATE)
+    tools = (tool("cancel_order", "order_id"), tool("get_order", "order_id"))
+    vocabulary = build_vocabulary(tools, survey_for(tools, world=state))
+    [one] = tried(Reader(vocabulary).read(BUYER).rules, vocabulary, state).rules
+    assert str(one.problem).startswith(
+        "nothing in the call or the world says who calls cancel_order: give the tool"
+    )

@@ -105,8 +105,13 @@ def _later(date: Expr, span: Span, way: int) -> Expr:
     return m.call("add_days", date, m.constant(way * span.count * (7 if span.unit == "weeks" else 1)))
 
 
+def new_kind(name: str) -> Kind:
+    """A type of which the world has no record yet."""
+    return Kind(name=name, fields={}, nouns=())
+
+
 def _adds(s: Scope, p: Any) -> list[r.Form]:
-    kind = s.kind(p.type)
+    kind = s.kind(p.type) if p.type else new_kind(p.name.text)
     filled = []
     for one in p.fields:
         of = field_to_fill(kind, replace(one.name, text="_".join(one.name.words)))

@@ -194,6 +194,7 @@ CLAUSES: Mapping[str, Callable[..., Any]] = {
     "only_who_can": lambda s, p: _who(s, p, p.who(s.on(p.type or p.who.type))),
     "own_only": _own_only,
     "owner": _owner,
+    "caller_is": lambda s, p: p.test(replace(s, prefers="caller")),
     "such_callers": _such_callers,
     "error": lambda s, p: r.Refusal(
         status=p.status and p.status.value,
@@ -259,7 +260,7 @@ NAMED_TOOLS: Mapping[str, Callable[..., Sequence[str]]] = {
 TOOLS: Mapping[str, Callable[..., Sequence[str]]] = {
     "only_who_can": lambda v, p: _by_deed(v, p.deed, p.type or p.who.type),
     "own_only": lambda v, p: _by_deed(v, p.deed, p.type) if p.deed else _SHOWING(v, p),
-    "most_things": _those("adds {a}", lambda tool, kind, p: tool.makes == kind),
+    "most_things": _those("is known to add {a}", lambda tool, kind, p: tool.makes == kind),
     "not_found": _those("takes the id of {a}", lambda tool, kind, p: tool.id_argument(kind)),
     "unique": _CHANGING,
     "argument_must": lambda v, p: p.tools(v) if p.tools else _TAKING(v, p),

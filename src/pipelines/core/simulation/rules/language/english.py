@@ -119,7 +119,7 @@ Bound: (go | fall | drop | be | become) (below | under) low=Term | (be | become 
 
 Who: The? owner (of The? type=<type>)? -> owner
   | The? original? role=<role> (of The? type=<type>)? -> owner
-  | The? <word> <word>? "(" Condition ")"
+  | The? <word> <word>? "(" test=Condition ")" -> caller_is
   | Things -> such_callers
   | States -> such_callers
 
@@ -223,8 +223,8 @@ Effect: sets~ sets+=Setting ((and | ",") sets+=Setting)* -> sets
   | (decreases~ | reduces~ | lowers~ | decrements~) ref=Ref by by=Amount -> takes_from
   | (subtracts~ | deducts~ | takes~) by=Amount from ref=Ref -> takes_from
   | adds~ by=Number field=<field> to The? type=<type> -> adds_to
-  | (adds~ | creates~ | records~) The? type=<type> with fields+=Filled ((and | "," and?) fields+=Filled)*
-    -> adds
+  | (adds~ | creates~ | records~) The? (type=<type> | name=<newtype>) with
+    fields+=Filled ((and | "," and?) fields+=Filled)* -> adds
   | (removes~ | deletes~) The? type=<type> -> removes
   | (sets~ | raises~) The? flag=<name> flag -> raises_flag
   | (clears~ | lowers~ | unsets~) The? flag=<name> flag -> lowers_flag

@@ -82,6 +82,7 @@ class Nouns:
             "plain": lambda tokens, at: _if(is_plain_code(tokens[at].text), tokens, at),
             "name": _new_name,
             "unknown": self._unknown,
+            "newtype": self._new_type,
             "word": lambda tokens, at: (Match(at + 1),) if tokens[at].kind == "word" else (),
         }
 
@@ -141,6 +142,11 @@ class Nouns:
         token = tokens[at]
         is_new = token.kind == "word" and token.low not in GRAMMAR.words and not self.knows(tokens, at)
         return _new_name(tokens, at) if is_new else ()
+
+    def _new_type(self, tokens: Tokens, at: int) -> Sequence[Match]:
+        """What records that no world has yet may be called: an audit_entry."""
+        is_known = tokens[at].low in GRAMMAR.words or self.table["type"](tokens, at) or self._tool(tokens, at)
+        return () if is_known else _new_name(tokens, at)
 
 
 def _named(words: Words, tokens: Tokens, at: int, end: int | None = None, text: str | None = None) -> Match:

@@ -154,7 +154,7 @@ class Reader:
 
     def _stop(self, sentence: str, found: Sequence[Token]) -> Stop:
         if self._is_foreign(found):
-            says = "no word of it is known here: rules are in English, with the names of your tools and world"
+            says = "hardly a word of it is known here: rules are in English, with the names of your tools and world"
             return Stop(words=sentence, start=0, end=len(sentence), message=says)
         parser = self.parser(found, diagnose=True)
         parser.whole("Sentence")
@@ -167,26 +167,44 @@ class Reader:
     def _is_foreign(self, found: Sequence[Token]) -> bool:
         words = [at for at, token in enumerate(found) if token.kind == "word"]
         known = [at for at in words if found[at].low in GRAMMAR.words or self.nouns.knows(found, at)]
-        return len(words) >= 4 and len(known) * 4 < len(words)
+        is_unknown = len(words) >= 4 and len(known) * 4 < len(words)
+        return is_unknown or (bool(words) and not any(found[at].text.isascii() for at in words))
 
     def _in_part(self, sentence: str, found: Sequence[Token], stop: Stop) -> Reading | None:
-        """The clauses before one that cannot be read, where they are a sentence by themselves."""
-        begins = GRAMMAR.starts["Clause"] or frozenset()
-        for at in range(len(found) - 1, 1, -1):
-            if found[at].low not in begins or found[at - 1].low not in _CLAUSE_ENDS:
+        """The clauses before one that cannot be read, or else those behind it, where these are a sentence by
+        themselves."""
+        for at in reversed(range(2, len(found))):
+            if not self._begins_clause(found, at):
                 continue
             end = at - 1
             while end > 1 and found[end - 1].low in _CLAUSE_ENDS:
                 end -= 1
-            nodes = [node for node in self.parser(found[:end]).whole("Sentence") if node.label == "of_tools"]
-            readings, _ = self._readings(nodes, sentence, found[:end])
-            if len(readings) == 1:
-                start, last = found[at].start, found[-1].end
-                rest = replace(stop, words=sentence[start:last], start=start, end=last)
-                return Reading(
-                    sentence=sentence, rules=readings[0], stop=stop if stop.start >= start else rest
-                )
+            if rules := self._rules_of(found[:end], sentence):
+                return _read_in_part(sentence, rules, stop, found[at].start, found[-1].end)
+        tools = max((one.end for one in self.parser(found).matches("Tools", 0)), default=0)
+        for at in range(tools + 1, len(found)) if tools else ():
+            if self._begins_clause(found, at) and (
+                rules := self._rules_of([*found[:tools], *found[at:]], sentence)
+            ):
+                return _read_in_part(sentence, rules, stop, found[tools].start, found[at - 1].start)
         return None
+
+    def _begins_clause(self, found: Sequence[Token], at: int) -> bool:
+        begins = GRAMMAR.starts["Clause"] or frozenset()
+        return found[at].low in begins and found[at - 1].low in _CLAUSE_ENDS
+
+    def _rules_of(self, found: Sequence[Token], sentence: str) -> tuple[Rule, ...]:
+        """What clauses of one sentence mean, where that is one thing."""
+        nodes = [node for node in self.parser(found).whole("Sentence") if node.label == "of_tools"]
+        readings, _ = self._readings(nodes, sentence, found)
+        return readings[0] if len(readings) == 1 else ()
+
+
+def _read_in_part(sentence: str, rules: tuple[Rule, ...], stop: Stop, start: int, end: int) -> Reading:
+    """`start` and `end` are where the part stands that is not read."""
+    is_inside = start <= stop.start and stop.end <= end
+    rest = stop if is_inside else replace(stop, words=sentence[start:end].strip(), start=start, end=end)
+    return Reading(sentence=sentence, rules=rules, stop=rest)
 
 
 def _joined(listed: Sequence[str]) -> Iterator[str]:

@@ -17,8 +17,9 @@ from pipelines.core.simulation.expr import make as m
 from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.rules import rule as r
 from pipelines.core.simulation.rules.forms import as_json, to_text
-from pipelines.core.simulation.rules.language.changes import by_age, field_to_fill, shown
+from pipelines.core.simulation.rules.language.changes import by_age, field_to_fill, new_kind, shown
 from pipelines.core.simulation.rules.language.checked import checked
+from pipelines.core.simulation.rules.language.english import GRAMMAR
 from pipelines.core.simulation.rules.language.nouns import CODE, Literal, Named, is_new_name, is_plain_code
 from pipelines.core.simulation.rules.language.phrases import BLANK, PER_DAY, date, number
 from pipelines.core.simulation.rules.language.scope import Bound, NotResolved, Scope, fields_called
@@ -254,7 +255,7 @@ class _Sayer:
 
     def filled(self, kind: str, name: str, value: Expr) -> str:
         named = replace(Named.of(name), text="_".join(words_of(name)))
-        filled = field_to_fill(self.vocabulary.kinds[kind], named)
+        filled = field_to_fill(self.vocabulary.kinds.get(kind) or new_kind(kind), named)
         _only_if(_is_name(name) and filled.expr == m.path(kind, name))
         return f"{name} = {self.new_value(value)}"
 
@@ -378,8 +379,9 @@ def _flag(one: _Sayer, form: r.Flag) -> str:
 
 
 def _add(one: _Sayer, form: r.Add) -> str:
-    noun = one.one(form.entity_type)
-    _only_if(form.fields)
+    is_known = form.entity_type in one.vocabulary.kinds
+    noun = one.one(form.entity_type) if is_known else form.entity_type
+    _only_if(form.fields and (is_known or (_is_name(noun) and noun.lower() not in GRAMMAR.words)))
     filled = ", ".join(one.filled(form.entity_type, *field) for field in form.fields)
     return f"{one.does('adds')} {article(noun).lower()} {noun} with {filled}{one.when(form.when)}"
 

@@ -121,7 +121,7 @@ class Scope:
     it: str | None = None  # the type that `it` and a field without an owner mean
     record: Expr | None = None  # where that record is not simply the call's record of its type
     #: What a field without an owner is first: the record's `own` inside `whose`, `given` where an argument
-    #: must be something. Elsewhere it may be both, and makes two readings.
+    #: must be something, `caller` where it says who calls. Elsewhere it may be both, and makes two readings.
     prefers: str = ""
     of: Bound = _NOTHING  # what a test or a value is said of
     when: Expr | None = None  # the condition in front of the sentence
@@ -195,7 +195,8 @@ class Scope:
         own = [*self._fields_of(self._about, named)]
         is_new = self._about is not None and self.tool.makes == self._about.name and self.prefers != "own"
         own = [] if is_new and given else own  # a record that the call makes has what it gives
-        options = {"own": own or given, "given": given or own}.get(self.prefers, [*given, *own])
+        first = {"own": own, "given": given, "caller": given or [*self._callers(named)]}.get(self.prefers, [])
+        options = first or [*given, *own]
         options = options or [*self._reachable(named)]
         if not options:
             known = f"an argument of {self.tool.name}"
@@ -205,6 +206,12 @@ class Scope:
     def _fields_of(self, kind: Kind | None, named: Named) -> Iterator[Bound]:
         if kind is not None:
             yield from (self.bound(kind, keys) for keys in fields_called(kind, named.words))
+
+    def _callers(self, named: Named) -> Iterator[Bound]:
+        """Who calls, by what the field that keeps the owner of a record is called."""
+        links = self._about.links.items() if self._about is not None else ()
+        owners = (to for keys, to in links if same_name(keys[-1], named))
+        yield from (Bound(self.caller_id(to), named.text) for to in owners)
 
     def _reachable(self, named: Named) -> Iterator[Bound]:
         """Of a record that the call names, or that what it is about refers to."""
