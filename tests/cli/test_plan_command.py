@@ -116,3 +116,18 @@ def test_the_ledger_schema_beside_the_tools_counts(tmp_path: Path):
     (tmp_path / "agent.json").write_text(json.dumps(body))
     found = CliRunner().invoke(app, ["odyssey", "plan", str(tmp_path / "agent.json")])
     assert (found.exit_code, "type" in found.output) == (2, True), found.output
+
+
+def test_a_plan_says_what_the_annotations_of_its_tool_say(tmp_path: Path):
+    reads = {"name": "lend_book", "inputSchema": LEND, "annotations": {"readOnlyHint": True}}
+    told = planned(tmp_path, "state.json", tools=[TOOLS[0], reads]).stdout
+    assert told.count("# the definition says it only reads (readOnlyHint)\n") == 1
+    assert "add:" not in told.split("lend_book:")[1]
+
+
+def test_the_answer_of_an_mcp_server_is_a_file_of_tools(tmp_path: Path):
+    listed = {"tools": [{"name": "get_loan", "inputSchema": LOAN_ID, "annotations": {"readOnlyHint": True}}]}
+    (tmp_path / "listed.json").write_text(json.dumps(listed | {"nextCursor": None}))
+    told = CliRunner().invoke(app, ["odyssey", "plan", str(tmp_path / "listed.json")])
+    assert told.exit_code == 0, told.output
+    assert "the definition says it only reads (readOnlyHint)" in told.stdout

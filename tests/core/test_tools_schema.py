@@ -285,7 +285,7 @@ REFUSALS = {
         "different values",
     ),
     "a server tool of an SDK": ({"type": "web_search", "name": "f", "input_schema": {}}, "/type", "function"),
-    "an unknown field": ({"name": "f", "input_schema": {}, "outputSchema": {}}, "/outputSchema", "unknown"),
+    "an unknown field": ({"name": "f", "input_schema": {}, "output_shema": {}}, "/output_shema", "unknown"),
     "an unknown mode": (
         {"name": "f", "input_schema": {}, "default_execution_mode": "live"},
         "/default_execution_mode",
@@ -470,7 +470,7 @@ def test_all_problems_of_all_tools_come_at_once():
 
 def test_hints_name_what_was_probably_meant():
     hints = [
-        problems({"name": "f", "inputSchema": {}})[0].hint,
+        problems({"name": "f", "inputShema": {}})[0].hint,
         problems(binding(endpoint_name="research-tool", tool_name="x"))[0].hint,
         problems(adapter(entity_type="orders"))[0].hint,
     ]

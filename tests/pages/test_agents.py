@@ -213,6 +213,20 @@ def test_a_call_that_is_tried_says_what_became_of_it(
     assert HOSTILE not in answer.text
 
 
+def test_a_tool_is_shown_with_what_its_annotations_say(api: Api, visitor: Signed) -> None:
+    tool = {
+        "name": "purge_orders",
+        "inputSchema": {"type": "object"},
+        "annotations": {"title": "Purge <b>orders</b>", "destructiveHint": True},
+    }
+    agent_id = api.agent("http://127.0.0.1:9/dispatch", name="Annotated", tools_schema=[tool])["id"]
+    text = visitor.text(f"/agents/{agent_id}/tools?tool=purge_orders")
+    assert "Purge <b>" not in text
+    page = words(text)
+    assert "purge_orders Purge <b>orders</b>" in page.replace("&lt;", "<").replace("&gt;", ">")
+    assert "the definition says it may change or delete what is there (destructiveHint)" in page
+
+
 def test_a_tool_is_switched_to_what_it_is_bound_to_and_back(api: Api, visitor: Signed) -> None:
     endpoint = {
         "name": "orders",

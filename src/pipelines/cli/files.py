@@ -91,9 +91,9 @@ def read_lines(path: Path) -> list[Json]:
 
 
 def read_tools(path: Path) -> tuple[Tool, ...]:
-    """A list of tools, or an object with `tools_schema` (such as an agent)."""
+    """A list of tools, or an object with `tools_schema` (such as an agent) or `tools` (an MCP server's)."""
     body = read_json(path)
-    listed = body.get("tools_schema") if isinstance(body, dict) else body
+    listed = body.get("tools_schema", body.get("tools")) if isinstance(body, dict) else body
     try:
         return parse_tools_schema(listed)
     except Refused as refused:

@@ -23,6 +23,7 @@ from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.problems import Refused
 from pipelines.core.seed import Seed
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
+from pipelines.core.simulation.domain.hints import hint_sentences
 from pipelines.core.simulation.guesses import guess_of, refusal_notes
 from pipelines.core.simulation.plan_text import plan_as_yaml
 from pipelines.core.simulation.rules.axis import in_force
@@ -123,6 +124,7 @@ def _section(name: str, simulator: PlannedSimulator) -> str:
     """One tool: remarks as YAML comments, so that the whole output is a plans file."""
     found = simulator.plans[name]
     remarks = [f"# {found.origin}, confidence {found.confidence:.2f}"]
+    remarks += [f"# {said}" for said in hint_sentences(simulator.tools[name].annotations)]
     remarks += [f"# note: {note}" for note in (*found.notes, *refusal_notes(found))]
     guess = guess_of(simulator.tools[name], found)
     if guess is not None:

@@ -6,6 +6,7 @@ A field that is null counts as not given.
 
 import difflib
 from collections.abc import Collection, Iterable, Mapping
+from types import MappingProxyType
 from typing import TypeGuard
 
 from pipelines.core.json_text import Json, JsonObject, pointer
@@ -106,12 +107,15 @@ class Fields:
     def refuse(self, key: str, message: str, hint: str | None = None) -> None:
         self.problems.append(Problem(path=self.at(key), message=self.subject + message, hint=hint))
 
-    def refuse_unknown(self, known: Collection[str]) -> None:
+    def refuse_unknown(
+        self, known: Collection[str], elsewhere: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
         """Each by its name; past what anybody is shown they are only counted. A hostile body has a quarter of
-        a million of them, and who writes so many has not misspelled them: few get a hint."""
+        a million of them, and who writes so many has not misspelled them: few get a hint. `elsewhere`: what
+        to say of fields that are right in another place."""
         unknown = [key for key in self.body if key not in known]
         for at, key in enumerate(unknown[:MOST_SHOWN]):
-            hint = _hint(key, known) if at < MOST_HINTED else None
+            hint = elsewhere.get(key) or (_hint(key, known) if at < MOST_HINTED else None)
             self.refuse(key, f"unknown field `{key[:80]}`", hint)
         if len(unknown) > MOST_SHOWN:
             message = f"{self.subject}there are {len(unknown) - MOST_SHOWN:,} more unknown fields"

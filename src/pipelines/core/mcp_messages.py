@@ -265,6 +265,8 @@ def _shown(tool: Tool) -> JsonObject:
     # Clients refuse an output schema whose root is not an object, and results without one where there is.
     if tool.output_schema is not None and tool.output_schema.get("type") == "object":
         shown["outputSchema"] = tool.output_schema
+    if tool.annotations is not None:
+        shown["annotations"] = tool.annotations.as_json()
     return shown
 
 

@@ -9,7 +9,7 @@ from pipelines.core.authored import Fields, as_list, as_object, kind
 from pipelines.core.authored import nearest_names as nearest_names
 from pipelines.core.check_limits import size
 from pipelines.core.json_schema import CompiledSchema, schema_problems
-from pipelines.core.json_text import Json, JsonObject, pointer, same
+from pipelines.core.json_text import Json, JsonObject, pointer
 from pipelines.core.ledger_adapter import DEFAULT_WRITE_POLICY, LedgerAdapter, read_write_policy
 from pipelines.core.ledger_schema import LedgerSchema
 from pipelines.core.passthrough_binding import EndpointFacts as EndpointFacts
@@ -17,6 +17,8 @@ from pipelines.core.passthrough_binding import PassthroughBinding, read_binding
 from pipelines.core.pattern_cost import agent_pattern_problems
 from pipelines.core.problems import Problem, Refused
 from pipelines.core.stored import known_fields, stored_list
+from pipelines.core.tool_annotations import LONGEST_TITLE, ToolAnnotations, read_annotations
+from pipelines.core.tool_formats import tool_fields
 
 MAX_TOOLS = 1_000
 LONGEST_DESCRIPTION = 20_000  # characters: models are sent it with every request
@@ -30,15 +32,13 @@ _FIELDS = (
     "description",
     "input_schema",
     "output_schema",
+    "annotations",
     "default_execution_mode",
     "passthrough_binding",
     "ledger_write_policy",
     "ledger_adapter",
     "simulation",
 )
-# Beside ours in the tool lists of model SDKs, which authors are told to reuse; they say nothing to a backend.
-_SDK_MARKS = ("type", "strict", "cache_control")
-_SDK_TYPES = ("function", "custom")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,6 +47,7 @@ class Tool:
     description: str = ""
     input_schema: JsonObject
     output_schema: JsonObject | None = None
+    annotations: ToolAnnotations | None = None
     default_execution_mode: str = "sandbox"
     passthrough_binding: PassthroughBinding | None = None
     ledger_write_policy: str = DEFAULT_WRITE_POLICY
@@ -89,6 +90,7 @@ class Tool:
         body: JsonObject = {"name": self.name, "description": self.description}
         body |= {"input_schema": self.input_schema}
         body |= {"output_schema": self.output_schema} if self.output_schema is not None else {}
+        body |= {"annotations": self.annotations.as_json()} if self.annotations is not None else {}
         body |= {"default_execution_mode": self.default_execution_mode}
         body |= {"passthrough_binding": binding.as_json()} if binding is not None else {}
         if self.ledger_write_policy != DEFAULT_WRITE_POLICY:
@@ -124,6 +126,7 @@ def tools_from_stored(body: Json) -> tuple[Tool, ...]:
 
 def _from_stored(entry: Any) -> Tool:
     known = known_fields(Tool, entry)
+    known["annotations"] = ToolAnnotations.from_stored(known.get("annotations"))
     binding, adapter = known.get("passthrough_binding"), known.get("ledger_adapter")
     if binding is not None:
         known["passthrough_binding"] = PassthroughBinding(**known_fields(PassthroughBinding, binding))
@@ -160,43 +163,12 @@ def read_tools_schema(
         whole = as_object(entry, place, problems, f"tool {index}")
         if whole is None:
             continue
-        fields = _unwrapped(whole, place, problems)
+        fields = tool_fields(whole, place, problems, _FIELDS)
         name = _read_name(fields, index, first_seen)
         tool = _read_tool(fields, name, ledger_schema, endpoints)
         if tool is not None:
             tools[tool.name] = tool
     return tuple(tools.values())
-
-
-def _unwrapped(entry: JsonObject, path: str, problems: list[Problem]) -> Fields:
-    """One flat set of fields, from `{type: "function", function: {…}}` and `parameters` as well."""
-    body = {key: value for key, value in entry.items() if key != "function"}
-    places = {key: path + pointer([key]) for key in entry}
-    inner = entry.get("function")
-    clashes: list[tuple[str, str]] = []
-    if isinstance(inner, dict):
-        for key, value in inner.items():
-            places[key] = path + pointer(["function", key])
-            if key in body and not same(body[key], value):
-                clashes.append((key, f"`{key}` stands beside and inside `function`, with different values"))
-            body[key] = value
-    elif inner is not None:
-        clashes.append(("function", f"`function` must be a JSON object, not {kind(inner)}"))
-    if "parameters" in body:
-        parameters = body.pop("parameters")
-        if body.get("input_schema") is None:
-            body["input_schema"] = parameters
-            places["input_schema"] = places["parameters"]
-        elif not same(body["input_schema"], parameters):
-            clashes.append(("parameters", "`input_schema` and `parameters` are given and differ"))
-    fields = Fields(body, path, problems, subject=_subject(body.get("name")), places=places)
-    for key, message in clashes:
-        fields.refuse(key, message, "give it once")
-    return fields
-
-
-def _subject(name: Json) -> str:
-    return f"tool `{name[:128]}`: " if isinstance(name, str) and name else "tool without a name: "
 
 
 def _read_name(fields: Fields, index: int, first_seen: dict[str, int]) -> str | None:
@@ -222,11 +194,11 @@ def _read_tool(
     endpoints: Mapping[str, EndpointFacts] | None,
 ) -> Tool | None:
     before = len(fields.problems)
-    fields.refuse_unknown((*_FIELDS, *_SDK_MARKS))
-    fields.choice("type", _SDK_TYPES)
     description = fields.text("description", longest=LONGEST_DESCRIPTION, may_be_blank=True)
     input_schema = _read_input_schema(fields)
     output_schema = _read_schema(fields, "output_schema")
+    title = fields.text("title", longest=LONGEST_TITLE, may_be_blank=True)
+    annotations = read_annotations(fields, title)
     mode = fields.choice("default_execution_mode", EXECUTION_MODES, "sandbox")
     binding = read_binding(fields, endpoints)
     if mode == "passthrough" and not fields.has("passthrough_binding"):
@@ -242,6 +214,7 @@ def _read_tool(
         description=description or "",
         input_schema=input_schema,
         output_schema=output_schema,
+        annotations=annotations,
         default_execution_mode=mode,
         passthrough_binding=binding,
         ledger_write_policy=policy,

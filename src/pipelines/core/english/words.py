@@ -11,7 +11,8 @@ def word_set(text: str) -> frozenset[str]:
 
 ARTICLES = word_set("a an the this that these those its their")
 
-_PARTS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
+_SMALL = r"[^\W\d_A-Z]"  # a letter: those of other alphabets begin no word within a word
+_PARTS = re.compile(rf"[A-Z]+(?=[A-Z]{_SMALL})|[A-Z]?{_SMALL}+|[A-Z]+|\d+")
 
 
 _IRREGULAR = {

@@ -26,7 +26,7 @@ Kind: TypeAlias = Literal["entity", "place", "value"]
 Scope: TypeAlias = dict[str, Kind]
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_ERROR_WORD = re.compile(r"[a-z][a-z0-9_]*")
+_ERROR_WORD = re.compile(r"(?!\d+$)[^\W_A-Z][^\WA-Z]*")  # what an entity type of any script is not found with
 
 
 def constant(value: Value) -> Formula:

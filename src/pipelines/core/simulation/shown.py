@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection
 
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.simulation.build import PlannedSimulator, ToolPlan
+from pipelines.core.simulation.domain.hints import hint_sentences
 from pipelines.core.simulation.guesses import guess_of, refusal_notes
 from pipelines.core.simulation.sentences import shown_findings, shown_sentences
 from pipelines.core.tools_schema import Tool
@@ -41,6 +42,7 @@ def _shown(tool: Tool, found: ToolPlan) -> JsonObject:
         "confidence": round(found.confidence, 2),
         "is_guess": guess is not None,
         "settled_by": guess.settled_by if guess is not None else None,
+        "hints": [*hint_sentences(tool.annotations)],
         "plan": found.plan.as_json() if found.plan is not None else None,
         "notes": [*found.notes, *refusal_notes(found)],
     }

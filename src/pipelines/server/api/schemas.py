@@ -1,5 +1,6 @@
 """Request bodies as the OpenAPI document shows them. The real checks, with all their hints, are core's."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from pipelines.core.coding.scorers import TYPES as SCORER_TYPES
@@ -15,6 +16,8 @@ from pipelines.core.rubric_lines import MOST_LINES
 from pipelines.core.seed import EXPECTED_OUTCOMES
 from pipelines.core.simulation.rules.forms import MOST_RULES
 from pipelines.core.tasks_csv import COLUMNS
+from pipelines.core.tool_annotations import HINTS
+from pipelines.core.tool_formats import ANTHROPIC, MCP, OPENAI
 from pipelines.core.uploads import MAX_NAME
 from pipelines.wire.names import Role
 
@@ -22,21 +25,75 @@ _TEXT: JsonObject = {"type": "string"}
 _OBJECT: JsonObject = {"type": "object"}
 _ID: JsonObject = {"type": "integer", "minimum": 1}
 
-TOOL: JsonObject = {
-    "type": "object",
-    "required": ["name", "input_schema"],
-    "properties": {
-        "name": {"type": "string", "pattern": r"^[A-Za-z_][A-Za-z0-9_\-]{0,127}$"},
-        "description": _TEXT,
-        "input_schema": {"type": "object", "description": "JSON Schema of the arguments"},
-        "output_schema": {"type": "object", "description": "JSON Schema of the response"},
-        "default_execution_mode": {"enum": ["sandbox", "passthrough"]},
-        "passthrough_binding": _OBJECT,
-        "ledger_write_policy": {"enum": ["record_only", "adapter", "none"]},
-        "ledger_adapter": _OBJECT,
-        "simulation": {"description": "an authored plan: a list of steps"},
+_TOOL_NAME: JsonObject = {"type": "string", "pattern": r"^[A-Za-z_][A-Za-z0-9_\-]{0,127}$"}
+_ARGUMENTS: JsonObject = {"type": "object", "description": "JSON Schema of the arguments"}
+_REPLY: JsonObject = {"type": "object", "description": "JSON Schema of the response"}
+_HINTS: JsonObject = {hint: {"type": "boolean"} for hint in HINTS.values()}
+#: What a tool of any format may have beside its name and schemas.
+_OF_ANY_TOOL: JsonObject = {
+    "description": _TEXT,
+    "annotations": {
+        "type": "object",
+        "description": "what the tool does, as MCP has it: hints that go before its name and description",
+        "properties": {"title": _TEXT, **_HINTS},
+        "additionalProperties": False,
     },
-    "additionalProperties": False,
+    "default_execution_mode": {"enum": ["sandbox", "passthrough"]},
+    "passthrough_binding": _OBJECT,
+    "ledger_write_policy": {"enum": ["record_only", "adapter", "none"]},
+    "ledger_adapter": _OBJECT,
+    "simulation": {"description": "an authored plan: a list of steps"},
+}
+
+
+def _tool(says: str, schema_name: str, fields: JsonObject, others: Iterable[str]) -> JsonObject:
+    told: JsonObject = {name: {"description": "accepted, and of no effect"} for name in others}
+    return {
+        "description": says,
+        "type": "object",
+        "required": ["name", schema_name],
+        "properties": {"name": _TOOL_NAME} | told | fields | _OF_ANY_TOOL,
+        "additionalProperties": False,
+    }
+
+
+_FUNCTION: JsonObject = {
+    "type": "object",
+    "required": ["name"],
+    "properties": {
+        "name": _TOOL_NAME,
+        "description": _TEXT,
+        "parameters": _ARGUMENTS,
+        "strict": {"type": ["boolean", "null"]},
+    },
+}
+TOOL: JsonObject = {
+    "anyOf": [
+        _tool(
+            "ours, and Anthropic's",
+            "input_schema",
+            {"input_schema": _ARGUMENTS, "output_schema": _REPLY},
+            ANTHROPIC.others,
+        ),
+        _tool(
+            "as an MCP server lists it",
+            "inputSchema",
+            {"inputSchema": _ARGUMENTS, "outputSchema": _REPLY, "title": _TEXT},
+            MCP.others,
+        ),
+        _tool(
+            "OpenAI, Responses",
+            "parameters",
+            {"parameters": _ARGUMENTS, "output_schema": _REPLY},
+            OPENAI.others,
+        ),
+        {
+            "description": "OpenAI, chat completions",
+            "type": "object",
+            "required": ["type", "function"],
+            "properties": {"type": {"const": "function"}, "function": _FUNCTION, **_OF_ANY_TOOL},
+        },
+    ]
 }
 
 _AGENT_FIELDS: JsonObject = {

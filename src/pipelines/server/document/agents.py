@@ -49,6 +49,7 @@ SCHEMAS: Schemas = {
         {"name": TEXT, "description": TEXT, "input_schema": told(OBJECT, "JSON Schema of the arguments")},
         {
             "output_schema": told(OBJECT, "JSON Schema of the response"),
+            "annotations": ref("ToolAnnotations"),
             "default_execution_mode": one_of(("sandbox", "passthrough")),
             "passthrough_binding": OBJECT,
             "ledger_write_policy": one_of(("record_only", "adapter", "none")),
@@ -56,6 +57,17 @@ SCHEMAS: Schemas = {
             "simulation": told(
                 either(listed(OBJECT), OBJECT), "an authored plan: its steps, or an object with them"
             ),
+        },
+    ),
+    "ToolAnnotations": record(
+        "What the tool's definition says of it, in MCP's spelling.",
+        {},
+        {
+            "title": TEXT,
+            "readOnlyHint": told(YES_NO, "it changes nothing"),
+            "destructiveHint": told(YES_NO, "it may change or delete what is there; false: it only adds"),
+            "idempotentHint": told(YES_NO, "the same call again changes nothing more"),
+            "openWorldHint": told(YES_NO, "it reaches things outside"),
         },
     ),
     "AgentCode": record(
@@ -121,6 +133,7 @@ SCHEMAS: Schemas = {
             "confidence": NUMBER,
             "is_guess": YES_NO,
             "settled_by": told(or_null(TEXT), "what would make it more than a guess"),
+            "hints": told(listed(TEXT), "what the tool's annotations say it does, which decided the plan"),
             "plan": told(or_null(listed(OBJECT)), "its steps"),
             "notes": listed(TEXT),
         },

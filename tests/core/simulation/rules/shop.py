@@ -24,6 +24,7 @@ class ShopTool:
     description: str = ""
     input_schema: JsonObject
     output_schema: JsonObject | None = None
+    annotations: None = None
 
 
 def tool(name: str, *arguments: str, output: JsonObject | None = None) -> ShopTool:

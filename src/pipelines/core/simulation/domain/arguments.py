@@ -7,6 +7,7 @@ from typing import Protocol
 
 from pipelines.core.english.words import singular, tokens, word_set
 from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.tool_annotations import ToolAnnotations
 
 _KINDS = {
     "string": "text",
@@ -33,6 +34,8 @@ class ToolLike(Protocol):
     def input_schema(self) -> Mapping[str, Json]: ...
     @property
     def output_schema(self) -> Mapping[str, Json] | None: ...
+    @property
+    def annotations(self) -> ToolAnnotations | None: ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

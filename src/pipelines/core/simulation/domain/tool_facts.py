@@ -66,6 +66,7 @@ def _facts(tool: ToolLike, arguments: tuple[Argument, ...], around: Surroundings
             gives=any(one.is_required and one.id_noun is None and not one.is_credential for one in arguments),
             picks={singular(one.id_noun[-1]) for one in arguments if one.id_noun},
             moves=_moves(arguments),
+            hints=tool.annotations,
         ),
         arguments=arguments,
         id_nouns={singulars(one.id_noun): one for one in arguments if one.id_noun},

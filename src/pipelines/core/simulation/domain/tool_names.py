@@ -11,6 +11,7 @@ from typing import NamedTuple
 from pipelines.core.english.verbs import OFTEN_NOUNS, THINGS, VERB_PAIRS
 from pipelines.core.english.words import is_plural, singular, tokens, word_set
 from pipelines.core.simulation.domain.clauses import QUESTIONS, Claim, claim_of, says_nothing_changes
+from pipelines.core.simulation.domain.hints import settled
 from pipelines.core.simulation.domain.side import (
     Decision,
     decide,
@@ -20,6 +21,7 @@ from pipelines.core.simulation.domain.side import (
     names_particulars,
 )
 from pipelines.core.simulation.domain.verbs import ARITHMETIC, DEED_OF_NOUN, OP_OF_VERB, READS, op_of
+from pipelines.core.tool_annotations import ToolAnnotations
 
 PREPOSITIONS = word_set("by for from to of in on with into at via as within using between per and or")
 FILLERS = word_set("a an the all any every each current existing specific given available single my our your")
@@ -64,9 +66,10 @@ def read_tool_name(
     gives: bool = False,
     picks: Collection[str] = (),
     moves: bool = False,
+    hints: ToolAnnotations | None = None,
 ) -> ToolName:
-    """The name taken apart, on the side that name and description agree on. `gives`: more than ids; `picks`:
-    what its ids are of; `moves`: so much from one to another."""
+    """The name taken apart, on the side that its hints say, or that name and description agree on. `gives`:
+    more than ids; `picks`: what its ids are of; `moves`: so much from one to another."""
     prefix, things = around or ((), frozenset())
     words = tokens(name)
     if prefix and words[: len(prefix)] == prefix and len(words) > len(prefix):
@@ -87,7 +90,8 @@ def read_tool_name(
     is_moved = (
         moves and kind not in ("reads", "asks_about") and any(op_of(word) == "transfer" for word in words)
     )
-    if is_moved and decision.side == "read" and not says_nothing_changes(description):
+    decision = settled(decision, hints, kind, claim, gives=gives)
+    if is_moved and decision.side == "read" and hints is None and not says_nothing_changes(description):
         # "Transfers money between two accounts": no transfers are listed.
         return replace(_taken_apart("transfer", "transfer", prefix, words), sureness=_MOVED)
     apart = _on_side(words, at, claim, decision, is_deed=singular(words[-1]) not in picks)
@@ -119,7 +123,8 @@ def _on_side(
             return _taken_apart(deed, OP_OF_VERB[deed], (), words[:-1])
         verb = claim.verb or words[0]
         rest = words[1:] if words[0] == verb and len(words) > 1 else words
-        return _taken_apart(verb, OP_OF_VERB.get(verb, "update"), (), rest)
+        op = OP_OF_VERB.get(verb, "update")
+        return _taken_apart(verb, op if op not in READS else "update", (), rest)
     service, rest = words[:at], words[(at or 0) + 1 :]
     if not rest and service:  # `invoice.void`, `orders_get`
         service, rest = (), service

@@ -16,6 +16,7 @@ from pipelines.core.simulation.domain.shapes import Survey, find_field, survey
 from pipelines.core.simulation.expr.make import arg, constant, is_equal, plan_text
 from pipelines.core.simulation.reading.account import read_account, read_transfer
 from pipelines.core.simulation.reading.amounts import read_amount, read_told_amount
+from pipelines.core.simulation.reading.bound_names import with_plan_names
 from pipelines.core.simulation.reading.computing import read_computing
 from pipelines.core.simulation.reading.create import read_create, read_made, read_recorded, takes
 from pipelines.core.simulation.reading.delete import read_delete
@@ -112,7 +113,7 @@ def read_plan(
 
 
 def _written(draft: Sequence[Step]) -> list[JsonObject]:
-    body = plan_text(draft)
+    body = plan_text(with_plan_names(draft))
     assert isinstance(body, list)
     return [step for step in body if isinstance(step, dict)]
 

@@ -1,12 +1,11 @@
 """How a read plan is drafted: steps, and the road to one record wherever it is kept."""
 
-import keyword
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from pipelines.core.english.words import singular, tokens
+from pipelines.core.english.words import tokens
 from pipelines.core.simulation.domain.shapes import Collection, Link
 from pipelines.core.simulation.expr.make import (
     Draft,
@@ -20,11 +19,12 @@ from pipelines.core.simulation.expr.make import (
     message,
 )
 from pipelines.core.simulation.expr.nodes import Constant, Expr, Field, Name
-from pipelines.core.simulation.functions import FUNCTIONS
 from pipelines.core.simulation.guessed_refusals import REFERENCE
+from pipelines.core.simulation.reading.bound_names import name_for as name_for
+from pipelines.core.simulation.reading.bound_names import name_for_many as name_for_many
+from pipelines.core.simulation.reading.bound_names import spoken
 
 Step: TypeAlias = dict[str, Draft]  # expressions are nodes, until the plan is whole
-_TAKEN = frozenset(("args", "now", "today", "null", "true", "false"))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,25 +62,6 @@ def is_part_of(place: Expr, of: Expr) -> bool:
     return False
 
 
-def name_for(words: str | Sequence[str], avoid: Sequence[str] = ()) -> str:
-    """A readable name to bind: `order`; never one that means something else in the language."""
-    parts = tokens(words) if isinstance(words, str) else tuple(words)
-    name = "_".join([*parts[:-1], singular(parts[-1])]) if parts else "record"
-    return _unlike_others(name, avoid, "record")
-
-
-def name_for_many(word: str) -> str:
-    return _unlike_others(word, (), "list")
-
-
-def _unlike_others(name: str, avoid: Sequence[str], kind: str) -> str:
-    name = re.sub(r"[^A-Za-z0-9_]", "_", name)
-    name = name if name.isidentifier() else f"the_{name}"
-    if name in _TAKEN or name in FUNCTIONS or name in avoid or keyword.iskeyword(name):
-        return f"{name}_{kind}"
-    return name
-
-
 def find_one(noun: str, entity_type: str, id: Expr) -> Step:
     # Without `else` the language itself answers 404 `order_not_found`, after the entity type.
     found: Step = {"as": noun, "in": entity_type, "id": id}
@@ -95,14 +76,16 @@ def find_reference(noun: str, entity_type: str, id: Expr) -> Step:
 
 
 def not_found(noun: str, given: Expr | None = None) -> Step:
-    shown = noun.replace("_", " ").capitalize()
+    called = spoken(noun)
+    shown = called.replace("_", " ").capitalize()
     which = (" ", given) if given is not None else ()
-    return refusal(f"{noun}_not_found", message(shown, *which, " not found"), 404)
+    return refusal(f"{called}_not_found", message(shown, *which, " not found"), 404)
 
 
 def missing(noun: str, id: Expr) -> Step:
     """The same, with the noun as the plan spells it."""
-    return refusal(f"{noun}_not_found", message(f"{noun} ", id, " not found"), 404)
+    called = spoken(noun)
+    return refusal(f"{called}_not_found", message(f"{called} ", id, " not found"), 404)
 
 
 def refusal(error: str, told: str | Message, status: int = 409) -> Step:
@@ -115,9 +98,8 @@ def require(condition: Expr, failure: Mapping[str, Draft]) -> Step:
 
 
 def word(phrase: str) -> str:
-    """A snake_case word for an error code; it begins with a letter."""
-    found = re.sub(r"[^a-z0-9_]", "_", "_".join(tokens(phrase))).lstrip("_0123456789")
-    return found or "refused"
+    """A snake_case word for an error code."""
+    return re.sub(r"\W", "_", "_".join(tokens(phrase))).strip("_") or "refused"
 
 
 def _in_table(collection: Collection, id: Expr, noun: str) -> Step:

@@ -235,6 +235,7 @@ class _Property:
     description: str
     input_schema: Mapping[str, Json]
     output_schema: Mapping[str, Json] | None = None
+    annotations: None = None
 
 
 def _alone(asked: Asked) -> Asked | None:

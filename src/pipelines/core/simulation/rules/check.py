@@ -100,6 +100,8 @@ class _Checker:
                 # What stands around a list is known only where its schema is.
                 known = [one for one in tools if root == r.EACH or one.lists is None or one.output]
                 yield from self._fields.absent_in_replies(keys[0], known)
+            elif root in r.GIVEN and keys:
+                yield Wrong(f"`{root}` is a moment, and has no field `{keys[0]}`", root, ())
             elif root not in r.GIVEN and root not in _OF_REPLY:
                 yield from self._type(root)
                 yield from self._fields.absent_in_type(root, keys)

@@ -102,14 +102,19 @@ def owner_in(need: Expr, vocabulary: Vocabulary) -> Ref | None:
     return None
 
 
-def _compared(need: Expr) -> Iterator[tuple[Expr, Expr]]:
-    for node in need.walk():
-        match node:
-            case (
-                n.Compare(first=one, rest=((("==" | "!="), other),))
-                | n.Call(function="same_id", arguments=(one, other))
-            ):
-                yield from ((one, other), (other, one))
+def _compared(need: Expr, own: frozenset[str] = frozenset()) -> Iterator[tuple[Expr, Expr]]:
+    """`own`: what comprehensions around it bind, which is no record of the call, also where a type is called
+    so."""
+    match need:
+        case (
+            n.Compare(first=one, rest=((("==" | "!="), other),))
+            | n.Call(function="same_id", arguments=(one, other))
+        ):
+            yield from (pair for pair in ((one, other), (other, one)) if not pair[0].roots() & own)
+        case n.Comprehension(loops=loops):
+            own |= {name for loop in loops for name in loop.names}
+    for child in need.children():
+        yield from _compared(child, own)
 
 
 def _is_caller(ref: Ref, tool: ToolNouns, vocabulary: Vocabulary) -> bool:

@@ -19,7 +19,7 @@ from pipelines.core.simulation.expr import make as m
 from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.library.dates import moment_of
 from pipelines.core.simulation.rules.language.nouns import Named, is_dated, switch_words
-from pipelines.core.simulation.rules.rule import ARGS, REPLY
+from pipelines.core.simulation.rules.rule import ARGS, GIVEN, REPLY
 from pipelines.core.simulation.rules.vocabulary import Keys, Kind, ToolNouns, Vocabulary
 
 _DATE_WORDS = word_set("at on date time day deadline")
@@ -156,7 +156,14 @@ class Scope:
 
     def bound(self, kind: Kind, keys: Keys) -> Bound:
         """A field of the record of a type."""
-        record = self.record if kind.name == self.it and self.record is not None else n.Name(kind.name)
+        if kind.name == self.it and self.record is not None:
+            record = self.record
+        elif kind.name in GIVEN:
+            raise NotResolved(
+                f"`{kind.name}` is a word of rules: the record of that type has no name in them"
+            )
+        else:
+            record = n.Name(kind.name)
         return Bound(m.fields(record, *keys), ".".join((kind.name, *keys)), kind.fields.get(keys))
 
     # -- fields ---------------------------------------------------------------------------------------------
