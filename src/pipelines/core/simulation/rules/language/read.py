@@ -154,7 +154,7 @@ class Reader:
 
     def _stop(self, sentence: str, found: Sequence[Token]) -> Stop:
         if self._is_foreign(found):
-            says = "hardly a word of it is known here: rules are in English with names of your tools and world"
+            says = "hardly a word of it is known: rules are in English, with names of your tools and world"
             return Stop(words=sentence, start=0, end=len(sentence), message=says)
         parser = self.parser(found, diagnose=True)
         parser.whole("Sentence")
