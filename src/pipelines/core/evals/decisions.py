@@ -84,7 +84,7 @@ class _Choice(NamedTuple):
 
 
 def decisions_of(lines: Iterable[bytes], looked: Looked) -> dict[str, list[Decision]]:
-    """By skill, in an order that does not hang on that of the lines."""
+    """By skill, the newest first, in whatever order the lines come."""
     traces: dict[bytes, list[bytes]] = {}
     for line in lines:
         traces.setdefault(line[_TRACE], []).append(line)
@@ -94,8 +94,8 @@ def decisions_of(lines: Iterable[bytes], looked: Looked) -> dict[str, list[Decis
     for some in traces.values():
         for choice in _choices([SpanLine(*loads_own(line)) for line in some], looked):  # type: ignore[misc]
             by_skill.setdefault(choice.skill, []).append(choice)
-    found = {skill: list(_told(by_skill.pop(skill), interned, looked)) for skill in sorted(by_skill)}
-    return {skill: sorted(some, key=lambda each: each.ids) for skill, some in found.items() if some}
+    found = {skill: [*_told(by_skill.pop(skill), interned, looked)] for skill in sorted(by_skill)}
+    return {skill: some for skill, some in found.items() if some}
 
 
 def _choices(spans: list[SpanLine], looked: Looked) -> Iterator[_Choice]:
@@ -179,6 +179,10 @@ def _when(span: SpanLine) -> tuple[int, int, str]:
     return span.start_ns, span.end_ns, span.span_id
 
 
+def _newest(choice: _Choice) -> tuple[int, str, str]:
+    return -choice.span.end_ns, choice.span.trace_id, choice.span.span_id
+
+
 def _says_a_decision(outcome: Json) -> bool:
     return isinstance(outcome, dict) and any(name.casefold() in DECISION_NAMES for name in outcome)
 
@@ -190,7 +194,7 @@ def _told(choices: list[_Choice], interned: Interned, looked: Looked) -> Iterato
         if not choices[0].is_chain:
             looked.without_outcome += sum(not choice.span.is_error for choice in choices)
         return
-    for _, span, tools, _ in choices:
+    for _, span, tools, _ in sorted(choices, key=_newest):
         outcome: Json = {TOOLS: [*tools]} if is_calls else span.outcome
         if span.input is None:
             looked.without_input += 1

@@ -120,6 +120,7 @@ def units_of_lines(lines: Iterable[bytes], looked: Looked) -> list[tuple[Draft, 
         decisions = by_skill.pop(skill)
         found = regions_of(decisions)
         looked.regions += len(found.regions)
+        looked.without_telling_field += bool(found.regions) and not found.deciding
         for cases in units_of(found):
             drafts = [draft for case in cases if (draft := _draft(skill, case, found, looked)) is not None]
             fresh = tuple(draft for draft in drafts if draft.id not in seen)

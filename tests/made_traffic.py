@@ -38,10 +38,10 @@ class Trade:
     drops: tuple[str, ...] = ()  # fields that are missing now and then
 
 
-def spans_of_week(trades: list[Trade], seed: int) -> list[Row]:
+def spans_of_week(trades: list[Trade], seed: int, now_ns: int = NOW_NS) -> list[Row]:
     """OTLP/JSON spans with their resource under `resource`, in the order of time."""
     chance = random.Random(seed)
-    made = [span for trade in trades for _ in range(trade.count) for span in _trace(trade, chance)]
+    made = [span for trade in trades for _ in range(trade.count) for span in _trace(trade, chance, now_ns)]
     return sorted(made, key=lambda span: int(span["startTimeUnixNano"]))
 
 
@@ -86,7 +86,7 @@ def any_value(value: Any) -> Row:
     return {"stringValue": value}
 
 
-def _trace(trade: Trade, chance: random.Random) -> Iterator[Row]:
+def _trace(trade: Trade, chance: random.Random, now_ns: int) -> Iterator[Row]:
     given = trade.given(chance)
     for name in trade.drops:
         if chance.random() < 0.03:
@@ -97,7 +97,7 @@ def _trace(trade: Trade, chance: random.Random) -> Iterator[Row]:
     if trade.exception is not None and chance.random() < trade.exceptions:
         decided = trade.exception
     assert decided is not None
-    trace = _Trace(trade, chance)
+    trace = _Trace(chance, now_ns)
     yield trace.span("POST /requests", {"http.request.method": "POST"}, at=0, lasts=9_000)
     yield trace.span("chat gpt-5", {"gen_ai.operation.name": "chat"}, at=5, lasts=300)
     if trade.form == "chain":
@@ -147,10 +147,10 @@ def _chain(trade: Trade, trace: "_Trace", given: Row, decided: Row) -> Iterator[
 
 
 class _Trace:
-    def __init__(self, trade: Trade, chance: random.Random) -> None:
+    def __init__(self, chance: random.Random, now_ns: int) -> None:
         self.chance = chance
         self.id = f"{chance.getrandbits(128):032x}"
-        self.began_ns = NOW_NS - chance.randrange(60 * 10**9, WEEK_NS)
+        self.began_ns = now_ns - chance.randrange(60 * 10**9, WEEK_NS)
         device, key = f"dev-{chance.randrange(6)}", chance.choice(("device.id", "device_id"))
         is_of_resource = chance.random() < 0.5
         self.resource: Row = {"service.name": "fleet"} | ({key: device} if is_of_resource else {})
@@ -193,6 +193,24 @@ class _Trace:
             "gen_ai.tool.call.result": json.dumps(reply),
         }
         return self.span(f"execute_tool {name}", attributes, at=at, lasts=100, parent=parent)
+
+
+def is_worth_keeping(draft: Row, trades: list[Trade], before: list[Row]) -> bool:
+    """What a tester keeps of a look: a case at a border, the first of a region by category or of a skill that
+    always does the same, or a disagreement; with the expectation that the trade's own rule gives, or none
+    where the traffic settles nothing. Not kept: an input without a field that decides nothing."""
+    (trade,) = [each for each in trades if draft["skill"] in (each.skill, f"after {each.skill}")]
+    expected, given = draft["scenario"]["expected_behavior"], draft["scenario"]["input_context"]
+    if any(other["skill"] == draft["skill"] and other["scenario"] == draft["scenario"] for other in before):
+        return False
+    if not expected:
+        return trade.exceptions > 0 or trade.rule(given) is None
+    if trade.form == "chain":
+        given = given[trade.skill]
+    if expected != trade.rule(given) or draft["kind"] == "edge_case":
+        return False
+    alike = [o for o in before if o["skill"] == draft["skill"] and o["shape"] == draft["shape"]]
+    return draft["kind"] == "decision_point" or not alike
 
 
 WORDS = (
