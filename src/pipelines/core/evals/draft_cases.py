@@ -31,7 +31,7 @@ class Case(NamedTuple):
     split: Split | None = None  # of a border
     rare: tuple[Path, Cell] | None = None
     outcome: Outcome = ()  # of an exception
-    rank: int = 0  # within its kind: what is worth more comes first
+    rank: int = 0  # 1 where others stand for its situation too: those come after all others
 
 
 def units_of(found: Regions) -> Iterator[tuple[Case, ...]]:

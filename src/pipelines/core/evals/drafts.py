@@ -52,7 +52,7 @@ class Draft:
     sources: tuple[tuple[str, str], ...]
     scenario: JsonObject
     notes: tuple[str, ...]
-    rank: int  # within its kind
+    rank: int  # 0, or 1 where others stand for its situation too
 
     def as_json(self) -> JsonObject:
         sources: list[Json] = [{"trace_id": trace, "span_id": span} for trace, span in self.sources]
@@ -93,17 +93,20 @@ def draft_parts(data: bytes, *, most: int, without: frozenset[str]) -> Iterator[
 def best_of(units: Sequence[tuple[Draft, ...]], most: int) -> list[Draft]:
     """By turns of each kind, and within a kind by turns of each skill: otherwise what recurs, and a skill
     with many regions, would leave no room for the rest."""
-    turns: Counter[tuple[Kind, int, str]] = Counter()
-    ranked: list[tuple[tuple[object, ...], tuple[Draft, ...]]] = []
+    turns: Counter[tuple[int, Kind, str]] = Counter()
+    queues: dict[tuple[int, Kind], list[tuple[tuple[int, float, int, str], tuple[Draft, ...]]]] = {}
     for unit in units:
         first = unit[0]
-        group = first.kind, first.rank, first.skill
-        ranked.append(((first.rank, turns[group], -first.confidence, -first.n, first.id), unit))
-        turns[group] += 1
-    ranked.sort(key=itemgetter(0))
-    by_kind = [[unit for _, unit in ranked if unit[0].kind == kind] for kind in KINDS]
-    in_turns = chain.from_iterable(zip_longest(*by_kind))
-    return list(chain.from_iterable(unit for unit in in_turns if unit is not None))[:most]
+        turn = turns[first.rank, first.kind, first.skill]
+        turns[first.rank, first.kind, first.skill] += 1
+        place = (turn, -first.confidence, -first.n, first.id)
+        queues.setdefault((first.rank, first.kind), []).append((place, unit))
+    found: list[Draft] = []
+    for rank in sorted({rank for rank, _ in queues}):
+        of_kinds = [sorted(queues.get((rank, kind), []), key=itemgetter(0)) for kind in KINDS]
+        for queued in chain.from_iterable(zip_longest(*of_kinds)):
+            found += queued[1] if queued is not None else ()
+    return found[:most]
 
 
 def drafts_of(lines: Iterable[bytes], looked: Looked) -> list[Draft]:
