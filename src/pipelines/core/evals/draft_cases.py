@@ -7,8 +7,8 @@ from statistics import median
 from typing import Literal, NamedTuple, TypeAlias
 
 from pipelines.core.evals.leaves import Path
-from pipelines.core.evals.regions import Border, Region, Regions
-from pipelines.core.evals.splits import ABSENT, Cell, Column, Presence, Split, thinned
+from pipelines.core.evals.regions import Border, Region, Regions, is_in
+from pipelines.core.evals.splits import ABSENT, Cell, Column, Cut, Presence, Split, thinned
 
 Kind: TypeAlias = Literal["recurring", "decision_point", "edge_case"]
 Role: TypeAlias = Literal["typical", "below", "above", "open", "exception", "rare"]
@@ -94,27 +94,35 @@ def _add_distance(column: Column, far: dict[int, float]) -> None:
 
 
 def _border(found: Regions, border: Border) -> Iterator[tuple[Case, ...]]:
-    """The nearest decision on each side that ended as its side does, where the sides end differently."""
+    """The nearest decision on each side that ended as its side does, where the sides end differently. Each
+    meets the other conditions of the other's region too: only the border is between them."""
     cut, cells = border.split.cut, found.outcomes.cells[border.split.target.path]
     own = {row: region for region in found.regions if region.is_settled for row in region.alike}
-    sides = [
-        [row for row in border.rows if cut.is_left(row) is side and row in own] for side in (True, False)
-    ]
-    if not all(sides):
+    at_ends: list[list[int]] = []
+    for side, sign in ((True, -1), (False, 1)):
+        rows = [row for row in border.rows if row in own and cut.is_left(row) is side]
+        usual = Counter(cells[row] for row in rows).most_common()
+        end = min(usual, key=lambda item: (-item[1], repr(item[0])))[0] if usual else None
+        rows = [row for row in rows if cells[row] == end]
+        at_ends.append(sorted(rows, key=lambda row: (sign * (cut.column.values[row] or 0.0), row)))
+    low, high = at_ends
+    if not low or not high or cells[low[0]] == cells[high[0]]:
         return
-    usual = [Counter(cells[row] for row in rows) for rows in sides]
-    ends = [min(counts, key=lambda cell: (-counts[cell], repr(cell))) for counts in usual]
-    if ends[0] == ends[1]:
-        return
+    first = _also_in(own[high[0]], cut, low)
+    nearest = (("below", first), ("above", _also_in(own[first], cut, high)))
     cases = []
-    for role, rows, end, sign in zip(("below", "above"), sides, ends, (-1, 1), strict=True):
-        at_end = (row for row in rows if cells[row] == end)
-        row = min(at_end, key=lambda row: (sign * (cut.column.values[row] or 0.0), row))
+    for role, row in nearest:
         region = own[row]
-        k, n = len(region.alike), len(region.rows)
-        if n >= LEAST_SPANS:
+        if len(region.rows) >= LEAST_SPANS:
+            k, n = len(region.alike), len(region.rows)
             cases.append(Case("decision_point", role, region, row, k, n, region.alike, border.split))  # type: ignore[arg-type]
     yield tuple(cases)
+
+
+def _also_in(region: Region, cut: Cut, rows: list[int]) -> int:
+    """The first row that meets the conditions of a region on the other side of a cut, but for the cut."""
+    others = [condition for condition in region.conditions if condition.cut.column is not cut.column]
+    return next((row for row in rows if is_in(row, others)), rows[0])
 
 
 def _exceptions(found: Regions) -> Iterator[tuple[Case]]:

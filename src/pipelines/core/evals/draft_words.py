@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from pipelines.core.evals.draft_cases import Case
 from pipelines.core.evals.leaves import Flag, Path, is_masked, leaf_as_json
-from pipelines.core.evals.regions import Condition, Region, Regions
+from pipelines.core.evals.regions import Limits, Region, Regions
 from pipelines.core.evals.splits import ABSENT, Cell, Presence
 from pipelines.core.json_text import Json, JsonObject, pointer
 
@@ -15,28 +15,29 @@ _NOT_RIGHT = "This is what the agent did, not necessarily what it should do."
 _FILL_IN = "expected_behavior is empty: fill in what is right."
 
 
-def conditions_as_json(conditions: Iterable[Condition]) -> JsonObject:
+def shape_of(region: Region) -> JsonObject:
     """By JSON Pointer: what the inputs of a region have in common."""
     shown: dict[str, JsonObject] = {}
-    for cut, is_left in conditions:
-        one = shown.setdefault(pointer(cut.column.path), {})
-        if is_left is None:
+    for limits in region.limits:
+        one = shown.setdefault(pointer(limits.column.path), {})
+        if not limits.is_comparable:
             one["not_comparable"] = True
-        elif not cut.column.levels:
-            one["at_most" if is_left else "at_least"] = cut.below if is_left else cut.above
+        elif limits.column.levels:
+            values = [leaf_as_json(level) for level in limits.levels if not isinstance(level, Presence)]
+            one |= {"in": values} if values else {}
+            one |= {level.value: True for level in limits.levels if isinstance(level, Presence)}
         else:
-            levels = [x for at, x in enumerate(cut.column.levels) if (at in cut.left) is is_left]
-            one["in"] = [leaf_as_json(level) for level in levels if not isinstance(level, Presence)]
-            one |= {level.value: True for level in levels if isinstance(level, Presence)}
+            told = {"at_least": limits.at_least, "at_most": limits.at_most}
+            one |= {name: value for name, value in told.items() if value is not None}
     return {**shown}
 
 
 def name_of(skill: str, case: Case, found: Regions) -> str:
-    given = [_condition(condition) for condition in case.region.conditions]
+    given = [_limit(limits) for limits in case.region.limits]
     if case.split is not None:
         path = case.split.cut.column.path
-        told = f"{_field(path)} {_shown(found.inputs[path][case.row])} (at the border)"
-        given = [told, *(_condition(c) for c in case.region.conditions if c.cut.column.path != path)]
+        others = [_limit(limits) for limits in case.region.limits if limits.column.path != path]
+        given = [f"{_field(path)} {_shown(found.inputs[path][case.row])} (at the border)", *others]
     if case.rare is not None:
         given = [_with(*case.rare), *given]
     words = ", ".join(given[:MOST_SHOWN]) or "any input"
@@ -60,7 +61,7 @@ def _outcome(told: Iterable[tuple[Path, Cell]]) -> str:
 
 
 def description_of(skill: str, case: Case, found: Regions) -> str:
-    where = " and ".join(_condition(condition) for condition in case.region.conditions) or "any input"
+    where = " and ".join(_limit(limits) for limits in case.region.limits) or "any input"
     usual = _outcome(_decided(case.region, found))
     k, n = case.k, case.n
     if case.role == "open":
@@ -71,7 +72,7 @@ def description_of(skill: str, case: Case, found: Regions) -> str:
     if case.role == "exception":
         return (
             f"An exception: {k} of {n} decisions of {skill} with {where} ended with {_outcome(case.outcome)},"
-            f" {len(case.region.alike)} with {usual}. Nothing in the input explains it. {_FILL_IN}"
+            f" {len(case.region.alike)} with {usual}. No field that was compared explains it. {_FILL_IN}"
         )
     if case.role == "rare":
         assert case.rare is not None
@@ -114,19 +115,19 @@ def _chance(p: float) -> str:
     return "below 0.0001" if p < 0.0001 else f"{p:.4f}"
 
 
-def _condition(condition: Condition) -> str:
-    cut, is_left = condition
-    name = _field(cut.column.path)
-    if is_left is None:
+def _limit(limits: Limits) -> str:
+    name = _field(limits.column.path)
+    if not limits.is_comparable:
         return f"{name} missing or unusual"
-    if not cut.column.levels:
-        return f"{name} up to {_number(cut.below)}" if is_left else f"{name} from {_number(cut.above)}"
-    here = [level for at, level in enumerate(cut.column.levels) if (at in cut.left) is is_left]
-    others = [level for at, level in enumerate(cut.column.levels) if (at in cut.left) is not is_left]
-    if len(here) > max(2, len(others)) and len(others) <= MOST_SHOWN:
-        return f"{name} other than {' or '.join(map(_shown, others[:MOST_SHOWN]))}"
-    if isinstance(here[0], Presence) and len(here) == 1:
-        return _with(cut.column.path, here[0])
+    if not limits.column.levels:
+        ends = (("from", limits.at_least), ("up to", limits.at_most))
+        return f"{name} {' '.join(f'{word} {_number(end)}' for word, end in ends if end is not None)}"
+    here = limits.levels
+    others = [level for level in limits.column.levels if level not in here]
+    if len(here) > max(2, len(others)):
+        return f"{name} other than {' or '.join(map(_shown, others))}"
+    if len(here) == 1 and isinstance(here[0], Presence):
+        return _with(limits.column.path, here[0])
     return f"{name} {' or '.join(map(_shown, here))}"
 
 

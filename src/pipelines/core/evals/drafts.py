@@ -19,10 +19,10 @@ from pipelines.core.evals.decisions import Decision, Looked, decisions_of
 from pipelines.core.evals.draft_cases import LEAST_SPANS, Case, Kind, units_of
 from pipelines.core.evals.draft_words import (
     RISK_LEVEL,
-    conditions_as_json,
     description_of,
     name_of,
     notes_of,
+    shape_of,
 )
 from pipelines.core.evals.leaves import Leaf, Path, as_object, constant_fields, is_masked, leaf_as_json
 from pipelines.core.evals.regions import Region, Regions, regions_of
@@ -167,7 +167,7 @@ def _draft(skill: str, case: Case, found: Regions, looked: Looked) -> Draft | No
         n=case.n,
         uses=len(region.rows) + errors,
         errors=errors,
-        shape=conditions_as_json(region.conditions),
+        shape=shape_of(region),
         outcomes=tuple(_outcomes(found, region)),
         outcome_count=len(region.rows),
         sources=tuple(found.decisions[row].ids for row in rows[:MOST_SOURCES]),

@@ -29,7 +29,8 @@ from pipelines.core.evals.splits import (
 )
 from pipelines.core.statistics import hypergeometric_tail
 
-MOST_DEPTH = 3  # splits one inside the other: nobody reads more than three conditions
+MOST_CONDITIONS = 3  # fields that mark a region off: nobody reads more
+MOST_DEPTH = 6  # splits one inside the other: a field of several values or ranges takes several
 MOST_FIELDS = 40  # of inputs and of outcomes that are looked at: those that most have
 LEAST_SHARE = 0.8  # of the decisions of a region that settle it
 TIMES_EACH = 3  # that values come again on average: fewer, and equal values may be chance
@@ -45,6 +46,16 @@ class Condition(NamedTuple):
     is_left: bool | None  # None: where the field cannot be compared
 
 
+class Limits(NamedTuple):
+    """All conditions on one field together. Without levels it is compared by number."""
+
+    column: Column
+    is_comparable: bool
+    at_least: float | None
+    at_most: float | None
+    levels: tuple[Cell, ...]  # that are left
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Region:
     conditions: tuple[Condition, ...]
@@ -52,6 +63,13 @@ class Region:
     settled: dict[Path, Cell]  # of the fields that tell outcomes apart
     alike: list[int]  # rows that have them
     is_settled: bool
+
+    @property
+    def limits(self) -> list[Limits]:
+        cuts: dict[int, list[Condition]] = {}
+        for condition in self.conditions:
+            cuts.setdefault(id(condition.cut.column), []).append(condition)
+        return [_limits(conditions) for conditions in cuts.values()]
 
 
 class Border(NamedTuple):
@@ -98,7 +116,22 @@ class Regions:
         return [target.path for target in self.outcomes.varying if target.path in found]
 
     def errors_in(self, region: Region) -> int:
-        return sum(_is_in(row, region.conditions) for row in self.failed)
+        return sum(is_in(row, region.conditions) for row in self.failed)
+
+
+def _limits(conditions: list[Condition]) -> Limits:
+    column = conditions[0].cut.column
+    is_comparable = all(is_left is not None for _, is_left in conditions)
+    levels = [*enumerate(column.levels)]
+    for cut, is_left in conditions:
+        levels = [(at, level) for at, level in levels if (at in cut.left) is is_left]
+    return Limits(
+        column=column,
+        is_comparable=is_comparable,
+        at_least=max((cut.above for cut, is_left in conditions if is_left is False), default=None),
+        at_most=min((cut.below for cut, is_left in conditions if is_left), default=None),
+        levels=tuple(level for _, level in levels),
+    )
 
 
 def regions_of(decisions: Sequence[Decision]) -> Regions:
@@ -185,8 +218,11 @@ def _grown(
     found: Regions, rows: list[int], conditions: tuple[Condition, ...]
 ) -> list[tuple[tuple[Condition, ...], list[int]]]:
     """The leaves of a tree of splits."""
-    targets = found.outcomes.varying
-    split = best_split(found.columns, targets, rows) if len(conditions) < MOST_DEPTH and targets else None
+    used = {condition.cut.column.path for condition in conditions}
+    is_full = len(used) >= MOST_CONDITIONS
+    columns = [column for column in found.columns if not is_full or column.path in used]
+    is_deep = len(conditions) >= MOST_DEPTH
+    split = best_split(columns, found.outcomes.varying, rows) if not is_deep else None
     if split is None:
         return [(conditions, rows)]
     found.splits.append(split)
@@ -228,7 +264,7 @@ def _simplified(found: Regions, region: Region, ended: Sequence[int]) -> Region:
     decisions agree just as often."""
     for condition in region.conditions if region.is_settled else ():
         others = tuple(each for each in region.conditions if each is not condition)
-        wider = _region(found, others, [row for row in ended if _is_in(row, others)])
+        wider = _region(found, others, [row for row in ended if is_in(row, others)])
         if wider.is_settled and wider.settled.items() >= region.settled.items() and _as_often(region, wider):
             region = wider
     return region
@@ -240,5 +276,5 @@ def _as_often(region: Region, wider: Region) -> bool:
     return hypergeometric_tail(k, n, all_k, len(some)) > NOISE_RATE
 
 
-def _is_in(row: int, conditions: Iterable[Condition]) -> bool:
+def is_in(row: int, conditions: Iterable[Condition]) -> bool:
     return all(condition.cut.is_left(row) is condition.is_left for condition in conditions)
