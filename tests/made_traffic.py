@@ -196,21 +196,60 @@ class _Trace:
 
 
 def is_worth_keeping(draft: Row, trades: list[Trade], before: list[Row]) -> bool:
-    """What a tester keeps of a look: a case at a border, the first of a region by category or of a skill that
-    always does the same, or a disagreement; with the expectation that the trade's own rule gives, or none
-    where the traffic settles nothing. Not kept: an input without a field that decides nothing."""
+    """What a tester keeps of a look: a case at a border, one of a region without a border, a disagreement.
+
+    What is expected must follow from the agent's own rule for every input that is described, not only for the
+    example; it is left empty where the traffic settles nothing. A rare input is not kept: it tests no rule.
+    """
     (trade,) = [each for each in trades if draft["skill"] in (each.skill, f"after {each.skill}")]
     expected, given = draft["scenario"]["expected_behavior"], draft["scenario"]["input_context"]
-    if any(other["skill"] == draft["skill"] and other["scenario"] == draft["scenario"] for other in before):
-        return False
+    others = [other for other in before if other["skill"] == draft["skill"]]
     if not expected:
-        return trade.exceptions > 0 or trade.rule(given) is None
-    if trade.form == "chain":
-        given = given[trade.skill]
-    if expected != trade.rule(given) or draft["kind"] == "edge_case":
+        alike = [other for other in others if other["name"] == draft["name"]]
+        return not alike and (trade.exceptions > 0 or trade.rule(_decided_on(trade, given)) is None)
+    if draft["kind"] == "edge_case" or not _follows(trade, given, expected):
         return False
-    alike = [o for o in before if o["skill"] == draft["skill"] and o["shape"] == draft["shape"]]
-    return draft["kind"] == "decision_point" or not alike
+    chance = random.Random(0)
+    drawn = [_as_asked(trade, trade.given(chance)) for _ in range(1_000)]
+    described = [each for each in drawn if _is_described(each, draft["shape"])]
+    if sum(_follows(trade, each, expected) for each in described) < 0.95 * len(described):
+        return False
+    alike = [other for other in others if other["scenario"]["expected_behavior"] == expected]
+    if draft["kind"] == "decision_point":
+        return not any(o["kind"] == "decision_point" and o["shape"] == draft["shape"] for o in alike)
+    return not alike
+
+
+def _follows(trade: Trade, given: Row, expected: Row) -> bool:
+    rule = trade.rule(_decided_on(trade, given))
+    return rule is not None and expected | rule == expected
+
+
+def _as_asked(trade: Trade, given: Row) -> Row:
+    return {trade.skill: given} if trade.form == "chain" else given
+
+
+def _decided_on(trade: Trade, given: Row) -> Row:
+    told: Row = given[trade.skill] if trade.form == "chain" else given
+    return told
+
+
+def _is_described(given: Row, shape: Row) -> bool:
+    for path, told in shape.items():
+        value: Any = given
+        for part in path.split("/")[1:]:
+            value = value.get(part) if isinstance(value, dict) else None
+        if value is None or "present" in told or "absent" in told:
+            is_there = value is not None
+            if told.get("present", is_there) != is_there or told.get("absent", not is_there) == is_there:
+                return False
+            continue
+        number = float(value) if "at_most" in told or "at_least" in told else 0.0
+        if not told.get("at_least", number) <= number <= told.get("at_most", number):
+            return False
+        if value not in told.get("in", [value]) or value in told.get("not_in", []):
+            return False
+    return True
 
 
 WORDS = (

@@ -1,4 +1,4 @@
-"""A second week of other agents, written after the drafts were finished, and not changed for them since."""
+"""A second week of other agents, written after drafts of the first one were finished."""
 
 from made_traffic import Trade, prose
 

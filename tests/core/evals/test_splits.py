@@ -87,6 +87,13 @@ def test_values_are_put_in_two_groups():
     assert groups & {frozenset({"ng", "ir"}), frozenset({"de", "fr", "it"})}
 
 
+def test_one_of_many_values_can_decide():
+    cities = [f"city {n % 40}" for n in range(200)]
+    found = split_of({"city": cities}, ["decline" if city == "city 7" else "offer" for city in cities])
+    assert found is not None
+    assert [found.cut.column.levels[at] for at in found.cut.left] == ["city 7"]
+
+
 def test_whether_a_field_is_there_can_decide():
     receipts = [f"R-{n}" if n % 3 else ABSENT for n in range(60)]
     found = split_of({"receipt": receipts}, ["refund" if n % 3 else "ask" for n in range(60)])

@@ -157,8 +157,8 @@ def _rare(found: Regions) -> Iterator[tuple[Case]]:
     given = 0
     for column in found.columns:
         cells: Sequence[Cell] = found.inputs[column.path]
-        if Presence.PRESENT in column.levels:
-            continue  # a text that few leave out says nothing
+        if Presence.PRESENT in column.levels or Presence.OTHER in column.levels:
+            continue  # a text that few leave out says nothing, and of many values each is rare
         if not column.levels:
             cells = [ABSENT if cell is ABSENT else Presence.PRESENT for cell in cells]
         rows_of: dict[Cell, list[int]] = {}

@@ -23,9 +23,12 @@ def shape_of(region: Region) -> JsonObject:
         if not limits.is_comparable:
             one["not_comparable"] = True
         elif limits.column.levels:
-            values = [leaf_as_json(level) for level in limits.levels if not isinstance(level, Presence)]
-            one |= {"in": values} if values else {}
-            one |= {level.value: True for level in limits.levels if isinstance(level, Presence)}
+            here, others = limits.levels, limits.others
+            is_few = len(here) <= max(2, len(others))
+            named = here if is_few else others
+            values = [leaf_as_json(level) for level in named if not isinstance(level, Presence)]
+            one |= {"in" if is_few else "not_in": values} if values else {}
+            one |= {level.value: is_few for level in named if isinstance(level, Presence)}
         else:
             told = {"at_least": limits.at_least, "at_most": limits.at_most}
             one |= {name: value for name, value in told.items() if value is not None}
@@ -122,8 +125,7 @@ def _limit(limits: Limits) -> str:
     if not limits.column.levels:
         ends = (("from", limits.at_least), ("up to", limits.at_most))
         return f"{name} {' '.join(f'{word} {_number(end)}' for word, end in ends if end is not None)}"
-    here = limits.levels
-    others = [level for level in limits.column.levels if level not in here]
+    here, others = limits.levels, limits.others
     if len(here) > max(2, len(others)):
         return f"{name} other than {' or '.join(map(_shown, others))}"
     if len(here) == 1 and isinstance(here[0], Presence):

@@ -55,6 +55,10 @@ class Limits(NamedTuple):
     at_most: float | None
     levels: tuple[Cell, ...]  # that are left
 
+    @property
+    def others(self) -> list[Cell]:
+        return [level for level in self.column.levels if level not in self.levels]
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Region:

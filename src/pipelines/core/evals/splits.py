@@ -18,7 +18,8 @@ from pipelines.core.statistics import hypergeometric_tail
 
 NOISE_RATE = 0.01
 LEAST_SIDE = 3  # rows on each side of a split
-MOST_LEVELS = 12  # of a field that is compared by value: a person would list them
+MOST_LEVELS = 12  # of a field that are put in groups: a person would list them
+MOST_VALUES = 200  # of a field with more levels: each is held against all others
 LEAST_KNOWN = 0.8  # share of the rows that a field must be comparable in
 MOST_COMPARED = 2_000  # rows in search of a split; a place among numbers is then found among all
 MOST_TRIED = 5  # splits held against chance, the clearest first
@@ -31,6 +32,7 @@ class Presence(Enum):
 
     ABSENT = "absent"
     PRESENT = "present"
+    OTHER = "other"  # one of many values that few have
 
 
 ABSENT: Final = Presence.ABSENT
@@ -96,12 +98,18 @@ def columns_of(path: Path, cells: Sequence[Cell]) -> Iterator[Column]:
 
 
 def _level_column(path: Path, cells: Sequence[Cell]) -> Column | None:
+    """Values that few have are not compared beside a few frequent ones; beside many, they are one level."""
     counts = Counter(cells)
     often = sorted((c for c in counts if counts[c] >= LEAST_SIDE), key=lambda c: (-counts[c], repr(c)))
-    levels = {level: place for place, level in enumerate(sorted(often[:MOST_LEVELS], key=repr))}
-    if len(levels) < 2 or sum(counts[level] for level in levels) < LEAST_KNOWN * len(cells):
-        return None
-    return Column(path, tuple(levels), [levels.get(cell) for cell in cells])
+    kept = often[:MOST_LEVELS]
+    if sum(counts[level] for level in kept) < LEAST_KNOWN * len(cells):
+        known = set(often[:MOST_VALUES])
+        if known <= {ABSENT}:
+            return None
+        cells = [cell if cell in known else Presence.OTHER for cell in cells]
+        kept = [*known, Presence.OTHER]
+    levels = {level: place for place, level in enumerate(sorted(kept, key=repr))}
+    return Column(path, tuple(levels), [levels.get(cell) for cell in cells]) if len(levels) > 1 else None
 
 
 def _number(cell: Cell) -> float | None:
@@ -179,25 +187,29 @@ def _number_cut(column: Column, known: list[tuple[float, int]], counts: Counter[
 
 
 def _level_cut(column: Column, known: list[tuple[float, int]], counts: Counter[int]) -> Cut | None:
-    """Levels in the order of their share of one outcome, divided anywhere: for two outcomes the best of all
-    ways to put them in two groups, and that is how many were tried."""
     held: dict[int, Counter[int]] = {}
     for value, code in known:
         held.setdefault(int(value), Counter())[code] += 1
+    is_few = len(held) <= MOST_LEVELS
+    tried = 2 ** (len(held) - 1) - 1 if is_few else len(held)
     best: Cut | None = None
-    for outcome in sorted(counts):
-        ordered = sorted(held, key=lambda level: (held[level][outcome] / held[level].total(), level))
-        left: Counter[int] = Counter()
-        for place, level in enumerate(ordered[:-1], 1):
-            left.update(held[level])
-            size = left.total()
-            if not LEAST_SIDE <= size <= len(known) - LEAST_SIDE:
-                continue
+    for group in _groups(held, sorted(counts)) if is_few else ([level] for level in sorted(held)):
+        left = {code: sum(held[level][code] for level in group) for code in counts}
+        size = sum(left.values())
+        if LEAST_SIDE <= size <= len(known) - LEAST_SIDE:
             clear = sum(count * count for count in left.values()) / size
             clear += sum((counts[c] - left[c]) ** 2 for c in counts) / (len(known) - size)
             if best is None or clear > best.tau:
-                best = Cut(column, clear, 2 ** (len(held) - 1) - 1, 0.0, 0.0, frozenset(ordered[:place]))
+                best = Cut(column, clear, tried, 0.0, 0.0, frozenset(group))
     return best
+
+
+def _groups(held: dict[int, Counter[int]], outcomes: Sequence[int]) -> Iterator[list[int]]:
+    """Levels in the order of their share of one outcome, divided anywhere: for two outcomes the best of all
+    ways to put them in two groups is among these."""
+    for outcome in outcomes:
+        ordered = sorted(held, key=lambda level: (held[level][outcome] / held[level].total(), level))
+        yield from (ordered[:place] for place in range(1, len(ordered)))
 
 
 def chance_of(cut: Cut, target: Target, rows: Sequence[int]) -> float:
