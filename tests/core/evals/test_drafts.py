@@ -134,19 +134,43 @@ def test_a_threshold_makes_a_case_on_each_side_of_it_with_what_was_seen():
     assert [(d.kind, given_to(d)["amount"]) for d in typical] == [("recurring", 26), ("recurring", 76)]
 
 
-def test_two_conditions_make_three_regions_whatever_the_order_they_are_found_in():
+def test_a_condition_that_makes_no_difference_is_dropped_whatever_was_divided_first():
     chance = random.Random(1)
 
     def decided(told: Any) -> str:
         return "vendor" if told["model"] == "cam" else ("update" if told["age"] > 180 else "enroll")
 
-    inputs = [
-        {"model": chance.choice(("cam", "hub", "edge")), "age": chance.randrange(400)} for _ in range(200)
-    ]
+    models = ("cam", "hub", "edge", "box", "rack", "pole")
+    inputs = [{"model": chance.choice(models), "age": chance.randrange(400)} for _ in range(300)]
     drafts = drafted([used(n, told, {"action": decided(told)}) for n, told in enumerate(inputs, 1)])
     assert all(expected(draft) == {"action": decided(given_to(draft))} for draft in drafts)
+    assert "age" in str(drafts[0].notes[1])  # divides more decisions, and so comes first
     (vendor,) = [draft for draft in drafts if expected(draft) == {"action": "vendor"}]
     assert vendor.shape == {"/model": {"in": ["cam"]}}
+
+
+def test_the_sides_of_a_border_differ_in_what_decides_there_alone():
+    chance = random.Random(2)
+    inputs = [{"bar": n, "mode": chance.choice(("auto", "manual"))} for n in range(200)]
+    lines = [
+        used(n, told, {"action": "close" if told["bar"] > 120 and told["mode"] == "auto" else "keep"})
+        for n, told in enumerate(inputs, 1)
+    ]
+    below, above = (draft for draft in drafted(lines) if draft.kind == "decision_point")
+    assert (expected(below), expected(above)) == ({"action": "keep"}, {"action": "close"})
+    autos = [told["bar"] for told in inputs if told["mode"] == "auto"]
+    assert given_to(below) == {"bar": max(bar for bar in autos if bar <= 120), "mode": "auto"}
+    assert given_to(above) == {"bar": min(bar for bar in autos if bar > 120), "mode": "auto"}
+
+
+def test_values_of_one_field_are_one_condition():
+    chance = random.Random(3)
+    wards = {"rash": "skin", "cough": "lungs", "fracture": "surgery", "headache": "nerves"}
+    told = [chance.choice([*wards]) for _ in range(160)]
+    lines = [used(n, {"symptom": one}, {"ward": wards[one]}) for n, one in enumerate(told, 1)]
+    found = [(draft.shape, expected(draft)) for draft in drafted(lines)]
+    assert len(found) == 4
+    assert all(({"/symptom": {"in": [one]}}, {"ward": ward}) in found for one, ward in wards.items())
 
 
 def test_a_field_that_varies_by_itself_is_neither_a_decision_nor_expected():

@@ -77,10 +77,20 @@ class Looked:
 class _Choice(NamedTuple):
     """A decision as it is found in its trace, before it is known what the skill's outcomes are."""
 
-    skill: str
     span: SpanLine
     tools: tuple[str, ...]
+    is_chain: bool = False
+
+
+class _Kept(NamedTuple):
+    """The same, as lean as it can be: all of a look are in memory at once."""
+
+    decision: Decision | None  # None: it has no input
+    tools: tuple[str, ...]
+    has_outcome: bool
+    is_error: bool
     is_chain: bool
+    place: tuple[int, str, str]  # the newest first
 
 
 def decisions_of(lines: Iterable[bytes], looked: Looked) -> dict[str, list[Decision]]:
@@ -89,11 +99,12 @@ def decisions_of(lines: Iterable[bytes], looked: Looked) -> dict[str, list[Decis
     for line in lines:
         traces.setdefault(line[_TRACE], []).append(line)
         looked.spans += 1
-    by_skill: dict[str, list[_Choice]] = {}
+    by_skill: dict[str, list[_Kept]] = {}
     interned = Interned()
-    for some in traces.values():
+    while traces:
+        _, some = traces.popitem()
         for choice in _choices([SpanLine(*loads_own(line)) for line in some], looked):  # type: ignore[misc]
-            by_skill.setdefault(choice.skill, []).append(choice)
+            by_skill.setdefault(choice.span.skill, []).append(_kept(choice, interned))
     found = {skill: [*_told(by_skill.pop(skill), interned, looked)] for skill in sorted(by_skill)}
     return {skill: some for skill, some in found.items() if some}
 
@@ -101,21 +112,20 @@ def decisions_of(lines: Iterable[bytes], looked: Looked) -> dict[str, list[Decis
 def _choices(spans: list[SpanLine], looked: Looked) -> Iterator[_Choice]:
     """Of one trace."""
     if len(spans) == 1 and not spans[0].is_tool:
-        yield _Choice(spans[0].skill, spans[0], (), is_chain=False)
+        yield _Choice(spans[0], ())
         return
     inside, alone = _tools(spans)
     skills = [span for span in spans if not span.is_tool]
     tries = _last_tries(skills)
     for span in tries:
-        yield _Choice(span.skill, span, _called(inside.get(span.span_id, ())), is_chain=False)
+        yield _Choice(span, _called(inside.get(span.span_id, ())))
     looked.retries += len(skills) - len(tries)
     looked.tool_replies += sum(map(len, inside.values()))
     if skills:
         looked.tool_replies += len(alone)
         return
     deciding = [span for span in alone if _says_a_decision(span.outcome)]
-    for span in _last_tries(deciding):
-        yield _Choice(span.skill, span, (), is_chain=False)
+    yield from (_Choice(span, ()) for span in _last_tries(deciding))
     siblings: dict[str | None, list[SpanLine]] = {}
     for span in alone:
         if not _says_a_decision(span.outcome):
@@ -165,8 +175,9 @@ def _chain(spans: list[SpanLine]) -> _Choice | None:
     if first.is_error or first.outcome is None:
         return None
     told = first.input if isinstance(first.input, dict) else {}
-    known = first._replace(input={**told, first.skill: first.outcome}, outcome=None)
-    return _Choice(f"after {first.skill}", known, _called(spans[again:]), is_chain=True)
+    given: Json = {**told, first.skill: first.outcome}
+    known = first._replace(skill=f"after {first.skill}", input=given, outcome=None)
+    return _Choice(known, _called(spans[again:]), is_chain=True)
 
 
 def _called(spans: Iterable[SpanLine]) -> tuple[str, ...]:
@@ -179,27 +190,35 @@ def _when(span: SpanLine) -> tuple[int, int, str]:
     return span.start_ns, span.end_ns, span.span_id
 
 
-def _newest(choice: _Choice) -> tuple[int, str, str]:
-    return -choice.span.end_ns, choice.span.trace_id, choice.span.span_id
+def _kept(choice: _Choice, interned: Interned) -> _Kept:
+    span, tools, is_chain = choice
+    decision = None
+    if span.input is not None:
+        outcome = None if span.outcome is None else interned.fields(span.outcome, "result")
+        ids = (span.trace_id, span.span_id)
+        decision = Decision(interned.fields(span.input, "input"), outcome, span.is_error, ids, is_calls=False)
+    place = (-span.end_ns, span.trace_id, span.span_id)
+    return _Kept(decision, tools, span.outcome is not None, span.is_error, is_chain, place)
 
 
 def _says_a_decision(outcome: Json) -> bool:
     return isinstance(outcome, dict) and any(name.casefold() in DECISION_NAMES for name in outcome)
 
 
-def _told(choices: list[_Choice], interned: Interned, looked: Looked) -> Iterator[Decision]:
+def _told(choices: list[_Kept], interned: Interned, looked: Looked) -> Iterator[Decision]:
     """Calls are the outcome of a skill none of whose spans says another, and that called something."""
-    is_calls = all(choice.span.outcome is None for choice in choices)
+    is_calls = not any(choice.has_outcome for choice in choices)
     if is_calls and not any(choice.tools for choice in choices):
         if not choices[0].is_chain:
-            looked.without_outcome += sum(not choice.span.is_error for choice in choices)
+            looked.without_outcome += sum(not choice.is_error for choice in choices)
         return
-    for _, span, tools, _ in sorted(choices, key=_newest):
-        outcome: Json = {TOOLS: [*tools]} if is_calls else span.outcome
-        if span.input is None:
+    for choice in sorted(choices, key=lambda choice: choice.place):
+        decision = choice.decision
+        if decision is None:
             looked.without_input += 1
             continue
-        looked.without_outcome += outcome is None and not span.is_error
-        known = None if outcome is None or span.is_error else interned.fields(outcome, "result")
-        ids = (span.trace_id, span.span_id)
-        yield Decision(interned.fields(span.input, "input"), known, span.is_error, ids, is_calls)
+        looked.without_outcome += not (is_calls or choice.has_outcome or choice.is_error)
+        if is_calls:
+            called = interned.fields({TOOLS: [*choice.tools]}, "result")
+            decision = decision._replace(outcome=called, is_calls=True)
+        yield decision._replace(outcome=None) if choice.is_error else decision

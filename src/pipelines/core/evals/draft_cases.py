@@ -109,13 +109,13 @@ def _border(found: Regions, border: Border) -> Iterator[tuple[Case, ...]]:
     if not low or not high or cells[low[0]] == cells[high[0]]:
         return
     first = _also_in(own[high[0]], cut, low)
-    nearest = (("below", first), ("above", _also_in(own[first], cut, high)))
+    at_border: dict[Role, int] = {"below": first, "above": _also_in(own[first], cut, high)}
     cases = []
-    for role, row in nearest:
+    for role, row in at_border.items():
         region = own[row]
-        if len(region.rows) >= LEAST_SPANS:
-            k, n = len(region.alike), len(region.rows)
-            cases.append(Case("decision_point", role, region, row, k, n, region.alike, border.split))  # type: ignore[arg-type]
+        k, n = len(region.alike), len(region.rows)
+        if n >= LEAST_SPANS:
+            cases.append(Case("decision_point", role, region, row, k, n, region.alike, border.split))
     yield tuple(cases)
 
 

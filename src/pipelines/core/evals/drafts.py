@@ -81,7 +81,7 @@ class Draft:
 def draft_parts(data: bytes, *, most: int, without: frozenset[str]) -> Iterator[bytes]:
     """The best drafts of some lines of spans, without those that a person decided on; then what was seen."""
     looked = Looked()
-    units = units_of_lines(data.splitlines(), looked)
+    units = units_of_lines(iter(data.splitlines()), looked)  # which lets go of lines that were read
     fresh = [kept for unit in units if (kept := tuple(d for d in unit if d.id not in without))]
     found = sum(map(len, fresh))
     looked.known = sum(map(len, units)) - found

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from enum import Enum
 from itertools import pairwise
+from math import inf
 from typing import Final, NamedTuple, TypeAlias
 
 from pipelines.core.evals.leaves import Flag, Leaf, Path
@@ -138,13 +139,11 @@ def best_split(columns: Sequence[Column], targets: Sequence[Target], rows: Seque
 
 def in_order(columns: Sequence[Column], targets: Sequence[Target], rows: Sequence[int]) -> list[int]:
     """Rows in an order of their content, so that the same ones are compared in whatever order they came."""
-    held = [column.values for column in columns]
-
-    def content(row: int) -> list[tuple[bool, float]]:
-        told = [(value[row] is None, value[row] or 0.0) for value in held]
-        return told + [(False, target.codes[row]) for target in targets]
-
-    return sorted(rows, key=content) if len(rows) > MOST_COMPARED else [*rows]
+    if len(rows) <= MOST_COMPARED:
+        return [*rows]
+    held = [[-inf if value is None else value for value in column.values] for column in columns]
+    content = [*zip(*held, *(target.codes for target in targets), strict=True)]
+    return sorted(rows, key=content.__getitem__) if content else [*rows]
 
 
 def thinned(rows: Sequence[int], most: int) -> Sequence[int]:
