@@ -1,11 +1,12 @@
 """What a draft says of itself: its name, why it was drafted, and what a person should know about it."""
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from pipelines.core.evals.draft_cases import Case
 from pipelines.core.evals.leaves import Flag, Path, is_masked, leaf_as_json
-from pipelines.core.evals.regions import Limits, Region, Regions
-from pipelines.core.evals.splits import ABSENT, Cell, Presence
+from pipelines.core.evals.regions import Condition, Region, Regions
+from pipelines.core.evals.splits import ABSENT, Cell, Column, Presence
 from pipelines.core.json_text import Json, JsonObject, pointer
 
 LONGEST_NAME = 200
@@ -15,10 +16,46 @@ _NOT_RIGHT = "This is what the agent did, not necessarily what it should do."
 _FILL_IN = "expected_behavior is empty: fill in what is right."
 
 
+class Limits(NamedTuple):
+    """All conditions on one field together. Without levels it is compared by number."""
+
+    column: Column
+    is_comparable: bool
+    at_least: float | None
+    at_most: float | None
+    levels: tuple[Cell, ...]  # that are left
+
+    @property
+    def others(self) -> list[Cell]:
+        return [level for level in self.column.levels if level not in self.levels]
+
+
+def _limits(region: Region) -> list[Limits]:
+    cuts: dict[int, list[Condition]] = {}
+    for condition in region.conditions:
+        cuts.setdefault(id(condition.cut.column), []).append(condition)
+    return [_together(conditions) for conditions in cuts.values()]
+
+
+def _together(conditions: list[Condition]) -> Limits:
+    column = conditions[0].cut.column
+    is_comparable = all(is_left is not None for _, is_left in conditions)
+    levels = [*enumerate(column.levels)]
+    for cut, is_left in conditions:
+        levels = [(at, level) for at, level in levels if (at in cut.left) is is_left]
+    return Limits(
+        column=column,
+        is_comparable=is_comparable,
+        at_least=max((cut.above for cut, is_left in conditions if is_left is False), default=None),
+        at_most=min((cut.below for cut, is_left in conditions if is_left), default=None),
+        levels=tuple(level for _, level in levels),
+    )
+
+
 def shape_of(region: Region) -> JsonObject:
     """By JSON Pointer: what the inputs of a region have in common."""
     shown: dict[str, JsonObject] = {}
-    for limits in region.limits:
+    for limits in _limits(region):
         one = shown.setdefault(pointer(limits.column.path), {})
         if not limits.is_comparable:
             one["not_comparable"] = True
@@ -36,10 +73,10 @@ def shape_of(region: Region) -> JsonObject:
 
 
 def name_of(skill: str, case: Case, found: Regions) -> str:
-    given = [_limit(limits) for limits in case.region.limits]
+    given = [_limit(limits) for limits in _limits(case.region)]
     if case.split is not None:
         path = case.split.cut.column.path
-        others = [_limit(limits) for limits in case.region.limits if limits.column.path != path]
+        others = [_limit(limits) for limits in _limits(case.region) if limits.column.path != path]
         given = [f"{_field(path)} {_shown(found.inputs[path][case.row])} (at the border)", *others]
     if case.rare is not None:
         given = [_with(*case.rare), *given]
@@ -64,7 +101,7 @@ def _outcome(told: Iterable[tuple[Path, Cell]]) -> str:
 
 
 def description_of(skill: str, case: Case, found: Regions) -> str:
-    where = " and ".join(_limit(limits) for limits in case.region.limits) or "any input"
+    where = " and ".join(_limit(limits) for limits in _limits(case.region)) or "any input"
     usual = _outcome(_decided(case.region, found))
     k, n = case.k, case.n
     if case.role == "open":

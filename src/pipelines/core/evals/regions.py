@@ -46,20 +46,6 @@ class Condition(NamedTuple):
     is_left: bool | None  # None: where the field cannot be compared
 
 
-class Limits(NamedTuple):
-    """All conditions on one field together. Without levels it is compared by number."""
-
-    column: Column
-    is_comparable: bool
-    at_least: float | None
-    at_most: float | None
-    levels: tuple[Cell, ...]  # that are left
-
-    @property
-    def others(self) -> list[Cell]:
-        return [level for level in self.column.levels if level not in self.levels]
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Region:
     conditions: tuple[Condition, ...]
@@ -67,13 +53,6 @@ class Region:
     settled: dict[Path, Cell]  # of the fields that tell outcomes apart
     alike: list[int]  # rows that have them
     is_settled: bool
-
-    @property
-    def limits(self) -> list[Limits]:
-        cuts: dict[int, list[Condition]] = {}
-        for condition in self.conditions:
-            cuts.setdefault(id(condition.cut.column), []).append(condition)
-        return [_limits(conditions) for conditions in cuts.values()]
 
 
 class Border(NamedTuple):
@@ -121,21 +100,6 @@ class Regions:
 
     def errors_in(self, region: Region) -> int:
         return sum(is_in(row, region.conditions) for row in self.failed)
-
-
-def _limits(conditions: list[Condition]) -> Limits:
-    column = conditions[0].cut.column
-    is_comparable = all(is_left is not None for _, is_left in conditions)
-    levels = [*enumerate(column.levels)]
-    for cut, is_left in conditions:
-        levels = [(at, level) for at, level in levels if (at in cut.left) is is_left]
-    return Limits(
-        column=column,
-        is_comparable=is_comparable,
-        at_least=max((cut.above for cut, is_left in conditions if is_left is False), default=None),
-        at_most=min((cut.below for cut, is_left in conditions if is_left), default=None),
-        levels=tuple(level for _, level in levels),
-    )
 
 
 def regions_of(decisions: Sequence[Decision]) -> Regions:
