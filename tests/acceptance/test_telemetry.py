@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from opentelemetry.trace import StatusCode
 from served import KEY, running
 
 from desk import answered
+from made_traffic import FIRST_WEEK, is_worth_keeping, otlp, spans_of_week
 
 #: The body of auto-generate in the seed, its device made whole.
 DEVICE = "3a7df4c2-91b0-4e6f-8a2d-5c7e9f013b46"
@@ -78,6 +80,40 @@ def put(pairs: Any, values: Any) -> None:
     for key, value in values.items():
         pair = pairs.add()
         pair.key, pair.value.string_value = key, str(value)
+
+
+def test_a_week_of_many_agents_becomes_drafts_worth_keeping(tmp_path: Path) -> None:
+    spans = spans_of_week(FIRST_WEEK, seed=4, now_ns=time.time_ns())
+    with (
+        running(tmp_path / "data") as server,
+        httpx2.Client(base_url=server.url, headers={"Authorization": f"Bearer {KEY}"}, timeout=60) as client,
+    ):
+        for start in range(0, len(spans), 2_000):  # a trace may come in two bodies
+            body = gzip.compress(otlp(spans[start : start + 2_000]))
+            headers = {"content-type": "application/json", "content-encoding": "gzip"}
+            assert answered(client.post("/v1/traces", content=body, headers=headers)) == {}
+        found = answered(client.post("/api/v1/eval/scenarios/auto-generate", json={}))["scenarios"]
+        kept = [draft for at, draft in enumerate(found) if is_worth_keeping(draft, FIRST_WEEK, found[:at])]
+        assert len(found) == 20
+        assert len(kept) >= 12
+        of_device = answered(
+            client.post("/api/v1/eval/scenarios/auto-generate", json={"device_id": "dev-1"})
+        )["looked_at"]
+        named = [span for span in spans if device_of(span) == "dev-1" and is_stored(span)]
+        assert of_device["spans"] == of_device["device_id_matched"]["device.id"] == len(named)
+        for draft in found:
+            is_open = not draft["scenario"]["expected_behavior"]
+            corrections = {"expected_behavior": {"decision": "ask"}} if is_open else {}
+            answered(client.post(f"/api/v1/eval/drafts/{draft['id']}/adopt", json=corrections), 201)
+
+
+def device_of(span: dict[str, Any]) -> str:
+    told = {pair["key"]: pair["value"].get("stringValue") for pair in span["attributes"]} | span["resource"]
+    return str(told.get("device.id", told.get("device_id")))
+
+
+def is_stored(span: dict[str, Any]) -> bool:
+    return str(span["name"]).startswith(("skill.invoke", "execute_tool"))
 
 
 def test_from_spans_over_drafts_to_a_scenario(tmp_path: Path) -> None:

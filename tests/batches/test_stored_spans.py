@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from pipelines.core.evals.decisions import SpanLine
 from pipelines.core.evals.kept_spans import kept_parts
 from pipelines.core.evals.masking import Masking
 from pipelines.core.evals.spans import Span
@@ -78,8 +79,8 @@ async def test_spans_are_stored_once_per_org_and_read_newest_first(database: Dat
     window = Window(org_id=1, since_ns=NOW_NS - 1, until_ns=NOW_NS + 10, device_id=None)
     found = await read(database, window)
     assert len(found) == 1_201 > 2 * READ_AT_ONCE
-    assert found[0][3] == f"{5_000:016x}"
-    assert len({line[2] for line in found}) == 1_201
+    assert found[0][1] == f"{5_000:016x}"
+    assert len({line[0] for line in found}) == 1_201
 
 
 async def test_spans_are_found_by_their_device(database: Database):
@@ -87,9 +88,58 @@ async def test_spans_are_found_by_their_device(database: Database):
     await add(database, parts(3, device="dev-2"))
     await add(database, parts(4), org_id=2)
     window = Window(org_id=1, since_ns=0, until_ns=NOW_NS, device_id="dev-1")
-    assert [line[2][-1] for line in await read(database, window)] == ["2", "1"]
+    assert [line[0][-1] for line in await read(database, window)] == ["2", "1"]
     matched = await database.read(partial(spans.device_matches, window=window))
     assert matched == {"device.id": 0, "host.id": 2, "service.instance.id": 0, "gen_ai.agent.id": 0}
+
+
+async def test_a_line_is_what_decisions_are_read_from(database: Database):
+    span = Span(
+        name="execute_tool refund",
+        trace_id="4" * 32,
+        span_id="2" * 16,
+        start_ns=NOW_NS - 9,
+        end_ns=NOW_NS,
+        status="ok",
+        attributes={"skill.input": {"a": 1}, "skill.output": "done"},
+        resource={},
+        parent_id="1" * 16,
+    )
+    part, _ = kept_parts([span], Masking(b"k"), arrived_ns=NOW_NS)
+    await add(database, [part])
+    (line,) = await read(database, Window(org_id=1, since_ns=0, until_ns=NOW_NS, device_id=None))
+    assert SpanLine(*line) == SpanLine(
+        trace_id="4" * 32,
+        span_id="2" * 16,
+        parent_id="1" * 16,
+        name="execute_tool refund",
+        skill="refund",
+        status="ok",
+        start_ns=NOW_NS - 9,
+        end_ns=NOW_NS,
+        input={"a": 1},
+        outcome="done",
+    )
+
+
+@pytest.mark.parametrize("of_resource", [True, False], ids=["resource", "span"])
+@pytest.mark.parametrize("key", ["device.id", "device_id"])
+async def test_both_spellings_of_a_device_are_found_on_resource_and_span(
+    database: Database, key: str, of_resource: bool
+):
+    told = {key: "dev-1"}
+    span = Span(
+        *("skill.invoke", "4" * 32, "2" * 16, 1, NOW_NS, "ok"),
+        attributes={} if of_resource else told,
+        resource=told if of_resource else {},
+    )
+    part, _ = kept_parts([span], Masking(b"k"), arrived_ns=NOW_NS)
+    await add(database, [part])
+    await add(database, parts(7, device="dev-2"))
+    window = Window(org_id=1, since_ns=0, until_ns=NOW_NS, device_id="dev-1")
+    assert [line[0] for line in await read(database, window)] == ["4" * 32]
+    matched = await database.read(partial(spans.device_matches, window=window))
+    assert matched["device.id"] == sum(matched.values()) == 1
 
 
 async def test_old_spans_go_and_their_resources_after_them(database: Database):

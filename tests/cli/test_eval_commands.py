@@ -295,14 +295,14 @@ def test_two_matrices_are_compared_and_a_regression_can_fail(api: Api, cli: Cli)
 # -- what waits for a person
 
 
-def span(number: int, device: str) -> Row:
+def span(number: int, device: str, skill: str = "triage") -> Row:
     now_ns = time.time_ns()
     return {
         "name": "skill.invoke",
         "trace_id": f"{number:032x}",
         "span_id": f"{number:016x}",
         "attributes": {
-            "skill.name": "triage",
+            "skill.name": skill,
             "skill.input": DEPLOYMENT["input_context"] | {"host": device},
             "skill.output": json.dumps(RIGHT),
         },
@@ -314,7 +314,8 @@ def span(number: int, device: str) -> Row:
 
 
 def test_drafts_are_looked_for_read_corrected_adopted_and_dismissed(api: Api, cli: Cli):
-    spans = [span(n, "desk-7") for n in range(1, 6)] + [span(n, "desk-8") for n in range(11, 16)]
+    spans = [span(n, "desk-7") for n in range(1, 6)]
+    spans += [span(n, "desk-8", skill="page") for n in range(11, 16)]
     api.post("/api/v1/telemetry/ingest", spans)
     code, out, err = cli.run("drafts", "generate", "--device-id", "desk-7", "--json")
     assert code == 0, err

@@ -261,21 +261,35 @@ async def test_the_body_of_the_seed_finds_drafts_with_confidence(org: Org):
     assert answer["created"] == 1
 
 
-@pytest.mark.parametrize("key", ["device.id", "host.id", "service.instance.id", "gen_ai.agent.id"])
-async def test_a_device_is_found_by_each_of_its_ids(org: Org, key: str):
+@pytest.mark.parametrize(
+    ("key", "counted"),
+    [
+        ("device.id", "device.id"),
+        ("device_id", "device.id"),
+        ("host.id", "host.id"),
+        ("service.instance.id", "service.instance.id"),
+        ("gen_ai.agent.id", "gen_ai.agent.id"),
+    ],
+)
+async def test_a_device_is_found_by_each_of_its_ids(org: Org, key: str, counted: str):
     await send(org, *(a_span(number, resource={key: "dev-1"}) for number in (1, 2, 3)))
     await send(org, *(a_span(number, resource={key: "dev-2"}) for number in (4, 5, 6, 7)))
     answer = await generate(org, device_id="dev-2")
     assert answer["looked_at"]["spans"] == 4
-    assert answer["looked_at"]["device_id_matched"][key] == 4
+    assert answer["looked_at"]["device_id_matched"][counted] == 4
     assert sum(answer["looked_at"]["device_id_matched"].values()) == 4
 
 
-async def test_a_device_is_found_by_the_agent_of_the_span(org: Org):
+@pytest.mark.parametrize(
+    ("key", "counted"),
+    [("device.id", "device.id"), ("device_id", "device.id"), ("gen_ai.agent.id", "gen_ai.agent.id")],
+)
+async def test_a_device_is_found_by_what_the_span_itself_says(org: Org, key: str, counted: str):
     span = a_span(1)
-    await send(org, span | {"attributes": span["attributes"] | {"gen_ai.agent.id": "asst_1"}}, a_span(2))
+    await send(org, span | {"attributes": span["attributes"] | {key: "asst_1"}}, a_span(2))
     answer = await generate(org, device_id="asst_1")
-    assert answer["looked_at"]["device_id_matched"]["gen_ai.agent.id"] == 1
+    assert answer["looked_at"]["spans"] == 1
+    assert answer["looked_at"]["device_id_matched"][counted] == 1
 
 
 async def test_an_unknown_device_gets_an_empty_answer_that_says_what_was_looked_at(house: House, org: Org):
@@ -351,6 +365,42 @@ async def test_a_draft_is_adopted_with_corrections_and_says_what_it_became(org: 
     after = await generate(org)
     assert after["scenarios"] == []
     assert after["looked_at"]["left_out"]["decided_before"] == 1
+
+
+async def test_a_draft_that_the_traffic_does_not_settle_is_adopted_with_what_a_person_expects(org: Org):
+    await send(org, *(a_span(n, outcome={"action": "keep" if n % 2 else "hide"}) for n in range(1, 31)))
+    (draft,) = (await generate(org))["scenarios"]
+    assert (draft["kind"], draft["scenario"]["expected_behavior"]) == ("decision_point", {})
+    error = refused(await org.client.post(f"{DRAFTS}/{draft['id']}/adopt"), 422, "invalid_request")
+    assert [problem["path"] for problem in error["details"]] == ["/expected_behavior"]
+    told = {"expected_behavior": {"action": "hide"}}
+    made = answered(await org.client.post(f"{DRAFTS}/{draft['id']}/adopt", json=told), 201)
+    assert made["expected_behavior"] == {"action": "hide"}
+
+
+async def test_calls_that_a_skill_chose_are_a_scenario_that_observes_calls(org: Org):
+    def tool(number: int, name: str) -> Any:
+        told = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name}
+        return a_span(number, name=f"execute_tool {name}", attributes=told, parent_id=f"{number - 100:016x}")
+
+    skills = [
+        a_span(n, attributes={"skill.name": "restock", "skill.input": {"stock": n}}) for n in range(1, 61)
+    ]
+    tools = [
+        tool(100 + n, "order" if n < 20 else "log") | {"trace_id": skills[n - 1]["trace_id"]}
+        for n in range(1, 61)
+    ]
+    await send(org, *skills, *tools)
+    answer = await generate(org)
+    below, above = (d for d in answer["scenarios"] if d["kind"] == "decision_point")
+    assert below["scenario"]["input_context"] == {"stock": 19}
+    assert (below["scenario"]["observe"], below["scenario"]["expected_behavior"]) == (
+        "tool_calls",
+        {"tools": ["order"]},
+    )
+    assert above["scenario"]["expected_behavior"] == {"tools": ["log"]}
+    assert answer["looked_at"]["left_out"]["tool_replies"] == 60
+    answered(await org.client.post(f"{DRAFTS}/{below['id']}/adopt"), 201)
 
 
 async def test_wrong_corrections_are_refused_and_nothing_is_made(org: Org):

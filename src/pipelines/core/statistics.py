@@ -57,6 +57,22 @@ def fisher_exact(first: tuple[int, int], second: tuple[int, int]) -> float:
     return sum(each for each in ways if each <= seen) / comb(n_1 + n_2, successes)
 
 
+def hypergeometric_tail(least: int, drawn: int, successes: int, trials: int) -> float:
+    """The chance of so many successes or more among some drawn without putting back: Fisher's one-sided p."""
+    _check_count(successes, trials)
+    _check_count(drawn, trials)
+    count = max(least, drawn + successes - trials, 0)
+    if count > min(drawn, successes):
+        return 0.0
+    ways = total = comb(successes, count) * comb(trials - successes, drawn - count)
+    while ways and count < min(drawn, successes):
+        ways = ways * (successes - count) * (drawn - count)
+        count += 1
+        ways //= count * (trials - successes - drawn + count)
+        total += ways
+    return total / comb(trials, drawn)
+
+
 def pass_hat_k(successes: int, trials: int, k: int) -> Fraction:
     """pass^k of one task: the chance that k of its runs, drawn without putting back, all passed."""
     _check_count(successes, trials)

@@ -215,9 +215,16 @@ def skill_spans(
 
 def scenario_drafts(data: bytes, *, max_scenarios: int, without: list[str]) -> Iterator[bytes]:
     """Drafts from lines of spans, one part each; then, last, what was looked at."""
+    import gc
+
     from pipelines.core.evals.drafts import draft_parts
 
-    yield from draft_parts(data, most=max_scenarios, without=frozenset(without))
+    # As below: hundreds of thousands of decisions, none of which is in a loop.
+    gc.disable()
+    try:
+        yield from draft_parts(data, most=max_scenarios, without=frozenset(without))
+    finally:
+        gc.enable()
 
 
 def openapi_tools(data: bytes) -> Iterator[bytes]:

@@ -1016,6 +1016,15 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         UPDATE authored_rules SET text_hash = '' WHERE status IN ('proposed', 'refused');
         """,
     ),
+    (
+        "0028_spans_of_a_decision",
+        """
+        -- Which span a skill span stands in, and the device that it names itself; null of spans that came
+        -- before there was such a column.
+        ALTER TABLE skill_spans ADD COLUMN parent_id BLOB;
+        ALTER TABLE skill_spans ADD COLUMN device_id TEXT;
+        """,
+    ),
 )
 
 

@@ -6,15 +6,16 @@ from typing import NamedTuple
 from pipelines.core.evals.kept_spans import KeptSpan
 from pipelines.core.evals.spans import DEVICE_KEYS
 from pipelines.core.json_text import Json, dumps, loads_own, written
-from pipelines.storage.connection import ROWS_A_STATEMENT, Connection, in_list
+from pipelines.storage.connection import ROWS_A_STATEMENT, Connection, Row, in_list
 
 PRUNED_AT_ONCE = 500  # rows in one write
 READ_AT_ONCE = 500
 _COLUMNS = (
-    "org_id, arrived_ns, trace_id, span_id, resource_id, agent_id, skill, name, status, start_ns, end_ns,"
-    " happened_ns, input, outcome, attributes, note"
+    "org_id, arrived_ns, trace_id, span_id, resource_id, agent_id, device_id, parent_id, skill, name, status,"
+    " start_ns, end_ns, happened_ns, input, outcome, attributes, note"
 )
 _DEVICE_COLUMNS = ("device_id", "host_id", "service_instance_id", "agent_id")
+_OWN_COLUMNS = ("device_id", "agent_id")  # that stand on a span itself too
 
 
 class Window(NamedTuple):
@@ -34,7 +35,7 @@ class Place(NamedTuple):
 
 
 class SpanLines(NamedTuple):
-    lines: list[bytes]  # one span each, as `core.evals.drafts` reads them
+    lines: list[bytes]  # one span each: `core.evals.decisions.SpanLine`
     last: Place | None  # None: there are no more
 
 
@@ -58,7 +59,10 @@ def add_spans(connection: Connection, part: bytes, *, org_id: int, arrived_ns: i
 
 def _row(span: KeptSpan, ids: dict[str, int], org_id: int, arrived_ns: int) -> tuple[object, ...]:
     trace_id, span_id = bytes.fromhex(span.trace_id), bytes.fromhex(span.span_id)
-    return (org_id, arrived_ns, trace_id, span_id, ids[span.resource], *span[3:])
+    parent_id = bytes.fromhex(span.parent_id) if span.parent_id is not None else None
+    told = span[KeptSpan._fields.index("skill") :]
+    whose = (ids[span.resource], span.agent_id, span.device_id, parent_id)
+    return (org_id, arrived_ns, trace_id, span_id, *whose, *told)
 
 
 def _resource_ids(connection: Connection, resources: Json, *, org_id: int, seen_ns: int) -> dict[str, int]:
@@ -80,7 +84,7 @@ def device_matches(connection: Connection, window: Window) -> dict[str, int]:
     """How many spans of the window each of the DEVICE_KEYS finds."""
     found: dict[str, int] = {}
     for key, column in zip(DEVICE_KEYS, _DEVICE_COLUMNS, strict=True):
-        own = " OR agent_id = ?" if column == "agent_id" else ""
+        own = f" OR {column} = ?" if column in _OWN_COLUMNS else ""
         row = connection.execute(
             "SELECT COUNT(*) FROM skill_spans WHERE org_id = ? AND happened_ns > ? AND happened_ns <= ? AND"
             f" (resource_id IN (SELECT id FROM span_resources WHERE org_id = ? AND {column} = ?){own})",
@@ -109,22 +113,21 @@ def span_lines(connection: Connection, window: Window, after: Place | None) -> S
         condition += " AND (happened_ns < ? OR (happened_ns = ? AND id < ?))"
         values = [*values, after.happened_ns, after.happened_ns, after.id]
     rows = connection.execute(
-        "SELECT id, happened_ns, skill, status, trace_id, span_id, input, outcome FROM skill_spans"
+        "SELECT id, happened_ns, trace_id, span_id, parent_id, name, skill, status, start_ns, end_ns, input,"
+        " outcome FROM skill_spans"
         f" WHERE {condition} ORDER BY happened_ns DESC, id DESC LIMIT ?",
         (*values, READ_AT_ONCE),
     ).fetchall()
-    lines = [_line(row[2], row[3], row[4], row[5], row[6], row[7]) for row in rows]
+    lines = [_line(row) for row in rows]
     is_last = len(rows) < READ_AT_ONCE
     return SpanLines(lines, None if is_last else Place(rows[-1]["happened_ns"], rows[-1]["id"]))
 
 
-def _line(
-    skill: str, status: str, trace_id: bytes, span_id: bytes, input: str | None, outcome: str | None
-) -> bytes:
-    ids = [trace_id.hex(), span_id.hex()]
-    return dumps(
-        [skill, status, *ids, *(written(text) if text is not None else None for text in (input, outcome))]
-    )
+def _line(row: Row) -> bytes:
+    _, _, trace_id, span_id, parent_id, *told, input, outcome = row
+    ids = [trace_id.hex(), span_id.hex(), parent_id.hex() if parent_id is not None else None]
+    texts = (written(text) if text is not None else None for text in (input, outcome))
+    return dumps([*ids, *told, *texts])
 
 
 def _conditions(window: Window) -> tuple[str, list[object]]:
@@ -133,10 +136,11 @@ def _conditions(window: Window) -> tuple[str, list[object]]:
     if window.device_id is not None:
         named = " OR ".join(f"{column} = ?" for column in _DEVICE_COLUMNS)
         condition += (
-            f" AND (agent_id = ? OR resource_id IN"
+            f" AND ({' OR '.join(f'{column} = ?' for column in _OWN_COLUMNS)} OR resource_id IN"
             f" (SELECT id FROM span_resources WHERE org_id = ? AND ({named})))"
         )
-        values += [window.device_id, window.org_id, *[window.device_id] * len(_DEVICE_COLUMNS)]
+        values += [window.device_id] * len(_OWN_COLUMNS)
+        values += [window.org_id, *[window.device_id] * len(_DEVICE_COLUMNS)]
     return condition, values
 
 

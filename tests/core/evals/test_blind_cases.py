@@ -5,10 +5,12 @@ from itertools import combinations
 from math import comb
 
 import pytest
+from made_lines import line
 
 from pipelines.core.evals.cell import CellSettings, score_cell
 from pipelines.core.evals.contract import Contract, LeafRule
-from pipelines.core.evals.drafts import Looked, drafts_of
+from pipelines.core.evals.decisions import Looked
+from pipelines.core.evals.drafts import drafts_of
 from pipelines.core.evals.injection import inject, seed_of
 from pipelines.core.evals.match_score import match_score
 from pipelines.core.evals.matrix_request import read_matrix, unknown_variations
@@ -644,7 +646,7 @@ def test_which_spans_are_uses_of_a_skill(name, attributes, is_one):
 
 def spans(count, outcome, *, first=0, told=None):
     told = told or {"severity": "high"}
-    return [dumps(["triage", "ok", "a" * 32, f"{first + at:016x}", told, outcome]) for at in range(count)]
+    return [line(first + at, told, outcome) for at in range(count)]
 
 
 @pytest.mark.parametrize(("count", "confidence"), [(3, 0.44), (10, 0.72), (30, 0.89)])
@@ -660,11 +662,12 @@ def test_two_spans_are_no_pattern():
     assert drafts_of(spans(2, {"action": "page"}), Looked()) == []
 
 
-def test_two_outcomes_are_a_decision_point_and_a_second_scan_has_the_same_ids():
+def test_two_outcomes_that_nothing_separates_are_open_and_a_second_scan_has_the_same_ids():
     lines = spans(6, {"action": "page"}) + spans(4, {"action": "wait"}, first=6)
     (draft,) = drafts_of(lines, Looked())
     assert draft.kind == "decision_point"
     assert (draft.k, draft.n) == (6, 10)
+    assert draft.scenario["expected_behavior"] == {}
     assert [each.id for each in drafts_of(lines[::-1], Looked())] == [draft.id]
 
 

@@ -374,8 +374,50 @@ def test_a_clock_that_is_off_gives_way_to_the_time_of_arrival(start: int, end: i
     assert time.happened_ns == (NOW_NS if note else end)
 
 
-def test_a_device_is_known_by_any_of_its_ids():
-    assert device_ids({"device.id": "d", "host.id": 7, "other": "x"}) == ("d", "7", None, None)
+@pytest.mark.parametrize(
+    ("resource", "ids"),
+    [
+        ({"device.id": "d", "host.id": 7, "other": "x"}, ("d", "7", None, None)),
+        ({"device_id": "d"}, ("d", None, None, None)),
+        ({"device.id": "d", "device_id": "other"}, ("d", None, None, None)),
+        ({"device.id": "", "device_id": 12}, ("12", None, None, None)),
+        ({"device_id": ["d"]}, (None, None, None, None)),
+    ],
+)
+def test_a_device_is_known_by_any_of_its_ids(resource: dict[str, Any], ids: tuple[str | None, ...]):
+    assert device_ids(resource) == ids
+
+
+@pytest.mark.parametrize("key", ["device.id", "device_id"])
+def test_a_span_may_name_its_device_itself(key: str):
+    use = skill_use(Span("skill.invoke", TRACE, SPAN, 0, 0, "ok", {key: "d-1"}, {}))
+    assert use.device_id == "d-1"
+
+
+@pytest.mark.parametrize(
+    ("sent", "parent_id"),
+    [
+        ({"parentSpanId": "00F067AA0BA902B8"}, "00f067aa0ba902b8"),
+        ({"parent_span_id": "00f067aa0ba902b8"}, "00f067aa0ba902b8"),
+        ({"parentSpanId": ""}, None),
+        ({}, None),
+    ],
+)
+def test_the_span_around_a_span_is_read(sent: dict[str, Any], parent_id: str | None):
+    (span,) = spans_of(otlp_json(a_span(**sent)), "json")
+    assert isinstance(span, Span)
+    assert span.parent_id == parent_id
+    request = ExportTraceServiceRequest()
+    made = request.resource_spans.add().scope_spans.add().spans.add()
+    made.parent_span_id = bytes.fromhex(parent_id or "")
+    (span,) = spans_of(request.SerializeToString(), "protobuf")
+    assert isinstance(span, Span)
+    assert span.parent_id == parent_id
+    plain = {"name": "skill.invoke", "trace_id": TRACE, "span_id": SPAN}
+    listed = [plain | {"parent_id": f"0x{parent_id}" if parent_id else None}]
+    (span,) = spans_of(json.dumps(listed).encode(), "json", may_be_list=True)
+    assert isinstance(span, Span)
+    assert span.parent_id == parent_id
 
 
 # -- what is kept

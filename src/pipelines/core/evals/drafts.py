@@ -1,51 +1,39 @@
-"""Scenarios that telemetry suggests: what an agent did again and again, where it chose, and what was rare.
+"""Scenarios that telemetry suggests, each with why it was drafted and how sure its expectation is.
 
-They say what the agent did, not what it should do, and are never adopted without a person. A draft is named
-by its content (skill, shape of input, expected behaviour), so that a second look finds the same ones.
+They say what the agent did, not what it should do, and are never adopted without a person. Where the
+traffic does not settle the decision, `expected_behavior` is empty. The id of a draft is a hash of its
+content (skill, region, expectation) without the numbers at a border, which move as spans arrive: a second
+look finds the same.
 """
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
-from typing import Literal, NamedTuple, TypeAlias
+from operator import itemgetter
 
 import orjson
 
-from pipelines.core.evals.skill_uses import (
-    Fields,
-    Flag,
-    Interned,
-    Leaf,
-    Path,
-    Shape,
-    Use,
-    as_object,
-    by_shape,
-    constant_fields,
-    is_masked,
-    leaf_as_json,
-    shape_as_json,
-    telling_paths,
+from pipelines.core.evals.decisions import Decision, Looked, decisions_of
+from pipelines.core.evals.draft_cases import LEAST_SPANS, Case, Kind, units_of
+from pipelines.core.evals.draft_words import (
+    RISK_LEVEL,
+    description_of,
+    name_of,
+    notes_of,
+    shape_of,
 )
-from pipelines.core.json_text import Json, JsonObject, dumps, loads_own
+from pipelines.core.evals.leaves import Leaf, Path, as_object, constant_fields, is_masked, leaf_as_json
+from pipelines.core.evals.regions import Region, Regions, regions_of
+from pipelines.core.evals.splits import Cell, Presence
+from pipelines.core.json_text import Json, JsonObject, dumps, pointer
 from pipelines.core.statistics import wilson
 
-Kind: TypeAlias = Literal["recurring", "decision_point", "edge_case"]
 KINDS: tuple[Kind, ...] = ("recurring", "decision_point", "edge_case")
-LEAST_SPANS = 3  # of a pattern: fewer recur by chance
-LEAST_SHARE = 0.8  # of its modal outcome, where it is recurring
-LEAST_OPTION = 0.2  # share of an outcome that counts as an option
-RAREST = 0.05  # share of a skill's uses in which its rarest inputs stand
-RISK_LEVEL = "medium"  # what a skill is worth cannot be read from a span
 MOST_SOURCES = 20  # spans named with a draft
-MOST_OUTCOMES = 5  # shown of a decision
+MOST_OUTCOMES = 5  # shown of a region
 LARGEST_INPUT = 64 * 1024  # bytes, as of any scenario
-LONGEST_NAME = 200
-
-#: What an outcome is compared by: the fields that tell outcomes apart, with their values.
-OutcomeKey: TypeAlias = tuple[tuple[Path, Leaf], ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,21 +41,23 @@ class Draft:
     id: str
     kind: Kind
     skill: str
-    confidence: float  # Wilson lower bound (95 %) of the share of the modal outcome
-    k: int  # successful uses with that outcome
-    n: int  # successful uses that say their outcome
-    uses: int  # of this shape, failed ones too
+    confidence: float  # Wilson lower bound (95 %) of k of n
+    k: int
+    n: int
+    uses: int  # decisions in its region, failed ones too
     errors: int
     shape: JsonObject
     outcomes: tuple[tuple[JsonObject, int], ...]
+    outcome_count: int
     sources: tuple[tuple[str, str], ...]
     scenario: JsonObject
     notes: tuple[str, ...]
+    rank: int  # 0, or 1 where others stand for its situation too
 
     def as_json(self) -> JsonObject:
         sources: list[Json] = [{"trace_id": trace, "span_id": span} for trace, span in self.sources]
         outcomes: list[Json] = [
-            {"outcome": outcome, "count": count, "share": round(count / self.n, 4)}
+            {"outcome": outcome, "count": count, "share": round(count / self.outcome_count, 4)}
             for outcome, count in self.outcomes
         ]
         return {
@@ -88,227 +78,150 @@ class Draft:
         }
 
 
-class Looked:
-    """What a look at telemetry went through, and why it left something out."""
-
-    def __init__(self) -> None:
-        self.spans = self.without_input = self.without_outcome = 0
-        self.skills = self.shapes = self.without_constant_field = self.too_large = self.known = 0
-
-    def as_json(self) -> JsonObject:
-        return {
-            "spans": self.spans,
-            "skills": self.skills,
-            "input_shapes": self.shapes,
-            "left_out": {
-                "spans_without_input": self.without_input,
-                "spans_without_outcome": self.without_outcome,
-                "shapes_without_a_constant_outcome_field": self.without_constant_field,
-                "shapes_with_too_large_an_input": self.too_large,
-                "decided_before": self.known,
-            },
-        }
-
-
 def draft_parts(data: bytes, *, most: int, without: frozenset[str]) -> Iterator[bytes]:
-    """The best drafts of some lines of spans, without those that a person decided on; then what was seen.
-
-    A line is `[skill, status, trace_id, span_id, input, outcome]`.
-    """
+    """The best drafts of some lines of spans, without those that a person decided on; then what was seen."""
     looked = Looked()
-    drafts = drafts_of(data.splitlines(), looked)
-    fresh = [draft for draft in drafts if draft.id not in without]
-    looked.known = len(drafts) - len(fresh)
+    units = units_of_lines(iter(data.splitlines()), looked)  # which lets go of lines that were read
+    fresh = [kept for unit in units if (kept := tuple(d for d in unit if d.id not in without))]
+    found = sum(map(len, fresh))
+    looked.known = sum(map(len, units)) - found
     for draft in best_of(fresh, most):
         yield dumps(draft.as_json())
-    yield dumps(looked.as_json() | {"found": len(fresh)})
+    yield dumps(looked.as_json() | {"found": found})
 
 
-def best_of(drafts: Sequence[Draft], most: int) -> list[Draft]:
-    """By turns of each kind, the surest first: what recurs would otherwise leave no room for the rest."""
-    ranked = [
-        sorted((d for d in drafts if d.kind == kind), key=lambda d: (-d.confidence, -d.n, d.id))
-        for kind in KINDS
-    ]
-    turns = chain.from_iterable(zip_longest(*ranked))
-    return [draft for draft in turns if draft is not None][:most]
+def best_of(units: Sequence[tuple[Draft, ...]], most: int) -> list[Draft]:
+    """By turns of each kind, and within a kind by turns of each skill: otherwise what recurs, and a skill
+    with many regions, would leave no room for the rest."""
+    turns: Counter[tuple[int, Kind, str]] = Counter()
+    queues: dict[tuple[int, Kind], list[tuple[tuple[int, float, int, str], tuple[Draft, ...]]]] = {}
+    for unit in units:
+        first = unit[0]
+        turn = turns[first.rank, first.kind, first.skill]
+        turns[first.rank, first.kind, first.skill] += 1
+        place = (turn, -first.confidence, -first.n, first.id)
+        queues.setdefault((first.rank, first.kind), []).append((place, unit))
+    found: list[Draft] = []
+    for rank in sorted({rank for rank, _ in queues}):
+        of_kinds = [sorted(queues.get((rank, kind), []), key=itemgetter(0)) for kind in KINDS]
+        for queued in chain.from_iterable(zip_longest(*of_kinds)):
+            found += queued[1] if queued is not None else ()
+    return found[:most]
 
 
-def drafts_of(lines: Sequence[bytes], looked: Looked) -> list[Draft]:
-    by_skill: dict[str, list[Use]] = {}
-    interned = Interned()
-    for line in lines:
-        looked.spans += 1
-        skill, status, trace_id, span_id, told, outcome = loads_own(line)  # type: ignore[misc, str-unpack]
-        if told is None:
-            looked.without_input += 1
-            continue
-        is_error = status == "error"
-        looked.without_outcome += outcome is None and not is_error
-        known: Fields | None = None
-        if outcome is not None and not is_error:
-            known = interned.fields(outcome, "result")
-        use = Use(interned.fields(told, "input"), known, is_error, (str(trace_id), str(span_id)))
-        by_skill.setdefault(str(skill), []).append(use)
+def drafts_of(lines: Iterable[bytes], looked: Looked) -> list[Draft]:
+    return [draft for unit in units_of_lines(lines, looked) for draft in unit]
+
+
+def units_of_lines(lines: Iterable[bytes], looked: Looked) -> list[tuple[Draft, ...]]:
+    """Drafts that belong together, such as the two sides of a border."""
+    units: list[tuple[Draft, ...]] = []
+    seen: set[str] = set()
+    by_skill = decisions_of(lines, looked)
     looked.skills = len(by_skill)
-    found: dict[str, Draft] = {}
-    for skill in sorted(by_skill):
-        for draft in _drafts_of_skill(skill, by_skill.pop(skill), looked):
-            found.setdefault(draft.id, draft)
-    return list(found.values())
+    for skill in [*by_skill]:
+        decisions = by_skill.pop(skill)
+        found = regions_of(decisions)
+        looked.regions += len(found.regions)
+        looked.without_telling_field += bool(found.regions) and not found.deciding
+        for cases in units_of(found):
+            drafts = [draft for case in cases if (draft := _draft(skill, case, found, looked)) is not None]
+            fresh = tuple(draft for draft in drafts if draft.id not in seen)
+            seen.update(draft.id for draft in fresh)
+            if fresh:
+                units.append(fresh)
+    return units
 
 
-def _drafts_of_skill(skill: str, uses: list[Use], looked: Looked) -> Iterator[Draft]:
-    telling = telling_paths(uses)
-    clusters = by_shape(uses)
-    looked.shapes += len(clusters)
-    rarest = _rarest(clusters, len(uses))
-    for shape, some in clusters.items():
-        cluster = _Cluster.of(skill, shape, some, telling)
-        kind = cluster.kind(is_rare=len(some) <= rarest) if cluster is not None else None
-        if cluster is None or kind is None:
-            continue
-        expected = cluster.expected(telling)
-        input_context = cluster.input_context()
-        if not expected:
-            looked.without_constant_field += 1
-        elif len(dumps(input_context)) > LARGEST_INPUT:
-            looked.too_large += 1
-        else:
-            yield _draft(cluster, kind, expected, input_context, total=len(uses))
-
-
-def _rarest(clusters: dict[Shape, list[Use]], total: int) -> int:
-    """Inputs with so many uses or fewer are the rarest: together they stand in no more than RAREST of all.
-    Inputs that are equally frequent are rare together or not at all."""
-    counts = Counter(len(some) for some in clusters.values())
-    most = together = 0
-    for size in sorted(counts):
-        together += size * counts[size]
-        if together > RAREST * total:
-            break
-        most = size
-    return most
-
-
-class _Cluster(NamedTuple):
-    """Uses of one skill with inputs of one shape, by how they ended."""
-
-    skill: str
-    shape: Shape
-    uses: list[Use]
-    outcomes: list[tuple[OutcomeKey, list[Use]]]  # of those that ended well and say how; the commonest first
-
-    @classmethod
-    def of(cls, skill: str, shape: Shape, uses: list[Use], telling: frozenset[Path]) -> "_Cluster | None":
-        ended: dict[OutcomeKey, list[Use]] = {}
-        for use in uses:
-            if use.outcome is not None:
-                pairs = zip(use.outcome.paths, use.outcome.values, strict=True)
-                ended.setdefault(tuple(pair for pair in pairs if pair[0] in telling), []).append(use)
-        ranked = sorted(ended.items(), key=lambda item: (-len(item[1]), repr(item[0])))
-        return cls(skill, shape, uses, ranked) if ranked else None
-
-    @property
-    def k(self) -> int:
-        return len(self.outcomes[0][1])
-
-    @property
-    def n(self) -> int:
-        return sum(len(uses) for _, uses in self.outcomes)
-
-    def kind(self, *, is_rare: bool) -> Kind | None:
-        if is_rare:
-            return "edge_case"
-        if self.n < LEAST_SPANS:
-            return None
-        if self.k >= LEAST_SHARE * self.n:
-            return "recurring"
-        options = sum(len(uses) >= LEAST_OPTION * self.n for _, uses in self.outcomes)
-        return "decision_point" if options >= 2 else None
-
-    def expected(self, telling: frozenset[Path]) -> JsonObject:
-        """What all uses with the modal outcome have in common. A value that tells nothing apart is taken for
-        constant only where it was seen often enough; what was masked, an agent cannot answer."""
-        common = constant_fields(self.outcomes[0][1])
-        return as_object(
-            (path, leaf)
-            for path, leaf in common.items()
-            if (path in telling or self.k >= LEAST_SPANS)
-            and not is_masked(leaf)
-            and not any(part.startswith("$") for part in path)  # would be read as a matcher
-        )
-
-    def input_context(self) -> JsonObject:
-        """The commonest input with the modal outcome."""
-        counts = Counter(use.input for use in self.outcomes[0][1])
-        fields = max(counts, key=counts.__getitem__)
-        return as_object(zip(fields.paths, fields.values, strict=True))
-
-
-def _draft(
-    cluster: _Cluster, kind: Kind, expected: JsonObject, input_context: JsonObject, *, total: int
-) -> Draft:
-    shape = shape_as_json(cluster.shape)
-    content = orjson.dumps([cluster.skill, shape, expected], option=orjson.OPT_SORT_KEYS)
-    errors = sum(use.is_error for use in cluster.uses)
+def _draft(skill: str, case: Case, found: Regions, looked: Looked) -> Draft | None:
+    region = case.region
+    is_open = case.role in ("open", "exception")
+    expected = {} if is_open else _expected(found, region)
+    example = found.decisions[case.row]
+    input_context = _whole(example)
+    if not expected and not is_open:
+        looked.without_telling_field += 1
+        return None
+    text = dumps(input_context)
+    if len(text) > LARGEST_INPUT:
+        looked.too_large += 1
+        return None
     scenario: JsonObject = {
-        "name": _name(cluster),
-        "description": _description(cluster, kind, total),
+        "name": name_of(skill, case, found),
+        "description": description_of(skill, case, found),
         "risk_level": RISK_LEVEL,
         "input_context": input_context,
         "expected_behavior": expected,
-        "tags": ["from_telemetry", kind],
+        "tags": ["from_telemetry", case.kind],
     }
+    if example.is_calls:
+        scenario["observe"] = "tool_calls"
+    errors = found.errors_in(region)
+    rows = [case.row, *(row for row in case.rows if row != case.row)]
     return Draft(
-        id=f"drf_{hashlib.sha256(content).hexdigest()[:24]}",
-        kind=kind,
-        skill=cluster.skill,
-        confidence=round(wilson(cluster.k, cluster.n).low, 4),
-        k=cluster.k,
-        n=cluster.n,
-        uses=len(cluster.uses),
+        id=_id(skill, case, expected),
+        kind=case.kind,
+        skill=skill,
+        confidence=round(wilson(case.k, case.n).low, 4),
+        k=case.k,
+        n=case.n,
+        uses=len(region.rows) + errors,
         errors=errors,
-        shape=shape,
-        outcomes=tuple((as_object(key), len(uses)) for key, uses in cluster.outcomes[:MOST_OUTCOMES]),
-        sources=tuple(use.ids for use in cluster.outcomes[0][1][:MOST_SOURCES]),
+        shape=shape_of(region),
+        outcomes=tuple(_outcomes(found, region)),
+        outcome_count=len(region.rows),
+        sources=tuple(found.decisions[row].ids for row in rows[:MOST_SOURCES]),
         scenario=scenario,
-        notes=_notes(cluster, input_context, errors),
+        notes=notes_of(case, found, has_masked_input=is_masked(text)),
+        rank=case.rank,
     )
 
 
-def _name(cluster: _Cluster) -> str:
-    known = [(p, m) for p, m in zip(*cluster.shape, strict=True) if not isinstance(m, type) and m is not None]
-    ended = [pair for pair in cluster.outcomes[0][0] if not is_masked(pair[1])]
-    given = ", ".join(f"{path[-1]} {_shown(leaf)}" for path, leaf in known[:3])
-    then = ", ".join(f"{path[-1]} {_shown(leaf)}" for path, leaf in ended[:2])
-    return f"{cluster.skill}: {given or 'any input'} → {then or 'its usual outcome'}"[:LONGEST_NAME]
+def _whole(decision: Decision) -> JsonObject:
+    return as_object(zip(decision.input.paths, decision.input.values, strict=True))
 
 
-def _shown(leaf: Leaf) -> str:
-    if isinstance(leaf, Flag):
-        return "true" if leaf.is_true else "false"
-    return str(leaf_as_json(leaf))[:40]
-
-
-def _description(cluster: _Cluster, kind: Kind, total: int) -> str:
-    k, n, uses = cluster.k, cluster.n, len(cluster.uses)
-    if kind == "recurring":
-        told = f"{uses} uses of {cluster.skill} had this kind of input; {k} of {n} that ended well ended so."
-    elif kind == "decision_point":
-        counts = " and ".join(str(len(some)) for _, some in cluster.outcomes[:MOST_OUTCOMES])
-        told = (
-            f"On this kind of input {cluster.skill} ended in different ways ({counts} uses): the commonest."
+def _expected(found: Regions, region: Region) -> JsonObject:
+    """What is settled, and what all that ended so have in common beside it. What was masked, an agent cannot
+    answer."""
+    settled = {path: cell for path, cell in region.settled.items() if not isinstance(cell, Presence)}
+    common: dict[Path, Leaf] = {}
+    if len(region.alike) >= LEAST_SPANS:
+        common = constant_fields(
+            [o for row in region.alike if (o := found.decisions[row].outcome) is not None]
         )
-    else:
-        told = f"A rare kind of input: {uses} of {total} uses of {cluster.skill}, and it ended well."
-    return f"{told} This is what the agent did, not necessarily what it should do."
+    common = {path: leaf for path, leaf in common.items() if path not in found.outcomes.cells}
+    return as_object(
+        (path, leaf)
+        for path, leaf in sorted((common | settled).items())
+        if not is_masked(leaf)
+        and not any(part.startswith("$") for part in path)  # would be read as a matcher
+    )
 
 
-def _notes(cluster: _Cluster, input_context: JsonObject, errors: int) -> tuple[str, ...]:
-    notes = [f"risk_level is not known from telemetry: {RISK_LEVEL} until a person decides"]
-    if errors:
-        notes.append(f"{errors} of {len(cluster.uses)} uses with this kind of input failed")
-    if is_masked(dumps(input_context)):
-        notes.append("input_context has values that were masked: put others in their place")
-    return tuple(notes)
+def _outcomes(found: Regions, region: Region) -> Iterator[tuple[JsonObject, int]]:
+    paths = sorted({*found.deciding, *region.settled})
+    counts = Counter(tuple(found.outcomes.cells[path][row] for path in paths) for row in region.rows)
+    for cells, count in sorted(counts.items(), key=lambda item: (-item[1], repr(item[0])))[:MOST_OUTCOMES]:
+        told = zip(paths, cells, strict=True)
+        yield as_object((path, cell) for path, cell in told if not isinstance(cell, Presence)), count
+
+
+def _id(skill: str, case: Case, expected: JsonObject) -> str:
+    """Of a border only the field and the side count, not where it was found."""
+    region = [
+        [
+            pointer(cut.column.path),
+            [_named(cut.column.levels[at]) for at in sorted(cut.left)],
+            is_left,
+        ]
+        for cut, is_left in case.region.conditions
+    ]
+    at = pointer(case.split.cut.column.path) if case.split is not None else None
+    apart = [[pointer(path), _named(cell)] for path, cell in (*case.outcome, *filter(None, [case.rare]))]
+    content = orjson.dumps([skill, case.role, region, at, apart, expected], option=orjson.OPT_SORT_KEYS)
+    return f"drf_{hashlib.sha256(content).hexdigest()[:24]}"
+
+
+def _named(cell: Cell) -> Json:
+    return {"is": cell.value} if isinstance(cell, Presence) else leaf_as_json(cell)

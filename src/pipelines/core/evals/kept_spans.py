@@ -16,6 +16,7 @@ from pipelines.core.evals.spans import (
     device_ids,
     id_problem,
     is_skill_span,
+    is_span_id,
     skill_use,
     time_of,
 )
@@ -35,6 +36,8 @@ class KeptSpan(NamedTuple):
     span_id: str
     resource: str  # its hash
     agent_id: str | None
+    device_id: str | None
+    parent_id: str | None
     skill: str
     name: str
     status: str
@@ -129,6 +132,8 @@ def _row(span: Span, resources: "_Resources", masking: Masking, arrived_ns: int)
         span_id=span.span_id,
         resource=resources.hash_of(span.resource),
         agent_id=masking.text(use.agent_id) if use.agent_id is not None else None,
+        device_id=masking.text(use.device_id) if use.device_id is not None else None,
+        parent_id=span.parent_id if span.parent_id is not None and is_span_id(span.parent_id) else None,
         skill=masking.text(use.skill),
         name=masking.text(span.name[:_SHOWN_NAME]),
         status=span.status,

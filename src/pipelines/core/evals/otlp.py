@@ -130,6 +130,7 @@ def _protobuf_spans(request: Any) -> Iterator[Span]:
                     status=_STATUS.get(span.status.code, "unset"),
                     attributes=_attributes(span.attributes),
                     resource=resource,
+                    parent_id=span.parent_span_id.hex() or None,
                 )
 
 
@@ -196,6 +197,7 @@ def _json_span(span: Json, resource: JsonObject) -> Span | Unreadable:
             status=_status(status.get("code") if isinstance(status, dict) else None),
             attributes=_json_attributes(span.get("attributes")),
             resource=resource,
+            parent_id=_text(span, "parentSpanId", "parent_span_id").lower() or None,
         )
     except (ValueError, binascii.Error) as error:
         return Unreadable(str(error))
@@ -263,7 +265,7 @@ def _json_value(value: Json) -> Json:
 
 
 def _plain_span(span: Json) -> Span | Unreadable:
-    """`{name, trace_id, span_id, attributes, start_time, end_time, status, resource}`, attributes plain."""
+    """`{name, trace_id, span_id, parent_id, attributes, start_time, end_time, status, resource}`, plain."""
     if not isinstance(span, dict):
         return Unreadable(f"a span must be an object, not {kind(span)}")
     attributes, resource, status = span.get("attributes"), span.get("resource"), span.get("status")
@@ -277,9 +279,16 @@ def _plain_span(span: Json) -> Span | Unreadable:
             status=_status(status.get("code") if isinstance(status, dict) else status),
             attributes=_plain_object(attributes, "attributes"),
             resource=_resource(_plain_object(resource, "resource")),
+            parent_id=_parent(span),
         )
     except ValueError as error:
         return Unreadable(str(error))
+
+
+def _parent(span: JsonObject) -> str | None:
+    """SDKs print null where a span has no parent."""
+    parent = span.get("parent_id", span.get("parent_span_id"))
+    return parent.lower().removeprefix("0x") or None if isinstance(parent, str) else None
 
 
 def _plain_object(value: Json, name: str) -> JsonObject:

@@ -18,8 +18,9 @@ TOOL_PREFIX = "execute_tool"
 OPERATION = "gen_ai.operation.name"
 TOOL_NAME = "gen_ai.tool.name"
 AGENT_ID = "gen_ai.agent.id"
-#: Of the resource: what a `device_id` may be, beside the agent's id of the span itself.
+#: What a `device_id` may be, of the resource. The first and the last may stand on the span itself too.
 DEVICE_KEYS = ("device.id", "host.id", "service.instance.id", AGENT_ID)
+DEVICE_SPELLINGS = ("device.id", "device_id")  # the convention's, and that of our own API
 
 #: The first of each that is there counts.
 NAME_KEYS = ("skill.name", "av.skill.name", TOOL_NAME, "skill.id", "tool.name")
@@ -62,6 +63,7 @@ class Span(NamedTuple):
     status: SpanStatus
     attributes: JsonObject
     resource: JsonObject
+    parent_id: str | None = None
 
 
 class SkillUse(NamedTuple):
@@ -71,6 +73,7 @@ class SkillUse(NamedTuple):
     input: Json  # None: not told
     outcome: Json  # None: not told
     agent_id: str | None
+    device_id: str | None
     rest: JsonObject
 
 
@@ -90,9 +93,13 @@ def id_problem(span: Span) -> str | None:
     """Ids as W3C Trace Context has them."""
     if not _is_hex(span.trace_id, 32):
         return "its trace id is not 32 hex digits, or all zeros"
-    if not _is_hex(span.span_id, 16):
+    if not is_span_id(span.span_id):
         return "its span id is not 16 hex digits, or all zeros"
     return None
+
+
+def is_span_id(text: str) -> bool:
+    return _is_hex(text, 16)
 
 
 def skill_use(span: Span) -> SkillUse:
@@ -105,6 +112,7 @@ def skill_use(span: Span) -> SkillUse:
         input=_value(rest, INPUT_KEYS),
         outcome=_value(rest, OUTCOME_KEYS),
         agent_id=agent_id if isinstance(agent_id, str) else None,
+        device_id=device_id(rest),
         rest=rest,
     )
 
@@ -124,8 +132,13 @@ def time_of(span: Span, arrived_ns: int) -> SpanTime:
 
 def device_ids(resource: Mapping[str, Json]) -> tuple[str | None, ...]:
     """What of a resource a `device_id` is held against, in the order of DEVICE_KEYS."""
-    found = (resource.get(key) for key in DEVICE_KEYS)
-    return tuple(str(value) if isinstance(value, str | int) else None for value in found)
+    found = (resource.get(key) for key in DEVICE_KEYS[1:])
+    return device_id(resource), *(str(value) if isinstance(value, str | int) else None for value in found)
+
+
+def device_id(attributes: Mapping[str, Json]) -> str | None:
+    found = (attributes.get(key) for key in DEVICE_SPELLINGS)
+    return next((str(value) for value in found if isinstance(value, str | int) and value != ""), None)
 
 
 def _value(rest: JsonObject, keys: tuple[str, ...]) -> Json:

@@ -41,7 +41,7 @@ _CORRECTIONS: JsonObject = {
 
 @router.post("/scenarios/auto-generate", openapi_extra=json_body(_WANTED, required=False))
 async def auto_generate(request: Request, platform: Ours, key: Contributor) -> Response:
-    """Look through recent skill spans for what recurs, where the agent chose, and what is rare.
+    """Look through recent skill spans for decisions that recur, where an input decides, and what is rare.
 
     Answers with drafts and their confidence, and with what was looked at. A second look adds nothing.
     """
