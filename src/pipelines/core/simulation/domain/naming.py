@@ -4,24 +4,14 @@ import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from pipelines.core.english.states import OVER
-from pipelines.core.english.stems import stem
-from pipelines.core.english.words import joined, singular, singulars, tokens, word_set
-from pipelines.core.json_text import JsonObject
+from pipelines.core.english.words import joined, singulars, tokens, word_set
 from pipelines.core.ledger import World
 from pipelines.core.simulation.domain.arguments import ToolLike
 from pipelines.core.simulation.domain.evidence import EXAMPLE, Evidence, all_evidence
-from pipelines.core.simulation.domain.fields import SAMPLE, find_field
+from pipelines.core.simulation.domain.fields import find_field
 from pipelines.core.simulation.domain.key_arguments import key_arguments
 from pipelines.core.simulation.domain.references import Reference, noun_of_id, references_in
-from pipelines.core.simulation.domain.regularities import (
-    Counter,
-    Limit,
-    Referring,
-    counted_states,
-    holds,
-)
-from pipelines.core.simulation.domain.roles import field_at, states_of, status_path
+from pipelines.core.simulation.domain.roles import field_at
 from pipelines.core.simulation.domain.shapes import Collection, Link, Meaning, Survey
 from pipelines.core.simulation.domain.tool_facts import ToolFacts, facts_of, nouns_of
 
@@ -98,13 +88,6 @@ def with_names(known: Survey, world: World, tools: Sequence[ToolLike]) -> Survey
         )
         for kind, table in tables.items()
     }
-    tables = {
-        kind: replace(table, counted_by=_counted_by(table, tables, world)) for kind, table in tables.items()
-    }
-    tables = {
-        kind: replace(table, limits=(*table.limits, *_held(table, tables, world)))
-        for kind, table in tables.items()
-    }
     inside = [one for one in known.collections if one.form != "table" or one.path or one.owner is not None]
     others = [replace(one, links=_links_of_rows(one, tables)) for one in inside]
     return replace(
@@ -153,104 +136,6 @@ def _links_of_rows(rows: Collection, tables: Mapping[str, Collection]) -> tuple[
         return ()
     found = (link for link in table.list_links if len(link.path) == 2 and link.path[:1] == rows.path)
     return tuple(replace(link, path=link.path[1:], in_list=False) for link in found)
-
-
-def _counted_by(table: Collection, tables: Mapping[str, Collection], world: World) -> tuple[Counter, ...]:
-    """Numbers of other types that are, in each of their records, how many of these refer to it; or what is
-    left of another number without those."""
-    status = status_path(table.fields)
-    state = status[0] if status is not None and len(status) == 1 else None
-    found = []
-    records = world.entities.get(table.entity_type, {})
-    for link in table.links if len(records) <= SAMPLE else ():
-        other = tables[link.entity_type]
-        kept = world.entities.get(link.entity_type, {})
-        if len(link.path) != 1 or len(kept) > SAMPLE:
-            continue
-        referring = [(str(one.get(state or "")), str(one.get(link.path[0]))) for one in records.values()]
-        for name, whole in (*((name, None) for name in _may_count(table, other)), *_rests(other)):
-            counts = {id: _counted(attrs, name, whole) for id, attrs in kept.items()}
-            known = {id: count for id, count in counts.items() if count is not None}
-            states = counted_states(known, referring) if len(known) == len(counts) else None
-            if states is not None:
-                counter = Counter(
-                    entity_type=link.entity_type, field=name, path=link.path, states=states, status=state,
-                    is_rest=whole is not None,
-                )  # fmt: skip
-                found.append(counter)
-    return tuple(found)
-
-
-def _counted(record: JsonObject, name: str, whole: str | None) -> int | None:
-    held, most = record.get(name), record.get(whole) if whole is not None else 0
-    if not isinstance(held, int) or not isinstance(most, int):
-        return None
-    return held if whole is None else most - held
-
-
-def _rests(table: Collection) -> list[tuple[str, str]]:
-    """Pairs of numbers of which one is called as what is left: copies_available, of copies_total."""
-    return [(one.used, one.most) for one in table.limits if not one.counts and _LEFT & {*tokens(one.used)}]
-
-
-_LEFT = word_set("available left remaining free")
-_ROOM = word_set("capacity seat place slot spot berth bed desk")
-_MOST = word_set("max maximum total")
-_DAYS = (("date",), ("day",), ("check", "in"), ("check", "out"))
-_SPANS = word_set("start starts begin begins from arrival checkin end ends until departure checkout nights")
-_GONE = OVER - word_set("approved accepted paid")  # what is approved or paid may have its place yet
-
-
-def _held(table: Collection, tables: Mapping[str, Collection], world: World) -> list[Limit]:
-    """How many records of another type such a record has room for: the type that refers to it most often."""
-    kept = world.entities.get(table.entity_type, {})
-    own = {word for noun in (table.words, *table.called) for word in noun} | _MOST
-    words = {
-        name: {*singulars(tokens(name))} for name, one in table.fields.items() if one.kinds == {"number"}
-    }
-    rooms = [name for name, said in words.items() if _ROOM & said and said <= _ROOM | own]
-    if len(rooms) != 1 or len(kept) > SAMPLE:
-        return []
-    found: list[tuple[int, Limit]] = []
-    for other in tables.values():
-        for link in other.links:
-            if link.entity_type == table.entity_type and len(link.path) == 1 and not _is_dated(other):
-                such, ids = _referring(other, link, world)
-                if holds({id: attrs.get(rooms[0]) for id, attrs in kept.items()}, ids):
-                    limit = Limit(most=rooms[0], used=other.name, counts=True, referring=such)
-                    found.append((sum(id in kept for id in ids), limit))
-    most = max((count for count, _ in found), default=0)
-    best = [limit for count, limit in found if count == most]
-    return best if len(best) == 1 else []
-
-
-def _is_dated(table: Collection) -> bool:
-    """Bookings of a room for other days do not fill it."""
-    return any({*tokens(name)} & _SPANS or tokens(name) in _DAYS for name in table.fields)
-
-
-def _referring(table: Collection, link: Link, world: World) -> tuple[Referring, list[str]]:
-    """The records that refer by a link, and the ids that those refer to which are not over."""
-    status = status_path(table.fields)
-    state = status[0] if status is not None and len(status) == 1 else None
-    over = tuple(one for one in states_of(table.fields, status) if joined(tokens(one)) in _GONE)
-    records = [*world.entities.get(table.entity_type, {}).values()]
-    ids = [str(one.get(link.path[0])) for one in records[:SAMPLE] if one.get(state or "") not in over]
-    return Referring(entity_type=table.entity_type, path=link.path, status=state, over=over), ids
-
-
-def _may_count(table: Collection, other: Collection) -> list[str]:
-    """Numbers that are called like what refers, or like something that is done; others agree by chance."""
-    nouns = {stem(word) for noun in (table.words, *table.called) for word in noun}
-    return [
-        name
-        for name, one in other.fields.items()
-        if one.kinds == {"number"}
-        and any(
-            stem(singular(word)) in nouns or word in ("count", "taken") or word.endswith("ed")
-            for word in tokens(name)
-        )
-    ]
 
 
 def _is_reachable(table: Collection, path: Sequence[str]) -> bool:

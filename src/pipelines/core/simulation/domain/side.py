@@ -8,8 +8,6 @@ from itertools import pairwise
 from typing import Literal, NamedTuple, TypeAlias
 
 from pipelines.core.english.inflection import action_nouns, all_forms
-from pipelines.core.english.stems import stem
-from pipelines.core.english.synonyms import related
 from pipelines.core.english.verbs import ADJECTIVES, LEADING_NOUNS, OFTEN_NOUNS, VAGUE, VALUES
 from pipelines.core.english.words import ARTICLES, is_plural, singular, tokens, word_set
 from pipelines.core.simulation.domain.clauses import (
@@ -228,9 +226,6 @@ def _names_what_is_given(description: str | None, verb: str, objects: Sequence[s
     # "Spot rate", "Classes scheduled": a word that is the verb itself, or what has been done, is no deed.
     nouns = action_nouns(verb) - {verb, f"{verb}s"}
     if head[-1] in nouns or (head[0] in nouns and head[-1].endswith("ed")):
-        return True
-    is_plain = verb not in LEADING_NOUNS and not is_plural(head[-1]) and not head[-1].endswith("ed")
-    if is_plain and head[-1] != verb and stem(head[-1]) in related(stem(verb)):
         return True
     is_recorded = verb in _RECORDS and any(word in objects or singular(word) in objects for word in head[:2])
     return is_recorded and words[end : end + 1] != ("of",)  # "Level of logging" is no record

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from pipelines.core.english.inflection import all_forms
-from pipelines.core.english.words import singular, singulars, tokens
+from pipelines.core.english.words import singular, singulars, tokens, word_set
 from pipelines.core.json_text import JsonObject
 from pipelines.core.ledger import World
 from pipelines.core.ledger_schema import LedgerSchema
@@ -14,30 +14,23 @@ from pipelines.core.simulation.domain.clauses import claim_of, says_nothing_chan
 from pipelines.core.simulation.domain.naming import with_names
 from pipelines.core.simulation.domain.shapes import Survey, find_field, survey
 from pipelines.core.simulation.expr.make import arg, constant, is_equal, plan_text
-from pipelines.core.simulation.reading.account import read_account, read_transfer
-from pipelines.core.simulation.reading.amounts import read_amount, read_told_amount
+from pipelines.core.simulation.reading.amounts import read_amount, read_told_amount, read_transfer
+from pipelines.core.simulation.reading.check import read_check
 from pipelines.core.simulation.reading.computing import read_computing
-from pipelines.core.simulation.reading.create import read_create, read_made, read_recorded, takes
+from pipelines.core.simulation.reading.create import read_create, read_made, read_recorded
 from pipelines.core.simulation.reading.delete import read_delete
 from pipelines.core.simulation.reading.doubtful import is_doubtful
-from pipelines.core.simulation.reading.episodes import read_episode
 from pipelines.core.simulation.reading.filters import field_for
-from pipelines.core.simulation.reading.follows import followed
-from pipelines.core.simulation.reading.guards import guarded
 from pipelines.core.simulation.reading.invented import invented_in
 from pipelines.core.simulation.reading.left_out import GUESSED, left_out
 from pipelines.core.simulation.reading.listing import read_listing
 from pipelines.core.simulation.reading.lookup import read_lookup, read_outside, refuse, taken_for_id
-from pipelines.core.simulation.reading.mailbox import read_mailbox
 from pipelines.core.simulation.reading.membership import read_listed, read_membership
 from pipelines.core.simulation.reading.notify import read_handoff, read_told
 from pipelines.core.simulation.reading.nouns import with_spoken_nouns
-from pipelines.core.simulation.reading.outcomes import with_outcomes
 from pipelines.core.simulation.reading.records import noun_of
-from pipelines.core.simulation.reading.rows import read_lines
 from pipelines.core.simulation.reading.session import read_session
-from pipelines.core.simulation.reading.several import of_each
-from pipelines.core.simulation.reading.stated import read_decided, read_evident, read_handed, read_stated
+from pipelines.core.simulation.reading.states import change_of
 from pipelines.core.simulation.reading.steps import (
     Drafted,
     Step,
@@ -47,9 +40,14 @@ from pipelines.core.simulation.reading.steps import (
     refusal,
     require,
 )
-from pipelines.core.simulation.reading.targets import best_collection
 from pipelines.core.simulation.reading.tool_reading import Reading, read_tool
-from pipelines.core.simulation.reading.transition import read_known_effect, read_started, read_transition
+from pipelines.core.simulation.reading.totals import read_total
+from pipelines.core.simulation.reading.transition import (
+    read_decided,
+    read_evident,
+    read_stated,
+    read_transition,
+)
 from pipelines.core.simulation.reading.unclear import read_unclear
 from pipelines.core.simulation.reading.update import (
     read_changed_fields,
@@ -57,7 +55,6 @@ from pipelines.core.simulation.reading.update import (
     read_spoken_field,
     read_update,
 )
-from pipelines.core.simulation.reading.worked_out import read_worked_out
 
 _PAIRED = 0.75  # what an id is of was found by leaving out all else
 Family = Callable[[Reading], Drafted | None]
@@ -98,8 +95,7 @@ def read_plan(
     drafted = next((found for family in families(reading) if (found := family(reading)) is not None), None)
     if drafted is not None and is_doubtful(reading, drafted.steps):
         drafted = read_unclear(reading)
-    drafted = guarded(reading, drafted or refuse(reading), enforced, has_rules=has_rules)
-    drafted = followed(reading, with_outcomes(reading, drafted))
+    drafted = drafted or refuse(reading)
     body = [*_credentials(reading), *drafted.steps]
     paired = tuple(_paired(reading))
     notes = (*drafted.notes, *_taken(reading, drafted), *paired)
@@ -140,19 +136,19 @@ def _paired(reading: Reading) -> Iterator[str]:
 def families(reading: Reading) -> Sequence[Family]:
     """The families to ask, in order, for this verb."""
     if reading.name.reads():
-        first: tuple[Family, ...] = (_thought, read_session, read_computing, read_mailbox, read_worked_out)
+        first: tuple[Family, ...] = (_thought, read_session, read_computing, read_total, read_check)
         last: tuple[Family, ...] = (read_lookup, read_listing)
         return (*first, *(reversed(last) if reading.wants_many() else last), read_outside)
     if reading.name.op is None:
-        return (read_handoff, read_computing, read_agreed, read_evident, _several, read_unclear)
+        return (read_handoff, read_computing, read_agreed, read_evident, read_unclear)
     if reading.name.op in ("transition", "update") and _speaks_of_a_new_one(reading):
         return (*_WRITES["create"], read_unclear)
-    known: tuple[Family, ...] = (read_known_effect,) if reading.name.op in _MEANS_MUCH else ()
-    first = (read_handoff, read_transfer, read_computing, read_mailbox)
+    known: tuple[Family, ...] = (_known_effect,) if reading.name.op in _MEANS_MUCH else ()
+    first = (read_handoff, read_transfer, read_computing)
     own = _WRITES[reading.name.op]
     # pay_bill(bill_id, amount): what is given may not be all.
     plain = (*own, *known) if _has_amount(reading) else (*known, *own)
-    return (*first, *plain, _several, read_unclear)
+    return (*first, *plain, read_unclear)
 
 
 def _speaks_of_a_new_one(reading: Reading) -> bool:
@@ -171,12 +167,6 @@ def _has_amount(reading: Reading) -> bool:
     return any(one.kind == "number" and one.id_noun is None for one in reading.arguments)
 
 
-def _several(reading: Reading) -> Drafted | None:
-    """What is done to each of several records: as much as to one."""
-    families_of_one = (read_evident,) if reading.name.op is None else _WRITES[reading.name.op]
-    return of_each(reading, lambda one: next((f for each in families_of_one if (f := each(one))), None))
-
-
 #: Verbs that do many things (drop, withdraw): what the records show goes first.
 _MEANS_MUCH = ("delete", "withdraw")
 
@@ -190,22 +180,25 @@ def read_agreed(reading: Reading) -> Drafted | None:
     forms = all_forms(reading.name.verb)
     if not forms & {*tokens((reading.tool.description or "").lower())}:
         return None
-    families_of_any = (read_listed, read_amount, read_fitting)
+    families_of_any = (read_listed, read_amount)
     found = next((f for family in families_of_any if (f := family(reading)) is not None), None)
     return replace(found, confidence=0.6) if found is not None else None
 
 
-def read_fitting(reading: Reading) -> Drafted | None:
-    """`leave_review(book_id, stars, text)`, `jot_remark(visit_id, remark)`: what must be given are the fields
-    of the thing that the name ends in, so one more is made; or those of the record that an id picks."""
-    needed = [one for one in reading.arguments if one.is_required]
-    table = best_collection(reading.thing, reading.known, reading.service) if reading.thing else None
-    if table is not None and takes(table, needed) and len(needed) > 1:
-        return read_create(reading, table) if not all(one.id_noun for one in needed) else None
+def _known_effect(reading: Reading) -> Drafted | None:
+    """A verb that has other meanings, but whose effect the records show."""
     about = reading.subject
-    others = [one for one in needed if about is not None and one is not about.id_argument]
-    is_kept = about is not None and all(field_for(one, about.collection) is not None for one in others)
-    return read_update(reading) if is_kept and others else None
+    change = change_of(reading, about.collection) if about and about.collection.form == "table" else None
+    return read_transition(reading) if change is not None and change.is_known else None
+
+
+_STARTS = word_set("start begin open launch deploy publish issue initiate submit schedule post activate")
+
+
+def _started(reading: Reading) -> Drafted | None:
+    """`start_server(server_id)`: of a thing that is there already, a change of state; else it is made."""
+    is_there = reading.name.verb in _STARTS and reading.picks_own()
+    return read_transition(reading) if is_there else None
 
 
 def _withdrawn(reading: Reading) -> Drafted | None:
@@ -225,16 +218,14 @@ def _undeclared(reading: Reading) -> Drafted | None:
 
 _WRITES: dict[str, tuple[Family, ...]] = {
     "create": (
-        *(read_handed, read_lines, read_membership, read_started, read_told_amount, read_made),
-        *(read_spoken_field, read_amount, read_known_effect, read_evident, read_linked),
+        *(read_membership, _started, read_told_amount, read_made),
+        *(read_spoken_field, read_amount, _known_effect, read_evident, read_linked),
         *(read_create, _undeclared),
     ),
-    "notify": (read_handed, read_made, _sent_to, read_told, read_create, _undeclared),
+    "notify": (read_made, _sent_to, read_told, read_create, _undeclared),
     "update": (
-        read_lines,
         read_listed,
         read_amount,
-        read_account,
         read_recorded,
         read_stated,
         read_decided,
@@ -242,12 +233,10 @@ _WRITES: dict[str, tuple[Family, ...]] = {
         read_evident,
         read_update,
     ),
-    "delete": (read_lines, read_membership, read_delete, _undeclared),
+    "delete": (read_membership, read_delete, _undeclared),
     "transition": (
         *(
-            read_lines,
             read_membership,
-            read_episode,
             read_recorded,
             read_decided,
             read_amount,
@@ -255,9 +244,9 @@ _WRITES: dict[str, tuple[Family, ...]] = {
             read_evident,
         ),
     ),
-    "transfer": (read_account, read_update),
-    "fund": (read_account, read_amount),
-    "withdraw": (read_account, read_amount, _withdrawn),
+    "transfer": (read_update,),
+    "fund": (read_amount,),
+    "withdraw": (read_amount, _withdrawn),
     "login": (read_session,),
     "logout": (read_session,),
     "handoff": (),

@@ -24,8 +24,7 @@ from pipelines.core.simulation.expr.make import (
     message,
 )
 from pipelines.core.simulation.expr.nodes import Call, Compare, Expr, ListOf, Name
-from pipelines.core.simulation.reading.asked import asked_collection, is_spoken_of
-from pipelines.core.simulation.reading.degrees import order_of
+from pipelines.core.simulation.reading.asked import asked_collection
 from pipelines.core.simulation.reading.filters import condition_of, field_for, only_those
 from pipelines.core.simulation.reading.records import noun_of, ownership, source_of
 from pipelines.core.simulation.reading.replies import Source, find_path, properties_of, reply
@@ -61,7 +60,6 @@ def read_lookup(reading: Reading) -> Drafted | None:
         _by_id,
         _by_any_id,
         _by_fields,
-        _by_degree,
         read_service_value,
         _by_unknown_id,
     )
@@ -177,9 +175,8 @@ def _of_what_is_picked(reading: Reading) -> Drafted | None:
     others = [one for one in given if one is not found.id_argument and one.is_required]
     asked = [said for one in others if (said := condition_of(one, noun, wanted)) is not None]
     where = all_of(refers(noun, links[0], arg(found.id_argument.name)), *asked, *such)
-    order = order_of(reading, wanted)
     searched: Step = {"as": noun, "in": wanted.entity_type, "where": where, "else": not_found(noun)}
-    other: Step = {"find": searched | ({"sort": order} if order is not None else {})}
+    other: Step = {"find": searched}
     bound = Bound(steps=(), id=id_of(noun), noun=noun, collection=wanted, holder=noun)
     steps = (*picked.steps, other, {"return": _found_reply(reading, wanted, bound.noun)})
     return Drafted(steps=steps, notes=only_those(such), confidence=0.8)
@@ -283,9 +280,8 @@ def _by_fields(reading: Reading) -> Drafted | None:
     # Plain equality first: that one an index answers.
     conditions.sort(key=lambda one: isinstance(one, Compare) and isinstance(one.first, Call))
     where = all_of(*conditions)
-    order = order_of(reading, collection)
     searched: Step = {"as": noun, "in": collection.entity_type, "where": where, "else": not_found(noun)}
-    found: Step = {"find": searched | ({"sort": order} if order is not None else {})}
+    found: Step = {"find": searched}
     ignored = [one.name for one in given if one not in known]
     return Drafted(
         steps=(found, {"return": _found_reply(reading, collection, noun)}),
@@ -294,51 +290,18 @@ def _by_fields(reading: Reading) -> Drafted | None:
     )
 
 
-def _mentioned(reading: Reading) -> Collection | None:
-    """The one type that is spoken of and has all that the reply must have."""
-    names = [*properties_of(reading.output)]
-    fit = [
-        table
-        for table in reading.known.tables.values()
-        if is_spoken_of(reading, table) and all(_has(table, name) for name in names)
-    ]
-    return fit[0] if len(fit) == 1 else None
-
-
 def _may_be_many(reading: Reading) -> bool:
     """Nothing says that it is one: neither a schema, nor `find_user_id_by_email`."""
     return not reading.output and not reading.name.complement("by") and reading.name.nouns[-1:] != ("id",)
 
 
 def _are_shared(known: Sequence[Argument], collection: Collection) -> bool:
-    """`gear_available(kind)`: what several records have alike finds no single one; name and zip may."""
+    """`gear_available(kind)`: a kind or a state finds no single one; name and zip may."""
     if len(known) != 1 or known[0].id_noun is not None:
         return False
     path = field_for(known[0], collection)
     field = field_at(collection.fields, path) if path is not None else None
-    return field is not None and field.repeats
-
-
-def _by_degree(reading: Reading) -> Drafted | None:
-    """`cheapest_room()`, `longest_route(region)`: of all, or of those asked for, the first in order."""
-    collection = asked_collection(reading, of_many=False) or _mentioned(reading)
-    if collection is None or collection.form != "table" or collection.is_empty or reading.subject is not None:
-        return None
-    order = order_of(reading, collection)
-    noun = noun_of(collection)
-    needed = [one for one in reading.arguments if one.is_required]
-    conditions = [said for one in needed if (said := condition_of(one, noun, collection)) is not None]
-    if order is None or len(conditions) < len(needed):
-        return None
-    such = restrictions(reading, collection, noun)
-    found: Step = {"as": noun, "in": collection.entity_type, "sort": order, "else": not_found(noun)}
-    step: Step = {"find": found | {"where": all_of(*such, *conditions)}}
-    note = f"of several the first by `{order}` is meant"
-    return Drafted(
-        steps=(step, {"return": _found_reply(reading, collection, noun)}),
-        notes=(*only_those(such), note),
-        confidence=0.8,
-    )
+    return field is not None and bool(field.values)
 
 
 def _found_reply(reading: Reading, collection: Collection, noun: str) -> Draft:

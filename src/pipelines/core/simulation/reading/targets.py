@@ -81,7 +81,7 @@ def _by_unique_field(
         for one in arguments
         if (field := fields.get(one.name)) is not None
         and table.fields[field].kinds == {"text"}
-        and not (table.fields[field].repeats or one.values or one.words[-1] in _TOLD_FREELY)
+        and not (table.fields[field].values or one.values or one.words[-1] in _TOLD_FREELY)
         and (joined(one.words) in named if named else not {*one.words} & {*name.nouns})
     ]
     if len(fit) != 1 or (name.op == "update" and len(arguments) < 2):

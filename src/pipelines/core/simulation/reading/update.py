@@ -21,7 +21,6 @@ from pipelines.core.simulation.reading.writing import (
     change_notes,
     change_remarks,
     change_reply,
-    coupled,
     time_like,
 )
 
@@ -100,7 +99,7 @@ def read_update(reading: Reading) -> Drafted | None:
     changes |= _touched(bound)
     added = dict(_appended(reading, bound, others))
     if changes:
-        steps.append({"set": coupled(bound, changes)})
+        steps.append({"set": changes})
     steps += [{"append": {place: value}} for place, value in added.items()]
     is_clear = bool(changes or replaced or added)
     unread = () if is_clear else (f"no argument of `{reading.tool.name}` names a field of the record",)
