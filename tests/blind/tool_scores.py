@@ -63,11 +63,12 @@ class ToolScore(NamedTuple):
 
     @property
     def has_right_effect(self) -> bool:
-        """On the right side, and where a call succeeds that should, all that it should do is done in kind:
-        something of the type is added, removed or changed."""
+        """On the right side, and where a call that should succeed changes something, the change is of a kind
+        that is expected: a record of the type is added, removed or changed."""
         pairs = zip(self.tool["calls"], self.calls, strict=True)
         done = [(one, scored.kinds) for one, scored in pairs if scored.changed and not one.get("error")]
-        return self.has_right_side and all(_kinds_told(one) <= kinds for one, kinds in done)
+        told = [(_kinds_told(one), kinds) for one, kinds in done]
+        return self.has_right_side and all(bool(kinds & expected) for expected, kinds in told if expected)
 
     @property
     def does_write(self) -> bool:

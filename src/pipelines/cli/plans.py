@@ -123,6 +123,7 @@ def _section(name: str, simulator: PlannedSimulator) -> str:
     """One tool: remarks as YAML comments, so that the whole output is a plans file."""
     found = simulator.plans[name]
     remarks = [f"# {found.origin}, confidence {found.confidence:.2f}"]
+    remarks += [f"# {ground}" for ground in found.grounds]
     remarks += [f"# note: {note}" for note in (*found.notes, *refusal_notes(found))]
     guess = guess_of(simulator.tools[name], found)
     if guess is not None:

@@ -43,4 +43,5 @@ def _shown(tool: Tool, found: ToolPlan) -> JsonObject:
         "settled_by": guess.settled_by if guess is not None else None,
         "plan": found.plan.as_json() if found.plan is not None else None,
         "notes": [*found.notes, *refusal_notes(found)],
+        "grounds": [*found.grounds],
     }

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Literal, NamedTuple, TypeAlias
 
 from pipelines.core.english.inflection import action_nouns, all_forms
-from pipelines.core.english.verbs import ADJECTIVES, LEADING_NOUNS, OFTEN_NOUNS, VAGUE, VALUES
+from pipelines.core.english.verbs import ADJECTIVES, DOING, LEADING_NOUNS, OFTEN_NOUNS, TELLING, VAGUE, VALUES
 from pipelines.core.english.words import ARTICLES, is_plural, singular, tokens, word_set
 from pipelines.core.simulation.domain.clauses import (
     QUESTIONS,
@@ -55,6 +55,7 @@ _ONLY_SHOWN = word_set("preview simulate simulation hypothetical")
 _SUPPOSED = {("dry", "run"), ("what", "if")}
 
 _UNSURE = 0.3
+_DISPUTED = 0.45
 _DOUBTED = 0.6  # a read by what its description says, if that is no order to do something
 _BY_KINDS: dict[NameKind, dict[ClaimKind, Decision]] = {
     "reads": {
@@ -179,6 +180,8 @@ def decide(
     may_be_done = kind in ("writes", "may_write") and claim.kind == "names" and gives and not is_noun
     if may_be_done and _names_what_is_given(description, verb or "", objects):
         return Decision("write", 0.8)  # record_payment(invoice_no, amount), "payment received"
+    if kind == "may_write" and claim.kind == "reads" and claim.verb in TELLING & DOING:
+        return Decision("read", _DISPUTED)  # hand_out_bike, "Give a rider a bike.": told, or done
     if claim.kind == "names" and claim.verb is not None and decision.side == "read":
         decision = decision._replace(sureness=min(decision.sureness, _DOUBTED))
     if is_noun and kind == "may_write" and claim.kind == "nothing":  # open_tickets, start_date

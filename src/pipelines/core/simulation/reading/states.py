@@ -295,8 +295,6 @@ def _switched_to(verb: str) -> Iterator[tuple[frozenset[str], bool]]:
         yield word_set("enabled active activated on running"), verb not in SWITCHES_OFF
     if verb in PAUSES | BACK_TO_WORK:
         yield word_set("active enabled"), verb in BACK_TO_WORK
-    if verb in BACK_TO_WORK:
-        yield frozenset(participle(each) for each in PAUSES), False
 
 
 # -- when it is refused
