@@ -1,7 +1,7 @@
 """New records: create, add, book, place, send. What is made is what the name's nouns mean, else what the verb
 makes (`reserve_book` makes a reservation), else the one type that has a field for all that must be given."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from pipelines.core.english.verbs import MADE_BY, VAGUE
@@ -133,8 +133,6 @@ def _home(reading: Reading) -> _Home | None:
     table = best_collection(thing, reading.known, reading.service)
     if table is not None and _own_id(reading, table) is not None:
         return _home_in(reading, table)
-    if table is not None and _is_only_about(table, thing) and _is_given(reading, table):
-        table = None
     made = MADE_BY.get(reading.name.verb)
     if made is not None and (table is None or table.is_empty or _is_given(reading, table)):
         thing = (made,)  # reserve_book(book_id) makes a reservation, not a book
@@ -258,12 +256,6 @@ def _is_given(reading: Reading, collection: Collection) -> bool:
     """`book_room(room_no, …)`: the room is there already."""
     found = (subject_of(reading.name, [one], reading.known, reading.service) for one in reading.arguments)
     return any(one is not None and one.collection == collection for one in found)
-
-
-def _is_only_about(collection: Collection, thing: Sequence[str]) -> bool:
-    """send_customer_message makes a message: the customer is whom it is about."""
-    words, said = singulars(collection.words), singulars(thing)
-    return words[-1] in said[:-1] and said[-1] not in words
 
 
 # -- what it is made of
@@ -418,18 +410,11 @@ def _linked(home: _Home, references: Sequence[tuple[str, Collection]]) -> list[S
 def _reply(reading: Reading, home: _Home) -> Draft:
     id = id_of(home.noun) if home.is_table else dot(home.noun, home.id_field)
     source = source_of(home.collection, home.noun, home.noun, id)
-    source = replace(source, fields=_fields_after(reading, home))
+    own = {one.name: Field(name=one.name) for one in reading.arguments}  # fields of the record now
+    source = replace(source, fields={**own, **home.collection.fields})
     if reading.output or home.collection.id_field is not None or home.counter or not home.is_table:
         return reply(source, reading.output, reading.arguments)
     return {"id": id, "...": Name(home.noun)}
-
-
-def _fields_after(reading: Reading, home: _Home) -> Mapping[str, Field]:
-    """The record has its arguments as fields now, even where nothing of its kind was seeded."""
-    own = {one.name: Field(name=one.name) for one in reading.arguments}
-    if status_path(home.collection.fields) is None and _has_states(reading, home):
-        own["status"] = Field(name="status")
-    return {**own, **home.collection.fields}
 
 
 def _notes(home: _Home, reading: Reading) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from pipelines.core.english.words import joined, singular, singulars, tokens, wo
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.references import noun_of_id
 from pipelines.core.simulation.domain.roles import field_at, states_of, status_path
-from pipelines.core.simulation.domain.shapes import Collection, Field, Link, find_field
+from pipelines.core.simulation.domain.shapes import Collection, Field, find_field
 from pipelines.core.simulation.expr.make import (
     TRUE,
     all_of,
@@ -127,7 +127,7 @@ def _searched(
     is_partial = bool(_PARTLY & {word for words in said for word in words})
     if path is not None and argument.kind == "text" and argument.words[-1] in _FRAGMENTS and is_partial:
         return call("contains", _in_small(dot(each, *path)), call("lower", arg(argument.name)))
-    return condition_of(argument, each, collection, said)
+    return condition_of(argument, each, collection)
 
 
 def _in_small(value: Expr) -> Expr:
@@ -168,13 +168,12 @@ def _such(words: Sequence[str], each: str, collection: Collection) -> Expr | Non
     return compare(dot(each, numbers[0]), ">", Constant(0)) if len(numbers) == 1 else None
 
 
-def condition_of(
-    argument: Argument, each: str, collection: Collection, said: Sequence[Sequence[str]] = ()
-) -> Expr | None:
+def condition_of(argument: Argument, each: str, collection: Collection) -> Expr | None:
     """The condition one argument puts on a record; None where it names nothing of it."""
     given = arg(argument.name)
-    links = _links_meant(argument, collection, said)
-    if links:
+    links = collection.links_to(noun_of_id(argument.name)) if argument.is_scalar else ()
+    own = find_field(collection.fields, argument.name)
+    if own is None and (len(links) > 1 or any(link.in_list for link in links)):
         return any_of(*(refers(each, link, given) for link in links))
     path = field_for(argument, collection)
     if path is not None:
@@ -185,20 +184,6 @@ def condition_of(
         test = compare(Name("word"), "in", _in_small(dot(each)))
         return call("all", each_of(test, "word", call("words", given)))
     return edge
-
-
-def _links_meant(
-    argument: Argument, collection: Collection, said: Sequence[Sequence[str]]
-) -> tuple[Link, ...]:
-    """Where a list of ids may be what is meant, or one of several fields: what is spoken of, else any."""
-    if not argument.is_scalar or find_field(collection.fields, argument.name) is not None:
-        return ()
-    links = collection.links_to(noun_of_id(argument.name))
-    if len(links) < 2 and not any(link.in_list for link in links):
-        return ()
-    spoken = {stem(singular(word)) for words in (argument.words, *said) for word in words}
-    named = tuple(link for link in links if spoken & {stem(singular(word)) for word in tokens(link.path[0])})
-    return named or links
 
 
 def field_for(argument: Argument, collection: Collection) -> tuple[str, ...] | None:

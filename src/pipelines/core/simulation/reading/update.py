@@ -1,5 +1,5 @@
-"""Changes of fields: update, modify, set, rename, assign. Each argument beside the id is a field of the record,
-or becomes one."""
+"""Changes of fields: update, modify, set, rename, assign. Each argument beside the id is a field of the
+record, or becomes one."""
 
 from collections.abc import Iterator, Sequence
 
