@@ -16,28 +16,12 @@ import tool_facts
 from blind_sets import chosen, folders
 
 from pipelines.core.json_text import Json, loads
-from pipelines.core.ledger import Ledger, World
+from pipelines.core.ledger import Add, Ledger, LedgerUpdate, Remove, Update, World
 from pipelines.core.simulation.build import PlannedSimulator, ToolPlan, build_simulator
 from pipelines.core.simulation.simulator import Moment, SimulationFailed
 from pipelines.core.tools_schema import parse_tools_schema
 
-(
-    FOLDER,
-    SECOND,
-    THIRD,
-    FOURTH,
-    FIFTH,
-    SIXTH,
-    SEVENTH,
-    EIGHTH,
-    NINTH,
-    TENTH,
-    ELEVENTH,
-    TWELFTH,
-    THIRTEENTH,
-    FOURTEENTH,
-    FIFTEENTH,
-) = folders("tools")
+(FOLDER, *_, TENTH, ELEVENTH, _, _, _, _) = folders("tools")
 NOW = "2026-01-15T10:30:00Z"
 SURE = 0.8  # at this confidence a plan claims to be right
 LIKELY = 0.5  # at this one no read may write
@@ -49,6 +33,7 @@ class CallScore(NamedTuple):
     arguments: dict[str, Any]
     complaints: tuple[str, ...]  # what is not as it should be, of reply and ledger
     changed: bool  # whether the ledger was to be changed in any way
+    kinds: frozenset[str]  # of what was changed: added, removed, changed, each with its type
     reply: Json
 
 
@@ -75,6 +60,15 @@ class ToolScore(NamedTuple):
     def may_do_either(self) -> bool:
         """A message that is sent: meant to do something, but nothing in the world has to change."""
         return not self.must_not_write and not any(call.get("changes") for call in self.tool["calls"])
+
+    @property
+    def has_right_effect(self) -> bool:
+        """On the right side, and where a call that should succeed changes something, the change is of a kind
+        that is expected: a record of the type is added, removed or changed."""
+        pairs = zip(self.tool["calls"], self.calls, strict=True)
+        done = [(one, scored.kinds) for one, scored in pairs if scored.changed and not one.get("error")]
+        told = [(_kinds_told(one), kinds) for one, kinds in done]
+        return self.has_right_side and all(bool(kinds & expected) for expected, kinds in told if expected)
 
     @property
     def does_write(self) -> bool:
@@ -160,14 +154,26 @@ def _scored_call(
     try:
         reply = simulator.answer(tool["name"], call["arguments"], ledger, moment)
     except SimulationFailed as failed:
-        return CallScore(call["arguments"], (f"no answer: {failed}",), False, None)
+        return CallScore(call["arguments"], (f"no answer: {failed}",), False, frozenset(), None)
     ledger.apply(reply.updates)
     complaints = [
         *tool_facts.wrong_status(call, reply.status),
         *tool_facts.wrong_reply(body["world"], tool, call, reply.response),
         *tool_facts.wrong_changes(body["world"], ledger.as_state(), tool, call),
     ]
-    return CallScore(call["arguments"], tuple(complaints), bool(reply.updates), reply.response)
+    kinds = frozenset(_kind_of(update) for update in reply.updates)
+    return CallScore(call["arguments"], tuple(complaints), bool(reply.updates), kinds, reply.response)
+
+
+def _kind_of(update: LedgerUpdate) -> str:
+    names = {Add: "added", Remove: "removed", Update: "changed"}
+    return f"{names.get(type(update), 'flagged')} {getattr(update, 'entity_type', '')}"
+
+
+def _kinds_told(call: dict[str, Any]) -> frozenset[str]:
+    changes = call.get("changes") or ()
+    how = ("added" if "added" in one else "removed" if one.get("removed") else "changed" for one in changes)
+    return frozenset(f"{done} {one['type']}" for done, one in zip(how, changes, strict=True))
 
 
 class Figures(NamedTuple):
@@ -181,6 +187,7 @@ class Figures(NamedTuple):
     right_calls: float
     sure: int  # plans at or above SURE
     sure_right_side: float
+    sure_right_effect: float
 
     @property
     def likely_reads_that_write(self) -> int:
@@ -200,6 +207,7 @@ def figures(tools: Sequence[ToolScore]) -> Figures:
         right_calls=_share(not call.complaints for call in calls),
         sure=len(sure),
         sure_right_side=_share(one.has_right_side for one in sure),
+        sure_right_effect=_share(one.has_right_effect for one in sure),
     )
 
 
@@ -233,7 +241,8 @@ def main(arguments: list[str]) -> None:
     confidences = Counter(round(one.confidence, 2) for one in total.reads_that_write)
     likely = total.likely_reads_that_write
     print(f"reads that write: {confidences.total()}, {likely} at {LIKELY} or more ({dict(confidences)})")
-    print(f"plans at {SURE} or more: {total.sure}, right side {total.sure_right_side:.1%}")
+    right = f"right side {total.sure_right_side:.1%}, right effect {total.sure_right_effect:.1%}"
+    print(f"plans at {SURE} or more: {total.sure}, {right}")
     renamed = figures(other)
     print(
         f"renamed: right side {renamed.right_side:.1%}, reads that write {len(renamed.reads_that_write)},",

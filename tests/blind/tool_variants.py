@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from tool_scores import FOLDER, SECOND, THIRD, ToolScore, figures, scored
+from tool_scores import ELEVENTH, FOLDER, TENTH, ToolScore, figures, scored
 
 from pipelines.core.english.words import is_plural, plural, singular, tokens
 
@@ -106,7 +106,7 @@ def varied(body: dict[str, Any], turn: Callable[[Tool], Tool]) -> dict[str, Any]
 
 def variant_scores(turn: Callable[[Tool], Tool]) -> list[ToolScore]:
     """All three sets, each tool turned."""
-    folders = (FOLDER, SECOND, THIRD)
+    folders = (FOLDER, TENTH, ELEVENTH)
     return [
         one for folder in folders for one in scored(folder=folder, turned=lambda body: varied(body, turn))
     ]

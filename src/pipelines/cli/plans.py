@@ -125,6 +125,7 @@ def _section(name: str, simulator: PlannedSimulator) -> str:
     found = simulator.plans[name]
     remarks = [f"# {found.origin}, confidence {found.confidence:.2f}"]
     remarks += [f"# {said}" for said in hint_sentences(simulator.tools[name].annotations)]
+    remarks += [f"# {ground}" for ground in found.grounds]
     remarks += [f"# note: {note}" for note in (*found.notes, *refusal_notes(found))]
     guess = guess_of(simulator.tools[name], found)
     if guess is not None:

@@ -72,10 +72,6 @@ ASSUMED: dict[str, tuple[dict[str, Any], str]] = {
         tool("rehome", "Move a pet to a new owner.", "pet_id", "new_owner_id"),
         "one that is not there is refused",
     ),
-    "fields go together": (
-        tool("detach_cage", "Detach a cage.", "cage_id"),
-        "`status` and `patient_id` go together",
-    ),
     "what is let go": (tool("unassign_visit", "Unassign a visit.", "visit_id"), "lets go"),
     "by its fields": (
         tool("onboard", "Take on a new case.", "pet_id", "reason", "room"),
@@ -89,8 +85,6 @@ ASSUMED: dict[str, tuple[dict[str, Any], str]] = {
         tool("cancel_visit", "Cancels a visit.", "visit_id"),
         "no record is cancelled yet",
     ),
-    "a list gets the new id": (tool("add_pet", "Adds a pet.", "name", "owner_id"), "what lists such ids"),
-    "a list loses the id": (tool("delete_pet", "Deletes a pet.", "pet_id"), "no longer does"),
     "which number": (
         tool("use_up", "Takes some units off a batch.", "batch_id", "quantity:integer"),
         "is the number that changes",
@@ -212,19 +206,3 @@ def test_what_owners_do_is_still_refused_to_others() -> None:
     ledger = Ledger(World.from_initial_state(WORLD))
     reply = simulator.answer("hide_post", {"post_id": "ps-1", "user_id": "us-2"}, ledger, NOW)
     assert (reply.status, CONDITION in reply.notes) == (404, True)
-
-
-def test_what_goes_together_in_the_seeded_records_does_so_after_a_change() -> None:
-    world = World.from_initial_state(WORLD)
-    admit = tool("admit", "Put a pet into a cage.", "patient_id", "cage_id")
-    free = tool("detach_cage", "Detach a cage.", "cage_id")
-    simulator = build_simulator(parse_tools_schema([admit, free]), world=world)
-    ledger = Ledger(world)
-    for name, arguments in (
-        ("admit", {"patient_id": "pt-1", "cage_id": "K1"}),
-        ("detach_cage", {"cage_id": "K2"}),
-    ):
-        ledger.apply(simulator.answer(name, arguments, ledger, NOW).updates)
-    cages = ledger.as_state()["cage"]
-    assert cages["K1"] == {"patient_id": "pt-1", "status": "occupied"}
-    assert cages["K2"] == {"patient_id": None, "status": "free"}

@@ -51,6 +51,8 @@ OPPOSITES = {
 BACK_TO_WORK = word_set(
     "resume activate reactivate unblock unlock unfreeze unsuspend restore reopen reinstate"
 )
+#: Verbs that take a state away; what they are said of is what is no longer so.
+UNDOES = BACK_TO_WORK | word_set("release lift unban unarchive unflag unpublish restore revert undo")
 PAUSES = word_set("suspend pause block lock freeze hold deactivate disable")
 SWITCHES_OFF = word_set("disable deactivate stop close disconnect")
 SWITCHES = word_set("enable disable activate deactivate start stop")

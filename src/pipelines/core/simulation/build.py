@@ -48,6 +48,7 @@ class ToolPlan:
     guessed_refusals: Mapping[Refusal, str] = field(default_factory=dict)  # what is told with each
     assumed: tuple[str, ...] = ()  # those of the notes that say what reading took for granted
     remarks: tuple[str, ...] = ()  # those that only say where it keeps what the caller gives
+    grounds: tuple[str, ...] = ()  # of a plan that was read: what it rests on, and what speaks against it
 
     @property
     def doubts(self) -> tuple[str, ...]:
@@ -82,7 +83,7 @@ class PlannedSimulator:
         self._is_strict = is_strict
         self._translated = translated
         self.typed_rules = tuple(rules)
-        self._read_plans: dict[tuple[str, tuple[str, ...], bool], ReadPlan] = {}
+        self._read_plans: dict[str, ReadPlan] = {}
         self._plans: dict[str, ToolPlan] = {}
         self.plans: Mapping[str, ToolPlan] = _Plans(self)
 
@@ -288,19 +289,16 @@ class PlannedSimulator:
                 found[name] = [*read.body]
         return found
 
-    def _read(self, tool: Tool, enforced: tuple[str, ...] = (), *, has_rules: bool = False) -> ReadPlan:
-        key = tool.name, enforced, has_rules
-        if key not in self._read_plans:
-            self._read_plans[key] = read_plan(
+    def _read(self, tool: Tool) -> ReadPlan:
+        if tool.name not in self._read_plans:
+            self._read_plans[tool.name] = read_plan(
                 tool,
                 tools=list(self.tools.values()),
                 world=self._world,
                 ledger_schema=self._ledger_schema,
                 known=self._survey,
-                enforced=enforced,
-                has_rules=has_rules,
             )
-        return self._read_plans[key]
+        return self._read_plans[tool.name]
 
     def _compiled(self, tool: Tool) -> ToolPlan:
         if tool.simulation is not None:
@@ -316,9 +314,7 @@ class PlannedSimulator:
 
     def _as_read(self, tool: Tool, described: Described) -> ToolPlan:
         """None of the description is read twice: what the language of rules has read is a rule."""
-        has_rules = self.has_rules and bool(self.rule_book.rules_for(tool.name))
-        said = tuple(rule.sentence for rule in described.rules)
-        found = self._read(tool, said, has_rules=has_rules)
+        found = self._read(tool)
         described = described if _has_change(list(found.body)) else Described()
         notes = (*found.notes, *_unread_amounts(tool.description, found.body))
         untold = [said for said in described.not_read if not any(said in note for note in found.notes)]
@@ -328,7 +324,13 @@ class PlannedSimulator:
         lost = {one.rule.sentence for one in plan.unwoven}
         enforced = dict.fromkeys(rule.sentence for rule in described.rules if rule.sentence not in lost)
         says = tuple(f"refuses calls as its description says: “{said}”" for said in enforced)
-        return replace(plan, notes=(*plan.notes, *says), assumed=notes, remarks=(*found.remarks, *says))
+        return replace(
+            plan,
+            notes=(*plan.notes, *says),
+            assumed=notes,
+            remarks=(*found.remarks, *says),
+            grounds=found.grounds.lines,
+        )
 
     def _described(self, tool: Tool) -> Described:
         reads = self._survey.tools[tool.name].name.reads()

@@ -45,4 +45,5 @@ def _shown(tool: Tool, found: ToolPlan) -> JsonObject:
         "hints": [*hint_sentences(tool.annotations)],
         "plan": found.plan.as_json() if found.plan is not None else None,
         "notes": [*found.notes, *refusal_notes(found)],
+        "grounds": [*found.grounds],
     }

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
-from pipelines.core.english.inflection import TENSES, participle
+from pipelines.core.english.inflection import TENSES
 from pipelines.core.english.verbs import ADJECTIVES, DOING, LEADING_NOUNS, TELLING, VAGUE, VALUES, VERB_PAIRS
 from pipelines.core.english.words import ARTICLES, is_plural, word_set
 from pipelines.core.simulation.domain.verbs import OP_OF_VERB, READS
@@ -112,20 +112,9 @@ def claim_of(description: str | None, verb: str | None = None, object_words: Col
     writing = next((claim for claim in later if claim.kind == "writes"), None)
     if writing is not None and not says_nothing_changes(text):
         return writing
-    told = " ".join(_SENTENCES.split(text)[1:]) if _names_several(text) else text
-    if _PASSIVE.search(told) and not says_nothing_changes(text):
+    if _PASSIVE.search(text) and not says_nothing_changes(text):
         return Claim("turns_out")
     return first
-
-
-def _names_several(text: str) -> bool:
-    """ "all lessons a pupil is booked on": what is so of them is no tale."""
-    first = _WORDS.findall(_SENTENCES.split(text)[0].lower())
-    words = [word for word in first if word not in ("all", "the", "every")]
-    is_told_of = (
-        bool(words) and is_plural(words[0]) and bool({"where", "that", "which", "who"} & {*words[1:4]})
-    )
-    return is_told_of or _has_contact_clause(words)
 
 
 def says_nothing_changes(description: str | None) -> bool:
@@ -179,16 +168,12 @@ def _part_claims(part: str, own: _Own) -> list[Claim]:
 def _clause_claim(words: list[str], own: _Own) -> tuple[Claim, str]:
     """What the clause says, by its first word and what follows it; and how that word is inflected."""
     first, following = words[0], words[1] if len(words) > 1 else None
-    if first == "have" and following in _ARTICLES and (done := _had_done(words)) is not None:
-        return Claim("writes", done), "plain"
     if first in QUESTIONS:
         return Claim("reads", first), "question"
-    if _has_subject(words) or _is_tale(words):  # a tale of what happens, not yet a word on what the tool does
+    if _is_tale(words):  # a tale of what happens, not yet a word on what the tool does
         return Claim("turns_out"), "tale"
     if _is_own_noun(first, following, own) or _has_contact_clause(words):
         return Claim("names"), "noun"
-    if first in ("give", "gives") and _gives_something(words):  # else "gives the balance" tells it
-        return Claim("writes", "give"), "s"
     for base, inflection in _bases(first):
         pair = VERB_PAIRS.get((base, following or "")) or _split_pair(base, words)
         if pair is not None and pair in OP_OF_VERB:
@@ -207,22 +192,7 @@ def _clause_claim(words: list[str], own: _Own) -> tuple[Claim, str]:
             return _of_verb(base), inflection
     if following in _ARTICLES and first not in _AFTER_NOUNS:  # no noun has an article right behind it
         return Claim("acts", [base for base, _ in _bases(first)][-1 if first.endswith("es") else 0]), "s"
-    return Claim("names", _doubted(first, following)), "noun"
-
-
-def _had_done(words: list[str]) -> str | None:
-    """ "Have a draft deed signed on a date": what is to be done to it stands behind it."""
-    behind = (word for word in words[3:6] if word not in _AFTER_NOUNS)
-    return next((verb for word in behind if (verb := _VERB_OF_PARTICIPLE.get(word)) is not None), None)
-
-
-_VERB_OF_PARTICIPLE = {participle(verb): verb for verb, op in OP_OF_VERB.items() if op not in READS}
-
-
-def _doubted(first: str, following: str | None) -> str | None:
-    """ "Book hours worked": a noun, by what follows it, that may be meant as a verb all the same."""
-    is_bare = first in LEADING_NOUNS and following is not None and following not in _AFTER_NOUNS
-    return first if is_bare and OP_OF_VERB.get(first) not in (None, *READS) else None
+    return Claim("names"), "noun"
 
 
 def _is_own_noun(first: str, following: str | None, own: _Own) -> bool:
@@ -243,25 +213,6 @@ def _has_contact_clause(words: list[str]) -> bool:
 
 
 _CLAUSE_VERBS = word_set("has have is are was were can may had goes takes plays")
-
-
-def _gives_something(words: list[str]) -> bool:
-    """ "Gives the book back", "Give an instance another size": somebody has something else afterwards."""
-    return bool({"to", "back"} & {*words[2:]}) or bool({"another", "new", "different"} & {*words[2:6]})
-
-
-def _has_subject(words: list[str]) -> bool:
-    """ "Client signs the retainer", "Another museum asks to borrow a work": somebody, then a verb."""
-    who = words[1:] if words[0] in _SUBJECTS else words
-    if len(who) < 3 or who[0].endswith("s"):
-        return False
-    verbs = [base for base, inflection in _bases(who[1]) if inflection == "s"]
-    tells = any(base in TELLING or OP_OF_VERB.get(base) in READS for base in verbs)
-    if who is not words and verbs and who[2] in _ARTICLES | {"to"} and not tells:
-        return True
-    if _is_verb(who[0]) or who[2] not in (_ARTICLES if who is words else _WHITHER):
-        return False
-    return any(_is_verb(base) for base in verbs)
 
 
 def _is_tale(words: list[str]) -> bool:

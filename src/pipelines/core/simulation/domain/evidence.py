@@ -4,24 +4,18 @@ Entity labels are the author's own; `get_company(company_id)` may well be about 
 noun is weighed against every type, by what the data say, and the label is one hint among these.
 """
 
-import re
 from collections.abc import Collection as Collection_
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
-from pipelines.core.english.formulas import SMALL_WORDS
 from pipelines.core.english.inflection import participle
-from pipelines.core.english.stems import stem
-from pipelines.core.english.synonyms import related
-from pipelines.core.english.words import joined, singular, singulars, tokens
+from pipelines.core.english.words import ARTICLES, joined, singular, singulars, tokens, word_set
 from pipelines.core.ledger import World
 from pipelines.core.simulation.domain.fields import Field, find_field
-from pipelines.core.simulation.domain.references import LOOKED_AT, Reference, noun_of_id
+from pipelines.core.simulation.domain.references import Reference, noun_of_id
 from pipelines.core.simulation.domain.roles import valued_fields
 from pipelines.core.simulation.domain.shapes import Collection
 from pipelines.core.simulation.domain.tool_facts import ToolFacts, listed_in, nouns_of
-from pipelines.core.simulation.domain.verbs import OP_OF_VERB
 
 # How much each kind of evidence weighs. An id that is there outweighs any number of shared fields.
 OWN_ID = 10.0  # the type's own id field is called so
@@ -32,11 +26,11 @@ FIELD = 2.0  # an argument or a property of the reply is a field of the type tha
 SHARED = 1.0  # likewise, where no id says that the tool is about a thing of its own: one field is chance
 NOT_SHARED = -0.5  # a property that the reply must have is not a field of the type
 WORD = 1.0  # a word of the tool's name is
-SPELLING = 2.5  # ids of the type, and of no other, begin like it
 STATE = 1.5  # the verb leads to a state, or sets a switch, that the type knows
-_BETWEEN = SMALL_WORDS | {"another", "other", "new"}  # "another gallery" is no name of which AG is short
+_SMALL = ARTICLES | word_set(
+    "of for in on at to by with from all any every each some given one who which what"
+)
 _SAID = 200  # characters of a description in which a thing is named
-_LETTERS = re.compile(r"[A-Za-z]+(?=[^A-Za-z])")
 Words = tuple[frozenset[str], frozenset[str]]  # of a type's fields, and of the values that they have
 
 
@@ -60,7 +54,6 @@ def all_evidence(
     asked = {noun for tool in tools for noun in tool.id_nouns}
     yield from _from_ids(seeded, references, tools)
     words = {kind: _words_of(table) for kind, table in seeded.items()}
-    yield from _from_spelling(words, world, tools)
     for tool in tools:
         yield from _from_fields(tool, seeded, keys, asked)
         yield from _from_words(tool, words, world, keys)
@@ -84,81 +77,6 @@ def _from_ids(
             continue  # `watch_list` is the name of the list, not of what is in it
         reason = f"`{one.entity_type}.{'.'.join(one.path)}` holds its ids"
         yield Evidence(noun=one.noun, entity_type=one.to, weight=REFERENCE * one.share, reason=reason)
-    kept = {(one.noun[-1], one.to) for one in references if not one.in_list}
-    for noun in asked:
-        alike = {kind for other, kind in kept if stem(other) in related(stem(noun[-1])) and other != noun[-1]}
-        for kind in alike:
-            reason = f"fields with its ids are called like {' '.join(noun)}"
-            yield Evidence(noun=noun, entity_type=kind, weight=FIELD / len(alike), reason=reason)
-
-
-def _from_spelling(
-    words: Mapping[str, Words], world: World, tools: Sequence[ToolFacts]
-) -> Iterator[Evidence]:
-    """`LOT-7`, `bl-77`, `TE-3`: ids that begin like what they are ids of, where those of one type only do."""
-    begins = {kind: _beginning(world.entities.get(kind, {})) for kind in words}
-    phrases: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
-    for tool in tools:
-        for noun in nouns_of(tool):
-            phrases.setdefault(noun, {noun}).update(_phrases(tool, noun))
-    asked = {noun for tool in tools for noun in tool.id_nouns}
-    for noun, spoken in phrases.items():
-        if noun not in asked and _is_said_of(noun, words.values()):
-            continue
-        for is_alike, weight in (
-            (_begins_so, SPELLING),
-            (_is_short_for, SPELLING / 2),
-            (_is_first, SPELLING / 4),
-        ):
-            fit = [
-                kind
-                for kind, letters in begins.items()
-                if letters and any(is_alike(letters, phrase) for phrase in spoken)
-            ]
-            short = {kind for kind, one in begins.items() if one and _is_short_for(one, noun)} - {*fit}
-            if is_alike is _begins_so and len(fit) == 1 and short:
-                break  # `use_1` and `usr_1` are both like a user
-            if len(fit) == 1:
-                reason = f"its ids begin with {begins[fit[0]]}"
-                yield Evidence(noun=noun, entity_type=fit[0], weight=weight, reason=reason)
-                break
-
-
-def _phrases(tool: ToolFacts, noun: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """What names and descriptions say around a noun: `strike_time_entry(entry_id)`, "an expense claim"."""
-    if tool.thing[-len(noun) :] == noun:
-        yield tool.thing
-    words = singulars(tokens((tool.tool.description or "")[:_SAID]))
-    for one, other in pairwise(words):
-        if noun[-1] in (one, other) and not _BETWEEN & {one, other} and one not in OP_OF_VERB:
-            yield one, other
-
-
-def _beginning(ids: Iterable[str]) -> str | None:
-    """The letters that all ids of a type begin with, before a digit or a mark."""
-    found = {
-        match[0].lower()
-        for id, _ in zip(ids, range(LOOKED_AT), strict=False)
-        if (match := _LETTERS.match(id))
-    }
-    return found.pop() if len(found) == 1 else None
-
-
-def _begins_so(letters: str, noun: tuple[str, ...]) -> bool:
-    """lot for lot, vac for vaccination, te for time entry."""
-    initials = "".join(word[0] for word in noun) if len(noun) > 1 else ""
-    return letters == initials or (len(letters) > 1 and any(word.startswith(letters) for word in noun))
-
-
-def _is_short_for(letters: str, noun: tuple[str, ...]) -> bool:
-    """bl for bill: weaker, since mb is short for member, but a machine booking's."""
-    word = iter(noun[-1])
-    return len(letters) > 1 and noun[-1][0] == letters[0] and all(letter in word for letter in letters)
-
-
-def _is_first(letters: str, noun: tuple[str, ...]) -> bool:
-    """b for bill: hardly more than chance, but of two types that fit otherwise it tells one."""
-    return len(noun) == 1 and letters == noun[0][0]
 
 
 def _from_fields(
@@ -212,7 +130,6 @@ def _from_words(
 ) -> Iterator[Evidence]:
     """`users_without_mfa`, `overdue_bills`, `refund_policy`: what is said of a thing is a field, a value or
     an id of few types."""
-    yield from _from_told(tool, words)
     if not tool.thing or tool.thing in tool.id_nouns or tool.makes:
         return
     if _is_said_of(tool.thing, words.values()):
@@ -228,31 +145,10 @@ def _from_words(
                 weight = SHARED / len(known)
                 reason = f"`{word}` is {what} of it"
                 yield Evidence(noun=tool.thing, entity_type=kind, weight=weight, reason=reason)
-    head = next(
-        (word for word in tokens((tool.tool.description or "")[:_SAID]) if word not in SMALL_WORDS), ""
-    )
+    head = next((word for word in tokens((tool.tool.description or "")[:_SAID]) if word not in _SMALL), "")
     if head in keys and tool.name.reads():  # "Owner of a dog": whom `owner` refers to
         reason = f"fields with its ids are called {head}"
         yield Evidence(noun=tool.thing, entity_type=keys[head], weight=FIELD, reason=reason)
-    for word in named:
-        known = [kind for kind in words if word in world.entities.get(kind, ())]
-        if len(known) == 1:
-            reason = f"`{word}` is an id of it"
-            yield Evidence(noun=tool.thing, entity_type=known[0], weight=EXAMPLE, reason=reason)
-
-
-def _from_told(tool: ToolFacts, words: Mapping[str, Words]) -> Iterator[Evidence]:
-    """ "budget - spent" of budget_left(campaign_id): said of the one record that is picked, in words that are
-    fields of one type alone."""
-    if len(tool.id_nouns) != 1 or tool.makes or tool.lists:
-        return
-    noun = next(iter(tool.id_nouns))
-    said = {joined((word,)) for word in tokens((tool.tool.description or "")[:_SAID]) if len(word) > 2}
-    for word in sorted(said - {*noun}):
-        known = [kind for kind, (fields, _) in words.items() if word in fields]
-        if len(known) == 1:
-            reason = f"`{word}`, of which is told, is a field of it alone"
-            yield Evidence(noun=noun, entity_type=known[0], weight=SHARED / 2, reason=reason)
 
 
 def _shared(

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import islice
 from typing import Literal
 
 from pipelines.core.english.words import is_plural, joined, singular, tokens, word_set
@@ -12,8 +11,12 @@ from pipelines.core.json_text import Json, JsonObject
 
 Form = Literal["table", "map", "list"]
 SAMPLE = 200  # records looked at per kind: enough for every field of a real table, few enough for any size
-FEW_VALUES = 12  # a text field with at most so many different values reads like an enumeration
 MAX_DEPTH = 4
+
+#: A word as code has it: a text field of which all values are such keeps states, kinds or roles.
+_CODED = re.compile(r"[a-z]+(?:[_-][a-z]+)*")
+#: Fields that do, however their values are spelled.
+_VOCABULARIES = word_set("status state stage phase kind type category priority level role tier method source")
 
 _LIST_NAMES = word_set("map list queue inbox index history log stack catalog registry table book record")
 
@@ -24,9 +27,8 @@ class Field:
 
     name: str
     kinds: frozenset[str] = frozenset()  # text, number, boolean, null, list, object
-    values: tuple[Json, ...] = ()  # the different scalar values, when they are few
+    values: tuple[Json, ...] = ()  # declared, or the set of words that a state, a kind or a role is told in
     example: Json = None  # some scalar value, to write others like it
-    repeats: bool = False  # some records have the same value
     keeps: Form | None = None  # map or list when it holds many things rather than being one
     of_records: bool = False  # the many things are objects
     of_pairs: bool = False  # the many things are objects with one key each, as {"U1": "Hello"}
@@ -112,15 +114,10 @@ def _field(name: str, values: list[Json], depth: int) -> Field:
         return _object_field(name, kinds, objects, depth)
     if lists and depth < MAX_DEPTH:
         return _list_field(name, kinds, lists, depth)
-    few = list(
-        islice(dict.fromkeys(v for v in values if isinstance(v, (str, bool, int, float))), FEW_VALUES + 1)
-    )
-    values_or_none = tuple(few) if len(few) <= FEW_VALUES else ()
-    given = [str(value) for value in values if value is not None]
-    repeats = len(given) > len({*given})
-    return Field(
-        name=name, kinds=kinds, values=values_or_none, example=few[0] if few else None, repeats=repeats
-    )
+    texts = {value for value in values if isinstance(value, str)}
+    is_coded = tokens(name)[-1] in _VOCABULARIES or all(map(_CODED.fullmatch, texts))
+    example = next((value for value in values if value is not None), None)
+    return Field(name=name, kinds=kinds, values=tuple(sorted(texts)) if is_coded else (), example=example)
 
 
 def _object_field(name: str, kinds: frozenset[str], objects: list[JsonObject], depth: int) -> Field:

@@ -1,40 +1,23 @@
 """Which noun of the tools means which type of the world, settled once from all the evidence."""
 
-import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from pipelines.core.english.states import OVER
-from pipelines.core.english.stems import stem
-from pipelines.core.english.words import joined, singular, singulars, tokens, word_set
-from pipelines.core.json_text import JsonObject
+from pipelines.core.english.words import joined, singulars, tokens, word_set
 from pipelines.core.ledger import World
 from pipelines.core.simulation.domain.arguments import ToolLike
 from pipelines.core.simulation.domain.evidence import EXAMPLE, Evidence, all_evidence
-from pipelines.core.simulation.domain.fields import SAMPLE, find_field
+from pipelines.core.simulation.domain.fields import find_field
 from pipelines.core.simulation.domain.key_arguments import key_arguments
 from pipelines.core.simulation.domain.references import Reference, noun_of_id, references_in
-from pipelines.core.simulation.domain.regularities import (
-    Counter,
-    Limit,
-    Referring,
-    counted_states,
-    holds,
-)
-from pipelines.core.simulation.domain.roles import field_at, states_of, status_path
+from pipelines.core.simulation.domain.roles import field_at
 from pipelines.core.simulation.domain.shapes import Collection, Link, Meaning, Survey
 from pipelines.core.simulation.domain.tool_facts import ToolFacts, facts_of, nouns_of
 
 Noun = tuple[str, ...]
 
-_LONGEST = 120  # characters of a description in which its first object stands
-_OBJECT = re.compile(
-    r"\s*\w+\s+(?:an?|the)\s+(?:new\s+|existing\s+|single\s+)?(\w+(?:\s\w+)??)"
-    r"(?=[.,;]|$|\s(?:by|for|to|from|with|in|into|on|of|at|out|off|up|down|back|as)\b)"
-)
 
 _WHICH = word_set("new old other")
-_PLAIN_IDS = word_set("id uuid identifier")  # a code or a number may be a field that nobody seeded
 ENOUGH = 1.5  # less evidence settles nothing: one shared field is chance
 _LEAD = 1.0  # by so much the best type has to be ahead of the next
 _KEY = 8.0  # evidence of ids alone, which no nested collection of the same name outweighs
@@ -57,10 +40,6 @@ class _Weighed:
             before = self.without_label.get(one.entity_type, 0.0)
             self.without_label[one.entity_type] = before + one.weight
         self.reasons.setdefault(one.entity_type, []).append(one.reason)
-
-    def speaks_for(self, kind: str) -> bool:
-        """Whether nothing speaks louder for another type."""
-        return max(self.by_type.values(), default=0.0) <= max(self.by_type.get(kind, 0.0), 0.0)
 
     def best(self, enough: float, among: Iterable[str] | None = None) -> str | None:
         known = self.by_type if among is None else {kind: self.by_type.get(kind, 0.0) for kind in among}
@@ -96,13 +75,6 @@ def with_names(known: Survey, world: World, tools: Sequence[ToolLike]) -> Survey
             list_links=_links(table, tables, references, in_list=True),
             id_words=_id_words(kind, facts, settled),
         )
-        for kind, table in tables.items()
-    }
-    tables = {
-        kind: replace(table, counted_by=_counted_by(table, tables, world)) for kind, table in tables.items()
-    }
-    tables = {
-        kind: replace(table, limits=(*table.limits, *_held(table, tables, world)))
         for kind, table in tables.items()
     }
     inside = [one for one in known.collections if one.form != "table" or one.path or one.owner is not None]
@@ -155,104 +127,6 @@ def _links_of_rows(rows: Collection, tables: Mapping[str, Collection]) -> tuple[
     return tuple(replace(link, path=link.path[1:], in_list=False) for link in found)
 
 
-def _counted_by(table: Collection, tables: Mapping[str, Collection], world: World) -> tuple[Counter, ...]:
-    """Numbers of other types that are, in each of their records, how many of these refer to it; or what is
-    left of another number without those."""
-    status = status_path(table.fields)
-    state = status[0] if status is not None and len(status) == 1 else None
-    found = []
-    records = world.entities.get(table.entity_type, {})
-    for link in table.links if len(records) <= SAMPLE else ():
-        other = tables[link.entity_type]
-        kept = world.entities.get(link.entity_type, {})
-        if len(link.path) != 1 or len(kept) > SAMPLE:
-            continue
-        referring = [(str(one.get(state or "")), str(one.get(link.path[0]))) for one in records.values()]
-        for name, whole in (*((name, None) for name in _may_count(table, other)), *_rests(other)):
-            counts = {id: _counted(attrs, name, whole) for id, attrs in kept.items()}
-            known = {id: count for id, count in counts.items() if count is not None}
-            states = counted_states(known, referring) if len(known) == len(counts) else None
-            if states is not None:
-                counter = Counter(
-                    entity_type=link.entity_type, field=name, path=link.path, states=states, status=state,
-                    is_rest=whole is not None,
-                )  # fmt: skip
-                found.append(counter)
-    return tuple(found)
-
-
-def _counted(record: JsonObject, name: str, whole: str | None) -> int | None:
-    held, most = record.get(name), record.get(whole) if whole is not None else 0
-    if not isinstance(held, int) or not isinstance(most, int):
-        return None
-    return held if whole is None else most - held
-
-
-def _rests(table: Collection) -> list[tuple[str, str]]:
-    """Pairs of numbers of which one is called as what is left: copies_available, of copies_total."""
-    return [(one.used, one.most) for one in table.limits if not one.counts and _LEFT & {*tokens(one.used)}]
-
-
-_LEFT = word_set("available left remaining free")
-_ROOM = word_set("capacity seat place slot spot berth bed desk")
-_MOST = word_set("max maximum total")
-_DAYS = (("date",), ("day",), ("check", "in"), ("check", "out"))
-_SPANS = word_set("start starts begin begins from arrival checkin end ends until departure checkout nights")
-_GONE = OVER - word_set("approved accepted paid")  # what is approved or paid may have its place yet
-
-
-def _held(table: Collection, tables: Mapping[str, Collection], world: World) -> list[Limit]:
-    """How many records of another type such a record has room for: the type that refers to it most often."""
-    kept = world.entities.get(table.entity_type, {})
-    own = {word for noun in (table.words, *table.called) for word in noun} | _MOST
-    words = {
-        name: {*singulars(tokens(name))} for name, one in table.fields.items() if one.kinds == {"number"}
-    }
-    rooms = [name for name, said in words.items() if _ROOM & said and said <= _ROOM | own]
-    if len(rooms) != 1 or len(kept) > SAMPLE:
-        return []
-    found: list[tuple[int, Limit]] = []
-    for other in tables.values():
-        for link in other.links:
-            if link.entity_type == table.entity_type and len(link.path) == 1 and not _is_dated(other):
-                such, ids = _referring(other, link, world)
-                if holds({id: attrs.get(rooms[0]) for id, attrs in kept.items()}, ids):
-                    limit = Limit(most=rooms[0], used=other.name, counts=True, referring=such)
-                    found.append((sum(id in kept for id in ids), limit))
-    most = max((count for count, _ in found), default=0)
-    best = [limit for count, limit in found if count == most]
-    return best if len(best) == 1 else []
-
-
-def _is_dated(table: Collection) -> bool:
-    """Bookings of a room for other days do not fill it."""
-    return any({*tokens(name)} & _SPANS or tokens(name) in _DAYS for name in table.fields)
-
-
-def _referring(table: Collection, link: Link, world: World) -> tuple[Referring, list[str]]:
-    """The records that refer by a link, and the ids that those refer to which are not over."""
-    status = status_path(table.fields)
-    state = status[0] if status is not None and len(status) == 1 else None
-    over = tuple(one for one in states_of(table.fields, status) if joined(tokens(one)) in _GONE)
-    records = [*world.entities.get(table.entity_type, {}).values()]
-    ids = [str(one.get(link.path[0])) for one in records[:SAMPLE] if one.get(state or "") not in over]
-    return Referring(entity_type=table.entity_type, path=link.path, status=state, over=over), ids
-
-
-def _may_count(table: Collection, other: Collection) -> list[str]:
-    """Numbers that are called like what refers, or like something that is done; others agree by chance."""
-    nouns = {stem(word) for noun in (table.words, *table.called) for word in noun}
-    return [
-        name
-        for name, one in other.fields.items()
-        if one.kinds == {"number"}
-        and any(
-            stem(singular(word)) in nouns or word in ("count", "taken") or word.endswith("ed")
-            for word in tokens(name)
-        )
-    ]
-
-
 def _is_reachable(table: Collection, path: Sequence[str]) -> bool:
     """A list at the top of the record: of ids, or of records with an id."""
     kept = table.fields.get(path[0])
@@ -281,13 +155,6 @@ def _settled(
         for noun, one in weighed.items()
         if (kind := one.best(ENOUGH)) is not None and not _means_a_part(one, kind, known)
     }
-    for noun, kind in _heard(tools, settled, known):
-        if noun not in weighed or weighed[noun].speaks_for(kind):
-            settled.setdefault(noun, kind)
-    for noun, kind in _described(tools, settled, known):
-        settled.setdefault(noun, kind)
-    while found := _linked(weighed, known, tools, settled, references):
-        settled |= found
     settled |= _left_over(weighed, known, tools, settled)
     asked = {noun for tool in tools for noun in tool.id_nouns}
     of_fields = _words_of_fields(known)
@@ -307,99 +174,10 @@ def _means_a_part(one: _Weighed, kind: str, known: Survey) -> bool:
     return any(joined(singulars(part.words)) == joined(one.noun) for part in known.collections if part.path)
 
 
-def _heard(
-    tools: Sequence[ToolFacts], settled: Mapping[Noun, str], known: Survey
-) -> Iterator[tuple[Noun, str]]:
-    """`cancel_class(session_id)`: a class is what a session id picks, if nothing else says what it is."""
-    for tool in tools:
-        ids = list(tool.id_nouns)
-        kind = settled.get(ids[0]) if len(ids) == 1 else None
-        thing = tool.thing
-        if kind is None or tool.makes or len(thing) != 1 or thing in settled or tool.lists:
-            continue
-        if thing[0] in _answered(tool) or thing[0] in known.states:
-            continue  # `lending_fee(tool_id)` answers a fee, `mark_fired(load_id)` leads to a state
-        if thing[0] not in _words_of_fields(known):
-            yield thing, kind
-
-
 def _words_of_fields(known: Survey) -> frozenset[str]:
     """What is said of records is not what they are called: the delivery date of an order."""
     names = (name for table in known.tables.values() for name in table.fields)
     return frozenset(word for name in names for word in singulars(tokens(name)))
-
-
-def _answered(tool: ToolFacts) -> set[str]:
-    """Plain values of its reply."""
-    declared = (tool.tool.output_schema or {}).get("properties")
-    return {
-        tokens(name)[-1]
-        for name, schema in (declared if isinstance(declared, dict) else {}).items()
-        if isinstance(schema, dict) and schema.get("type") in ("number", "integer", "boolean")
-    }
-
-
-def _described(
-    tools: Sequence[ToolFacts], settled: Mapping[Noun, str], known: Survey
-) -> Iterator[tuple[Noun, str]]:
-    """ "Describe a virtual machine" of describe_instance(instance_id): what descriptions call the record that
-    the one id picks, or that is made, if they call nothing else so."""
-    heard: dict[Noun, set[str]] = {}
-    for tool in tools:
-        ids = [kind for noun in tool.id_nouns if (kind := settled.get(noun)) is not None]
-        picked = ids[0] if len(ids) == len(tool.id_nouns) == 1 else None
-        kind = settled.get(tool.thing) if tool.makes else picked
-        says_nothing = tool.lists or tool.name.op == "notify"  # "Sends a message" to a client
-        found = None if says_nothing else _OBJECT.match((tool.tool.description or "")[:_LONGEST])
-        if found is not None and kind is not None:
-            noun = singulars(tokens(found[1]))[-1:]
-            heard.setdefault(noun, set()).add(kind)
-    answered = {name for tool in tools for name in _answered(tool)}
-    answered |= _words_of_fields(known)  # "Returns the yearly rent of a plot"
-    for noun, kinds in heard.items():
-        if len(kinds) == 1 and noun not in settled and noun[0] not in answered:
-            yield noun, kinds.pop()
-
-
-def _linked(
-    weighed: Mapping[Noun, _Weighed],
-    known: Survey,
-    tools: Sequence[ToolFacts],
-    settled: Mapping[Noun, str],
-    references: Sequence[Reference],
-) -> dict[Noun, str]:
-    """`loan_request(artwork_id, institution_id)`: what is made keeps an artwork and one thing more. Of the
-    types that no tool speaks of, the one that the data speak for, or that others of the tool's types have to
-    do with; else what a longer name means (`loan_request` makes what a loan is), if no id is of that."""
-    free = _free(known, tools, settled)
-    no_id = {kind for kind, table in known.tables.items() if not table.is_empty}
-    no_id -= {settled[noun] for tool in tools for noun in tool.id_nouns if noun in settled}
-    made = {tool.tool.name: _made_by(tool, known, settled, references) for tool in tools}
-    found: dict[Noun, set[str]] = {}
-    for noun in _open_nouns(known, tools, settled):
-        by_noun = [tool for tool in tools if noun in tool.id_nouns]
-        is_plain = all(tool.id_nouns[noun].words[-1] in _PLAIN_IDS for tool in by_noun)
-        is_plain = is_plain and not any(noun[at:] in settled for at in range(1, len(noun)))  # a new owner
-        if not is_plain or any(tool.makes and tool.thing == noun for tool in tools):
-            continue
-        best = weighed[noun].best(0.5, free) if noun in weighed else None
-        near = [
-            _around(tool, made[tool.tool.name], settled, references) & no_id
-            for tool in by_noun
-            if _is_last_open(tool, settled)
-            and len(by_noun) > 1  # a session that one tool asks for may be none
-        ]
-        longer = {made[tool.tool.name] for tool in tools if tool.makes and tool.thing[: len(noun)] == noun}
-        found[noun] = ({best} if best is not None else set()) or {
-            kind for kinds in near if len(kinds) == 1 for kind in kinds
-        }
-        found[noun] |= {kind for kind in longer if kind in no_id} if not found[noun] else set()
-    sure = {noun: next(iter(kinds)) for noun, kinds in found.items() if len(kinds) == 1}
-    return {noun: kind for noun, kind in sure.items() if list(sure.values()).count(kind) == 1}
-
-
-def _is_last_open(tool: ToolFacts, settled: Mapping[Noun, str]) -> bool:
-    return sum(noun not in settled for noun in tool.id_nouns) == 1
 
 
 def _free(known: Survey, tools: Sequence[ToolFacts], settled: Mapping[Noun, str]) -> set[str]:
@@ -407,36 +185,6 @@ def _free(known: Survey, tools: Sequence[ToolFacts], settled: Mapping[Noun, str]
     spoken = {noun for tool in tools for noun in nouns_of(tool)}
     taken = {kind for noun, kind in settled.items() if noun in spoken}
     return {kind for kind, table in known.tables.items() if kind not in taken and not table.is_empty}
-
-
-def _made_by(
-    tool: ToolFacts, known: Survey, settled: Mapping[Noun, str], references: Sequence[Reference]
-) -> str | None:
-    """The type of what a tool makes: what its name means, else the one that keeps all that is given."""
-    if not tool.makes or tool.thing in settled:
-        return settled.get(tool.thing) if tool.makes else None
-    given = {settled[noun] for noun in tool.id_nouns if noun in settled}
-    plain = [one.name for one in tool.arguments if one.is_required and one.id_noun is None]
-    fit = [
-        kind
-        for kind, table in known.tables.items()
-        if given <= {one.to for one in references if one.entity_type == kind}
-        and all(find_field(table.fields, name) for name in plain)
-    ]
-    return fit[0] if given and plain and len(fit) == 1 else None
-
-
-def _around(
-    tool: ToolFacts, made: str | None, settled: Mapping[Noun, str], references: Sequence[Reference]
-) -> set[str]:
-    """Types that what the tool speaks of refers to, or that refer to it."""
-    given = {settled[noun] for noun in tool.id_nouns if noun in settled}
-    if made is not None:
-        return {one.to for one in references if one.entity_type == made and not one.in_list} - given
-    said = singulars(tokens(f"{tool.tool.name} {(tool.tool.description or '')[:_LONGEST]}"))
-    near = given | {settled[word,] for word in said if (word,) in settled}
-    links = {(one.entity_type, one.to) for one in references}
-    return {to for one, to in links if one in near} | {one for one, to in links if to in near}
 
 
 def _open_nouns(known: Survey, tools: Sequence[ToolFacts], settled: Mapping[Noun, str]) -> list[Noun]:

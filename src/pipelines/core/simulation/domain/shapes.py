@@ -13,21 +13,11 @@ from pipelines.core.english.words import is_plural, joined, singular, singulars,
 from pipelines.core.json_text import JsonObject
 from pipelines.core.ledger import World
 from pipelines.core.ledger_schema import EntityField, EntityType, LedgerSchema
-from pipelines.core.simulation.domain.fields import MAX_DEPTH, SAMPLE, Form, fields_of, key_field, mentions_id
+from pipelines.core.simulation.domain.fields import MAX_DEPTH, SAMPLE, Form, fields_of, key_field
 from pipelines.core.simulation.domain.fields import Field as Field
 from pipelines.core.simulation.domain.fields import find_field as find_field
 from pipelines.core.simulation.domain.fields import kind_of as kind_of
 from pipelines.core.simulation.domain.references import Reference
-from pipelines.core.simulation.domain.regularities import (
-    LOOKED_AT,
-    Counter,
-    Coupling,
-    Limit,
-    Progress,
-    couplings_in,
-    limits_in,
-    progress_in,
-)
 from pipelines.core.simulation.domain.tool_facts import ToolFacts
 
 
@@ -65,10 +55,6 @@ class Collection:
     links: tuple[Link, ...] = ()  # to records of other types
     list_links: tuple[Link, ...] = ()  # likewise, out of lists
     id_words: frozenset[str] = frozenset()  # what the tools' arguments call its ids: slug, of `episodeSlug`
-    couplings: tuple[Coupling, ...] = ()
-    limits: tuple[Limit, ...] = ()
-    progress: tuple[Progress, ...] = ()
-    counted_by: tuple[Counter, ...] = ()  # numbers elsewhere that count such records
 
     @property
     def name(self) -> str:
@@ -181,14 +167,13 @@ def _states_in(fields: Mapping[str, Field]) -> Iterator[str]:
 
 
 def singleton_of(kind: str, entities: Mapping[str, JsonObject]) -> Singleton | None:
-    """A type with one entity is a service when the entity's id says so, or it holds collections."""
+    """A type with one entity is a service when the entity's id says so."""
     if len(entities) != 1:
         return None
     (id, attributes), *_ = entities.items()
     fields = _with_counted(fields_of([attributes]))
     named_so = id.lower() in ("self", "main", "default", "state", "singleton", "global", kind.lower())
-    keeps_many = sum(one.keeps is not None for one in fields.values()) >= 2
-    if named_so or (keeps_many and not mentions_id(id, attributes)):
+    if named_so:
         return Singleton(entity_type=kind, id=id, fields=fields, attributes=attributes)
     return None
 
@@ -227,8 +212,6 @@ def _table(kind: str, entities: Mapping[str, JsonObject], declared: EntityType |
         extra, known = _declared_field(one), fields.get(name)
         fields[name] = extra if known is None else replace(known, values=extra.values or known.values)
     id_field = declared.id_field if declared else key_field(kind, sample, fields)
-    seen = [attrs for _, attrs in sample[:LOOKED_AT]]
-    limits = tuple(limits_in(seen, fields))
     own_ids = [attrs.get(id_field) for _, attrs in sample] if id_field is not None else []
     return Collection(
         entity_type=kind,
@@ -246,9 +229,6 @@ def _table(kind: str, entities: Mapping[str, JsonObject], declared: EntityType |
             one is not None and str(one) != id for one, (id, _) in zip(own_ids, sample, strict=False)
         ),
         whole_number_keys=bool(sample) and all(id.isdecimal() and str(int(id)) == id for id, _ in sample),
-        couplings=tuple(couplings_in([attrs for _, attrs in sample], fields)),
-        limits=limits,
-        progress=tuple(progress_in(seen, fields, limits)),
     )
 
 

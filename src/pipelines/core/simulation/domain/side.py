@@ -7,10 +7,8 @@ from collections.abc import Collection, Sequence
 from itertools import pairwise
 from typing import Literal, NamedTuple, TypeAlias
 
-from pipelines.core.english.inflection import action_nouns, all_forms
-from pipelines.core.english.stems import stem
-from pipelines.core.english.synonyms import related
-from pipelines.core.english.verbs import ADJECTIVES, LEADING_NOUNS, OFTEN_NOUNS, VAGUE, VALUES
+from pipelines.core.english.inflection import all_forms
+from pipelines.core.english.verbs import ADJECTIVES, DOING, LEADING_NOUNS, OFTEN_NOUNS, TELLING, VAGUE, VALUES
 from pipelines.core.english.words import ARTICLES, is_plural, singular, tokens, word_set
 from pipelines.core.simulation.domain.clauses import (
     QUESTIONS,
@@ -57,6 +55,7 @@ _ONLY_SHOWN = word_set("preview simulate simulation hypothetical")
 _SUPPOSED = {("dry", "run"), ("what", "if")}
 
 _UNSURE = 0.3
+_DISPUTED = 0.45
 _DOUBTED = 0.6  # a read by what its description says, if that is no order to do something
 _BY_KINDS: dict[NameKind, dict[ClaimKind, Decision]] = {
     "reads": {
@@ -178,9 +177,8 @@ def decide(
     """Both together. That nothing is changed is believed wherever the name does not say otherwise; that
     nothing is stored, always. `gives`: the caller has to give more than ids."""
     decision = _BY_KINDS[kind][claim.kind]
-    may_be_done = kind in ("writes", "may_write") and claim.kind == "names" and gives and not is_noun
-    if may_be_done and _names_what_is_given(description, verb or "", objects):
-        return Decision("write", 0.8)  # record_payment(invoice_no, amount), "payment received"
+    if kind == "may_write" and claim.kind == "reads" and claim.verb in TELLING & DOING:
+        return Decision("read", _DISPUTED)  # hand_out_bike, "Give a rider a bike.": told, or done
     if claim.kind == "names" and claim.verb is not None and decision.side == "read":
         decision = decision._replace(sureness=min(decision.sureness, _DOUBTED))
     if is_noun and kind == "may_write" and claim.kind == "nothing":  # open_tickets, start_date
@@ -214,32 +212,6 @@ def _names_the_deed(description: str | None, verb: str) -> bool:
     return any(word == "new" or word in all_forms(verb) for word in words[:end])
 
 
-def _names_what_is_given(description: str | None, verb: str, objects: Sequence[str]) -> bool:
-    """ "Payment of fees", of pay_fees; "Bulk change of the curator", of set_curator: the deed as a noun, or
-    what a verb of recording records."""
-    is_told_of = any(op_of(word) in READS or word in _TOLD | _PARTICULARS for word in objects)
-    if is_told_of or says_nothing_changes(description):
-        return False  # charge_estimate, refund_amount
-    words = tokens((description or "")[:200].lower())
-    end = next((at for at, word in enumerate(words) if word in _HEAD_ENDS and at), len(words))
-    head = words[:end]
-    if not head or _OF_VALUES & {*head}:
-        return False
-    # "Spot rate", "Classes scheduled": a word that is the verb itself, or what has been done, is no deed.
-    nouns = action_nouns(verb) - {verb, f"{verb}s"}
-    if head[-1] in nouns or (head[0] in nouns and head[-1].endswith("ed")):
-        return True
-    is_plain = verb not in LEADING_NOUNS and not is_plural(head[-1]) and not head[-1].endswith("ed")
-    if is_plain and head[-1] != verb and stem(head[-1]) in related(stem(verb)):
-        return True
-    is_recorded = verb in _RECORDS and any(word in objects or singular(word) in objects for word in head[:2])
-    return is_recorded and words[end : end + 1] != ("of",)  # "Level of logging" is no record
-
-
-_RECORDS = word_set("record log register enter book add post note")
-_OF_VALUES = word_set(
-    "estimated expected projected possible current last latest next total average maximum minimum due amount"
-)
 _RESULTS = word_set("new updated created changed resulting modified remaining confirmation after once")
 
 

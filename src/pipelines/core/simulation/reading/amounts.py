@@ -1,26 +1,25 @@
-"""More and less of something: a payment, hours that are credited, stock that is used, fuel that is pumped.
+"""Amount changes: a number that a record keeps grows or falls by the one number that is given (a payment,
+hours that are credited, stock that is used), or goes from one record to another of the type.
 
-One number is given, and a number that the record keeps grows or falls by it: which one, the reply's own
-fields say first, then the words; which way, the verb and what the field counts (what is used up grows)."""
+Which number, the fields of the reply say first, then the words; which way, the verb of name or
+description."""
 
-import re
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Mapping
+from dataclasses import replace
 
 from pipelines.core.english.inflection import participle
-from pipelines.core.english.stems import stem
-from pipelines.core.english.words import singular, tokens, word_set
-from pipelines.core.simulation.domain.arguments import Argument
+from pipelines.core.english.words import tokens, word_set
+from pipelines.core.simulation.domain.arguments import ENDS, Argument
+from pipelines.core.simulation.domain.clauses import claim_of
 from pipelines.core.simulation.domain.fields import find_field
 from pipelines.core.simulation.domain.roles import field_at
 from pipelines.core.simulation.domain.shapes import Field
-from pipelines.core.simulation.expr.make import arg, arithmetic, call, compare, message
+from pipelines.core.simulation.expr.make import arg, arithmetic, call, compare, differs, message
 from pipelines.core.simulation.expr.nodes import ArithmeticSign, Constant, Expr
-from pipelines.core.simulation.reading.account import more_than_none
-from pipelines.core.simulation.reading.limits import limit_of_counter, room_of
 from pipelines.core.simulation.reading.replies import find_path, properties_of
-from pipelines.core.simulation.reading.scope import Thing, alike, scope_of, stems
-from pipelines.core.simulation.reading.steps import Bound, Drafted, Step, dot, refusal, require
+from pipelines.core.simulation.reading.scope import Thing, scope_of, stems
+from pipelines.core.simulation.reading.steps import Drafted, Step, bind, dot, refusal, require
+from pipelines.core.simulation.reading.targets import Subject, subject_of
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.writing import change_reply
 
@@ -38,21 +37,8 @@ _SETS = word_set("update set change edit modify correct amend replace alter revi
 #: Numbers that grow as something is paid or used up, and those that say how much there is to pay.
 _GROWS = word_set("paid used spent sold redeemed consumed received raised collected settled taken")
 _OWED = word_set("due owed owing outstanding debt arrears fee fees fine fines unpaid balance")
-
-
-_NO_MORE = re.compile(r"\b(?:not|no|never) (?:be )?more than\b|\bat most\b|\bexceed", re.IGNORECASE)
-
-
-class Running(NamedTuple):
-    """A number that is kept up to date."""
-
-    thing: Thing
-    path: tuple[str, ...]
-    sign: ArithmeticSign
-
-    @property
-    def place(self) -> Expr:
-        return dot(self.thing.value, *self.path)
+_STOCK = word_set("stock remaining left balance credit credits available hand quantity")
+Path = tuple[str, ...]
 
 
 def read_told_amount(reading: Reading) -> Drafted | None:
@@ -60,10 +46,9 @@ def read_told_amount(reading: Reading) -> Drafted | None:
     about = reading.subject
     given = {one.name for one in reading.arguments}
     fields = about.collection.fields if about is not None else {}
-    paths = [find_path(fields, name) for name in properties_of(reading.output) if name not in given]
-    told = [field_at(fields, path) for path in paths if path is not None]
-    numbers = [one for one in told if one is not None and "number" in one.kinds]
-    return read_amount(reading) if len(numbers) == 1 else None
+    named = [find_path(fields, name) for name in properties_of(reading.output) if name not in given]
+    told = [path for path in named if path is not None and _is_number(fields, path)]
+    return read_amount(reading) if len(told) == 1 else None
 
 
 def read_amount(reading: Reading) -> Drafted | None:
@@ -72,116 +57,130 @@ def read_amount(reading: Reading) -> Drafted | None:
     given = [one for one in scope.arguments if one.kind == "number" and one.is_required]
     if len(given) != 1 or given[0].words[0] in ("new", "to"):
         return None
-    if reading.name.verb in _SETS and any(
-        find_field(one.collection.fields, given[0].name) for one in scope.things
-    ):
+    kept = [one for one in scope.things if find_field(one.collection.fields, given[0].name)]
+    if reading.name.verb in _SETS and kept:
         return None  # update_credit_limit(account_id, credit_limit) says what it is to be
-    found = [one for thing in scope.things if (one := running(reading, thing, given[0])) is not None]
+    found = [
+        (thing, *meant) for thing in scope.things if (meant := _meant(reading, thing, given[0])) is not None
+    ]
     if len(found) != 1:
         return None
-    one = found[0]
-    bound = Bound(
-        steps=(), noun=one.thing.noun, id=one.thing.id, collection=one.thing.collection, holder=one.thing.noun
-    )
-    room = room_of(one.thing, one.path[0]) if one.sign == "+" and len(one.path) == 1 else None
-    if room is None and one.sign == "+" and _NO_MORE.search(reading.tool.description or ""):
-        room = limit_of_counter(one.thing, one.path[0])
-    moved = _moved(given[0], one.place, one.sign, room)
-    steps = [*scope.steps, *moved, {"return": change_reply(reading, bound)}]
-    note = f"`{one.place}` is the number that changes, by the words of name and description"
+    thing, path, sign = found[0]
+    place = dot(thing.value, *path)
+    steps = [*scope.steps, *_moved(given[0], place, sign), {"return": change_reply(reading, thing.bound)}]
+    note = f"`{place}` is the number that changes, by the words of name and description"
     return Drafted(steps=tuple(steps), notes=(note,), confidence=0.8)
 
 
-def running(reading: Reading, thing: Thing, amount: Argument) -> Running | None:
+def _meant(reading: Reading, thing: Thing, amount: Argument) -> tuple[Path, ArithmeticSign] | None:
+    """The number that is meant, and which way it goes. Of two that fit alike, none is."""
     fields = thing.collection.fields
     inside = [(name, part) for name, one in fields.items() if not one.keeps for part in one.parts]
     paths = [path for path in [*((name,) for name in fields), *inside] if _is_number(fields, path)]
     if (done := (participle(reading.name.verb),)) in paths:
-        return Running(thing, done, "+")  # reserve_plants adds to what is `reserved`
+        return done, "+"  # reserve_plants adds to what is `reserved`
     kind = _kind_of_change(reading)
-    if kind is None:
-        return None
-    # What an invoice is of does not change as it is paid: `amount`, where `paid` is never more.
-    wholes = {(one.most,) for one in thing.collection.limits if _GROWS & {*tokens(one.used)}}
-    paths = [path for path in paths if kind != "pays" or path not in wholes]
-    scored = [(_fit(path, kind, reading, amount, fields), path) for path in paths]
+    scored = [(_fit(path, kind, reading, amount, fields), path) for path in paths] if kind else []
     best = max((score for score, _ in scored), default=0.0)
     fit = [path for score, path in scored if score == best]
-    # Two that fit alike: which one is meant is a guess, and a guess changes nothing.
     if best < 1 or len(fit) != 1:
         return None
-    is_less = reading.name.verb in _LESSENS
-    return Running(thing, fit[0], "-" if is_less else _sign(kind, tokens(fit[0][-1])))
+    grows = kind == "adds" or bool(_GROWS & {*tokens(fit[0][-1])})
+    return fit[0], "+" if grows and reading.name.verb not in _LESSENS else "-"
 
 
-def _is_number(fields: Mapping[str, Field], path: tuple[str, ...]) -> bool:
+def _is_number(fields: Mapping[str, Field], path: Path) -> bool:
     found = field_at(fields, path)
     return found is not None and "number" in found.kinds and not found.keeps
 
 
 def _kind_of_change(reading: Reading) -> str | None:
-    """By the verb of the name, else by the first words of the description."""
-    for words in ((reading.name.verb,), tokens(reading.tool.name), tokens(reading.said.summary.lower())[:6]):
-        for word in words:
-            forms = (word, word.removesuffix("s"), word.removesuffix("es"))
-            base = next((one for one in forms if _is_known(one)), None)
-            if base is not None:
-                return "pays" if base in _PAYS else "uses" if base in _USES else "adds"
+    """By the verb of the name, else by that of the description."""
+    told = claim_of(reading.tool.description, reading.name.verb).verb
+    for word in (reading.name.verb, *tokens(reading.tool.name), told):
+        kind = next((k for k, of in (("pays", _PAYS), ("uses", _USES), ("adds", _ADDS)) if word in of), None)
+        if kind is not None:
+            return kind
     return None
 
 
-def _is_known(word: str) -> bool:
-    return word in _PAYS or word in _USES or word in _ADDS
-
-
-def _fit(
-    path: tuple[str, ...], kind: str, reading: Reading, amount: Argument, fields: Mapping[str, Field]
-) -> float:
-    parts = tokens(path[-1])
+def _fit(path: Path, kind: str, reading: Reading, amount: Argument, fields: Mapping[str, Field]) -> float:
+    parts = {*tokens(path[-1])}
     answered = {find_path(fields, one) for one in properties_of(reading.output)}
-    score = 3.0 * (path in answered and path[-1] != amount.name)
-    score += 2.0 * (path[-1] == amount.name)
-    spoken = {
-        stem(singular(word)) for word in (*tokens(reading.tool.name), *tokens(reading.said.summary.lower()))
-    }
+    spoken = stems((*tokens(reading.tool.name), *tokens(reading.said.summary.lower())))
     if len(path) > 1 and path not in answered and not stems(tokens(path[0])) & spoken:
         return 0.0  # inside an object of which nobody speaks
-    spoken |= {stem(singular(word)) for word in amount.words}
-    met = sum(stem(singular(part)) in spoken for part in parts)
+    met = len(stems(parts) & (spoken | stems(amount.words)))
+    score = 3.0 * (path in answered and path[-1] != amount.name) + 2.0 * (path[-1] == amount.name)
     score += met + 0.5 * (met == len(parts))  # the kilos, not the minimum kilos
     if kind == "pays":
-        score += 1.5 * bool(_GROWS & {*parts}) + 1.0 * bool(_OWED & {*parts})
-    elif kind == "uses":
-        score += 1.0 * bool(_GROWS & {*parts}) + 1.0 * any(
-            alike(word, part) for part in parts for word in _STOCK
-        )
+        score += 1.5 * bool(_GROWS & parts) + bool(_OWED & parts)
+    else:
+        score += (kind == "uses") * bool(_GROWS & parts) + bool(_STOCK & parts)
     return score
 
 
-_STOCK = ("stock", "remaining", "left", "balance", "credit", "available", "hand", "quantity")
-
-
-def _sign(kind: str, parts: Sequence[str]) -> ArithmeticSign:
-    if kind == "adds" or _GROWS & {*parts}:
-        return "+"
-    return "-"
-
-
-def _moved(amount: Argument, place: Expr, sign: ArithmeticSign, most: Expr | None = None) -> list[Step]:
+def _moved(amount: Argument, place: Expr, sign: ArithmeticSign) -> list[Step]:
     given, there = arg(amount.name), call("default", place, Constant(0))
-    after = arithmetic(there, sign, given)
     steps = [more_than_none(amount)]
     if sign == "-":
         short = refusal("not_enough", message("Only ", place, " is left"))
         steps.append(require(compare(there, ">=", given), short))
-    if most is not None:
-        full = refusal("not_enough", message("Only ", most, " in all, ", place, " are taken"))
-        steps.append(require(compare(after, "<=", most), full))
-    return [*steps, {"set": {place: after}}]
+    return [*steps, {"set": {place: arithmetic(there, sign, given)}}]
 
 
-def counted_field(reading: Reading, amount: Argument, fields: Mapping[str, Field]) -> tuple[str, ...] | None:
-    """The numeric field that shares most words with the tool's name and the argument."""
+def more_than_none(amount: Argument) -> Step:
+    failure = refusal("invalid_amount", f"{amount.name} must be more than 0", 400)
+    return require(compare(arg(amount.name), ">", Constant(0)), failure)
+
+
+def read_transfer(reading: Reading) -> Drafted | None:
+    """`transfer_funds(from_account, to_account, amount)`: one balance falls, the other rises."""
+    numbers = [one for one in reading.arguments if one.kind == "number" and one.id_noun is None]
+    amount = next((one for one in numbers if not ENDS & {*one.words}), None)
+    ids = [one for one in reading.arguments if one.is_required and one.id_noun]
+    ends = [_end(reading, word) for word in ("from", "to")]
+    if amount is None or ends[0] is None or ends[1] is None or ends[0].collection != ends[1].collection:
+        return None
+    table = ends[0].collection
+    own = find_field(table.fields, amount.name)
+    balances = [name for name in table.fields if tokens(name)[-1] in ("balance", "credit", "funds", "cash")]
+    names = [own] if own is not None else balances
+    if len(names) != 1 or not _is_number(table.fields, (names[0],)) or table.form != "table" or len(ids) > 2:
+        return None
+    giving = bind(table, arg(ends[0].id_argument.name), "giver")
+    taking = bind(table, arg(ends[1].id_argument.name), "taker")
+    less, more, given = dot("giver", names[0]), dot("taker", names[0]), arg(amount.name)
+    short = refusal("insufficient_funds", message("The balance of ", less, " does not cover ", given))
+    steps: list[Step] = [
+        *giving.steps,
+        *taking.steps,
+        require(differs(giving.id, taking.id), refusal("same_account", "Both ends are the same", 400)),
+        more_than_none(amount),
+        require(compare(less, ">=", given), short),
+        {"set": {less: arithmetic(less, "-", given), more: arithmetic(more, "+", given)}},
+        {"return": change_reply(reading, giving)},
+    ]
+    return Drafted(steps=tuple(steps), confidence=0.85)
+
+
+_END_WORDS = {"from": "from source sender debit", "to": "to target destination receiver"}
+
+
+def _end(reading: Reading, word: str) -> Subject | None:
+    """The argument for one end: `from_account`, `source_account_id`."""
+    words = word_set(_END_WORDS[word])
+    argument = next((one for one in reading.arguments if {*one.words} & words), None)
+    if argument is None or not argument.is_required:
+        return None
+    noun = tuple(part for part in argument.words if part not in words) or argument.words
+    plain = replace(argument, name="_".join(noun) if noun[-1] == "id" else "_".join((*noun, "id")))
+    found = subject_of(reading.name, [plain], reading.known, reading.service)
+    return replace(found, id_argument=argument) if found is not None else None
+
+
+def counted_field(reading: Reading, amount: Argument, fields: Mapping[str, Field]) -> Path | None:
+    """The numeric field that shares words with the tool's name and the argument."""
     numbers = [name for name, one in fields.items() if "number" in one.kinds]
     if amount.name in numbers:
         return (amount.name,)

@@ -82,19 +82,11 @@ def _from_description(reading: Reading, table: Collection) -> float:
     best = 0.0
     for noun in (table.words, *table.called):
         for at in range(len(words) - len(noun) + 1):
-            if plain[at : at + len(noun)] == singulars(noun) and not _is_scope(words, at):
+            if plain[at : at + len(noun)] == singulars(noun):
                 many = is_plural(words[at + len(noun) - 1])
                 # What comes first is what is asked for: "Members with their loans".
                 best = max(best, (_SEVERAL - 0.2 * at) if many else _MENTIONED)
     return best
-
-
-def _is_scope(words: tuple[str, ...], at: int) -> bool:
-    """ "… of a patient": said of what the list is of."""
-    before = at - 1
-    while before >= 0 and words[before] in _SKIPPED:
-        before -= 1
-    return before >= 0 and words[before] in _BEFORE_SCOPE
 
 
 def _from_arguments(reading: Reading, table: Collection, *, many: bool) -> float:

@@ -1,11 +1,11 @@
-"""Which family of verbs answers a tool, and the plan it gives."""
+"""Which family answers a tool, and the plan it gives: those that may, in order, for each kind of verb."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from pipelines.core.english.inflection import all_forms
-from pipelines.core.english.words import singular, singulars, tokens
+from pipelines.core.english.words import singular, tokens, word_set
 from pipelines.core.json_text import JsonObject
 from pipelines.core.ledger import World
 from pipelines.core.ledger_schema import LedgerSchema
@@ -14,43 +14,30 @@ from pipelines.core.simulation.domain.clauses import claim_of, says_nothing_chan
 from pipelines.core.simulation.domain.naming import with_names
 from pipelines.core.simulation.domain.shapes import Survey, find_field, survey
 from pipelines.core.simulation.expr.make import arg, constant, is_equal, plan_text
-from pipelines.core.simulation.reading.account import read_account, read_transfer
-from pipelines.core.simulation.reading.amounts import read_amount, read_told_amount
+from pipelines.core.simulation.reading.amounts import read_amount, read_told_amount, read_transfer
 from pipelines.core.simulation.reading.bound_names import with_plan_names
+from pipelines.core.simulation.reading.check import read_check
 from pipelines.core.simulation.reading.computing import read_computing
-from pipelines.core.simulation.reading.create import read_create, read_made, read_recorded, takes
+from pipelines.core.simulation.reading.create import read_create, read_made, read_recorded
 from pipelines.core.simulation.reading.delete import read_delete
-from pipelines.core.simulation.reading.doubtful import is_doubtful
-from pipelines.core.simulation.reading.episodes import read_episode
 from pipelines.core.simulation.reading.filters import field_for
-from pipelines.core.simulation.reading.follows import followed
-from pipelines.core.simulation.reading.guards import guarded
-from pipelines.core.simulation.reading.invented import invented_in
-from pipelines.core.simulation.reading.left_out import GUESSED, left_out
+from pipelines.core.simulation.reading.grounds import Grounds, effects_of, grounds_of, is_doubtful
 from pipelines.core.simulation.reading.listing import read_listing
-from pipelines.core.simulation.reading.lookup import read_lookup, read_outside, refuse, taken_for_id
-from pipelines.core.simulation.reading.mailbox import read_mailbox
+from pipelines.core.simulation.reading.lookup import is_only_spoken_of, read_lookup, read_outside, refuse
 from pipelines.core.simulation.reading.membership import read_listed, read_membership
 from pipelines.core.simulation.reading.notify import read_handoff, read_told
 from pipelines.core.simulation.reading.nouns import with_spoken_nouns
-from pipelines.core.simulation.reading.outcomes import with_outcomes
-from pipelines.core.simulation.reading.records import noun_of
-from pipelines.core.simulation.reading.rows import read_lines
 from pipelines.core.simulation.reading.session import read_session
-from pipelines.core.simulation.reading.several import of_each
-from pipelines.core.simulation.reading.stated import read_decided, read_evident, read_handed, read_stated
-from pipelines.core.simulation.reading.steps import (
-    Drafted,
-    Step,
-    dot,
-    find_one,
-    name_for,
-    refusal,
-    require,
-)
-from pipelines.core.simulation.reading.targets import best_collection
+from pipelines.core.simulation.reading.states import change_of
+from pipelines.core.simulation.reading.steps import Drafted, Step, dot, find_one, name_for, refusal, require
 from pipelines.core.simulation.reading.tool_reading import Reading, read_tool
-from pipelines.core.simulation.reading.transition import read_known_effect, read_started, read_transition
+from pipelines.core.simulation.reading.totals import read_total
+from pipelines.core.simulation.reading.transition import (
+    read_decided,
+    read_evident,
+    read_stated,
+    read_transition,
+)
 from pipelines.core.simulation.reading.unclear import read_unclear
 from pipelines.core.simulation.reading.update import (
     read_changed_fields,
@@ -58,9 +45,7 @@ from pipelines.core.simulation.reading.update import (
     read_spoken_field,
     read_update,
 )
-from pipelines.core.simulation.reading.worked_out import read_worked_out
 
-_PAIRED = 0.75  # what an id is of was found by leaving out all else
 Family = Callable[[Reading], Drafted | None]
 
 
@@ -71,7 +56,11 @@ class ReadPlan:
     body: list[JsonObject]
     notes: tuple[str, ...] = ()  # what it takes for granted
     remarks: tuple[str, ...] = ()  # where it keeps what the caller gives
-    confidence: float = 0.0
+    grounds: Grounds
+
+    @property
+    def confidence(self) -> float:
+        return self.grounds.confidence
 
 
 def survey_for(
@@ -88,28 +77,39 @@ def read_plan(
     world: World,
     ledger_schema: LedgerSchema | None = None,
     known: Survey | None = None,
-    enforced: Sequence[str] = (),
-    has_rules: bool = False,
 ) -> ReadPlan:
-    """What the tool most likely does. `known` saves surveying the world again for every tool; `enforced` are
-    sentences of its description that are woven into the plan afterwards; `has_rules`: a behaviour text says
-    what is refused."""
-    around = known or survey_for(tools, world=world, ledger_schema=ledger_schema)
-    reading = read_tool(tool, around)
-    drafted = next((found for family in families(reading) if (found := family(reading)) is not None), None)
-    if drafted is not None and is_doubtful(reading, drafted.steps):
-        drafted = read_unclear(reading)
-    drafted = guarded(reading, drafted or refuse(reading), enforced, has_rules=has_rules)
-    drafted = followed(reading, with_outcomes(reading, drafted))
+    """What the tool most likely does. `known` saves surveying the world again for every tool."""
+    reading = read_tool(tool, known or survey_for(tools, world=world, ledger_schema=ledger_schema))
+    asked = families(reading)
+    found = next(((one, plan) for one in asked if (plan := one(reading)) is not None), None)
+    family, drafted = found or (refuse, refuse(reading))
+    if is_doubtful(reading, drafted.steps):
+        family, drafted = read_unclear, read_unclear(reading)
+    others = [] if family is read_unclear else _others(reading, asked, family, drafted)
     body = [*_credentials(reading), *drafted.steps]
-    paired = tuple(_paired(reading))
-    notes = (*drafted.notes, *_taken(reading, drafted), *paired)
-    made_up = [f"`{name}` is not in the world: its value is invented" for name in invented_in(body)]
-    open_ends = left_out(reading, body)
-    most = GUESSED if open_ends.is_guess else _PAIRED if paired else 1.0
-    confidence = min(drafted.confidence, reading.name.sureness, most)
-    notes = (*notes, *made_up, *open_ends.notes)
-    return ReadPlan(body=_written(body), notes=notes, remarks=drafted.remarks, confidence=confidence)
+    grounds = grounds_of(reading, drafted, body, _name(family), others)
+    disputed = tuple(f"it may be meant otherwise: {one}" for one in grounds.fits_too)
+    notes = (*drafted.notes, *grounds.open_ends, *disputed)
+    return ReadPlan(body=_written(body), notes=notes, remarks=drafted.remarks, grounds=grounds)
+
+
+def _name(family: Family) -> str:
+    return family.__name__.removeprefix("read_").strip("_").replace("_", " ")
+
+
+def _others(
+    reading: Reading, asked: Sequence[Family], family: Family, drafted: Drafted
+) -> list[tuple[str, Drafted]]:
+    """Where one more could be made of what the name speaks of, that reading beside one that changes a record;
+    beside one that makes a record no other is heard."""
+    if "add" in effects_of(drafted.steps) or read_made not in asked or reading.name.verb not in _MAKES:
+        return []
+    made = read_made(reading)
+    return [("made", made)] if made is not None else []
+
+
+#: Verbs that make a record whatever it is made for.
+_MAKES = word_set("request create submit open file register apply book reserve")
 
 
 def _written(draft: Sequence[Step]) -> list[JsonObject]:
@@ -118,48 +118,27 @@ def _written(draft: Sequence[Step]) -> list[JsonObject]:
     return [step for step in body if isinstance(step, dict)]
 
 
-def _taken(reading: Reading, drafted: Drafted) -> Iterator[str]:
-    """That an argument picks the record though it is not called an id, where the plan looks for one by it."""
-    about = reading.subject
-    if about is None or not about.is_taken:
-        return
-    finds = (step.get("find") for step in drafted.steps)
-    given = arg(about.id_argument.name)
-    if any(isinstance(one, dict) and one.get("id") == given for one in finds):
-        yield taken_for_id(about.id_argument, noun_of(about.collection))
-
-
-def _paired(reading: Reading) -> Iterator[str]:
-    """That an id is taken for one of a type, where only what else the tools ask for speaks for that."""
-    meant = {one.noun: one.entity_type for one in reading.known.meanings if one.weight <= 0}
-    for one in reading.arguments:
-        kind = meant.get(singulars(one.id_noun or ()))
-        if kind is not None:
-            yield f"`{one.name}` is taken for an id of `{kind}`: no record calls it so, but nothing else fits"
-
-
 def families(reading: Reading) -> Sequence[Family]:
     """The families to ask, in order, for this verb."""
-    if reading.name.reads():
-        first: tuple[Family, ...] = (_thought, read_session, read_computing, read_mailbox, read_worked_out)
+    name = reading.name
+    if name.reads():
         last: tuple[Family, ...] = (read_lookup, read_listing)
-        return (*first, *(reversed(last) if reading.wants_many() else last), read_outside)
-    if reading.name.op is None:
-        return (read_handoff, read_computing, read_agreed, read_evident, _several, read_unclear)
-    if reading.name.op in ("transition", "update") and _speaks_of_a_new_one(reading):
+        last = last if not reading.wants_many() else last[::-1]
+        first = (_thought, read_session, read_computing, read_total, read_check, _computed)
+        return (*first, *last, read_outside)
+    if name.op is None:
+        return (read_handoff, read_computing, _agreed, read_evident, read_unclear)
+    if name.op in ("transition", "update") and _speaks_of_a_new_one(reading):
         return (*_WRITES["create"], read_unclear)
-    known: tuple[Family, ...] = (read_known_effect,) if reading.name.op in _MEANS_MUCH else ()
-    first = (read_handoff, read_transfer, read_computing, read_mailbox)
-    own = _WRITES[reading.name.op]
+    known: tuple[Family, ...] = (_known_effect,) if name.op in ("delete", "withdraw") else ()
     # pay_bill(bill_id, amount): what is given may not be all.
-    plain = (*own, *known) if _has_amount(reading) else (*known, *own)
-    return (*first, *plain, _several, read_unclear)
+    own = (*_WRITES[name.op], *known) if _has_amount(reading) else (*known, *_WRITES[name.op])
+    return (read_handoff, read_transfer, read_computing, *own, read_unclear)
 
 
 def _speaks_of_a_new_one(reading: Reading) -> bool:
     """ "Take on a new client": of a thing that no id picks, with what such things have."""
-    words = tokens(reading.said.summary.lower())
-    table = reading.collection
+    words, table = tokens(reading.said.summary.lower()), reading.collection
     if table is None or table.form != "table" or any(one.id_noun for one in reading.arguments):
         return False
     names = {noun[-1] for noun in (table.words, *table.called)}
@@ -172,41 +151,32 @@ def _has_amount(reading: Reading) -> bool:
     return any(one.kind == "number" and one.id_noun is None for one in reading.arguments)
 
 
-def _several(reading: Reading) -> Drafted | None:
-    """What is done to each of several records: as much as to one."""
-    families_of_one = (read_evident,) if reading.name.op is None else _WRITES[reading.name.op]
-    return of_each(reading, lambda one: next((f for each in families_of_one if (f := each(one))), None))
-
-
-#: Verbs that do many things (drop, withdraw): what the records show goes first.
-_MEANS_MUCH = ("delete", "withdraw")
-
-
-def read_agreed(reading: Reading) -> Drafted | None:
+def _agreed(reading: Reading) -> Drafted | None:
     """A verb that nobody listed: where name and description both say it, what the records keep says what it
     does (`join_team`, "A player joins a team")."""
     said = claim_of(reading.tool.description, reading.name.verb, tokens(reading.tool.name))
     if said.kind not in ("writes", "turns_out", "acts") or says_nothing_changes(reading.tool.description):
         return None
-    forms = all_forms(reading.name.verb)
-    if not forms & {*tokens((reading.tool.description or "").lower())}:
+    if not all_forms(reading.name.verb) & {*tokens((reading.tool.description or "").lower())}:
         return None
-    families_of_any = (read_listed, read_amount, read_fitting)
-    found = next((f for family in families_of_any if (f := family(reading)) is not None), None)
+    found = read_listed(reading) or read_amount(reading)
     return replace(found, confidence=0.6) if found is not None else None
 
 
-def read_fitting(reading: Reading) -> Drafted | None:
-    """`leave_review(book_id, stars, text)`, `jot_remark(visit_id, remark)`: what must be given are the fields
-    of the thing that the name ends in, so one more is made; or those of the record that an id picks."""
-    needed = [one for one in reading.arguments if one.is_required]
-    table = best_collection(reading.thing, reading.known, reading.service) if reading.thing else None
-    if table is not None and takes(table, needed) and len(needed) > 1:
-        return read_create(reading, table) if not all(one.id_noun for one in needed) else None
+def _known_effect(reading: Reading) -> Drafted | None:
+    """A verb that has other meanings, but whose effect the records show."""
     about = reading.subject
-    others = [one for one in needed if about is not None and one is not about.id_argument]
-    is_kept = about is not None and all(field_for(one, about.collection) is not None for one in others)
-    return read_update(reading) if is_kept and others else None
+    change = change_of(reading, about.collection) if about and about.collection.form == "table" else None
+    return read_transition(reading) if change is not None and change.is_known else None
+
+
+_STARTS = word_set("start begin open launch deploy publish issue initiate submit schedule post activate")
+
+
+def _started(reading: Reading) -> Drafted | None:
+    """`start_server(server_id)`: of a thing that is there already, a change of state; else it is made."""
+    is_there = reading.name.verb in _STARTS and reading.picks_own()
+    return read_transition(reading) if is_there else None
 
 
 def _withdrawn(reading: Reading) -> Drafted | None:
@@ -226,39 +196,21 @@ def _undeclared(reading: Reading) -> Drafted | None:
 
 _WRITES: dict[str, tuple[Family, ...]] = {
     "create": (
-        *(read_handed, read_lines, read_membership, read_started, read_told_amount, read_made),
-        *(read_spoken_field, read_amount, read_known_effect, read_evident, read_linked),
-        *(read_create, _undeclared),
+        *(read_membership, _started, read_told_amount, read_made, read_spoken_field, read_amount),
+        *(_known_effect, read_evident, read_linked, read_create, _undeclared),
     ),
-    "notify": (read_handed, read_made, _sent_to, read_told, read_create, _undeclared),
+    "notify": (read_made, _sent_to, read_told, read_create, _undeclared),
     "update": (
-        read_lines,
-        read_listed,
-        read_amount,
-        read_account,
-        read_recorded,
-        read_stated,
-        read_decided,
-        read_changed_fields,
-        read_evident,
-        read_update,
+        *(read_listed, read_amount, read_recorded, read_stated, read_decided, read_changed_fields),
+        *(read_evident, read_update),
     ),
-    "delete": (read_lines, read_membership, read_delete, _undeclared),
+    "delete": (read_membership, read_delete, _undeclared),
     "transition": (
-        *(
-            read_lines,
-            read_membership,
-            read_episode,
-            read_recorded,
-            read_decided,
-            read_amount,
-            read_transition,
-            read_evident,
-        ),
+        *(read_membership, read_recorded, read_decided, read_amount, read_transition, read_evident),
     ),
-    "transfer": (read_account, read_update),
-    "fund": (read_account, read_amount),
-    "withdraw": (read_account, read_amount, _withdrawn),
+    "transfer": (read_update,),
+    "fund": (read_amount,),
+    "withdraw": (read_amount, _withdrawn),
     "login": (read_session,),
     "logout": (read_session,),
     "handoff": (),
@@ -269,6 +221,13 @@ def _thought(reading: Reading) -> Drafted | None:
     """A tool for thinking aloud: nothing happens."""
     is_thought = reading.name.op == "think" and not any(one.id_noun is not None for one in reading.arguments)
     return Drafted(steps=({"return": constant("")},), confidence=0.9) if is_thought else None
+
+
+def _computed(reading: Reading) -> Drafted | None:
+    """`quote_rate(lane, weight)`: a figure that no record keeps is worked out elsewhere: it is invented."""
+    about = reading.subject
+    is_kept = about is not None and not is_only_spoken_of(about.collection)
+    return read_outside(reading) if reading.name.op == "compute" and not is_kept else None
 
 
 def _credentials(reading: Reading) -> list[Step]:

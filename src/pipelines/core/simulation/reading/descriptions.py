@@ -24,11 +24,6 @@ _REFUND = re.compile(
     r"\b(?:payments?|amounts?|money|price|cost)\b[^.;]{0,40}\brefunded\b|\brefund(?:s|ed)?\b[^.;]{0,30}\b(?:payment|amount|paid)\b",
     re.IGNORECASE,
 )
-_TO_BALANCE = re.compile(
-    r"\brefund[^.;]{0,60}\b(?:added|credited|returned)\b[^.;]{0,40}?\b([a-z]+(?: [a-z]+)?) balance\b",
-    re.IGNORECASE,
-)
-_SAME = re.compile(r"\b(?:of|in|within|from|with) the same ([a-z]+)", re.IGNORECASE)
 _LISTS_IDS = re.compile(
     r"\b(?:list of|all)(?: the| all)?(?: \w+){0,2} (?:ids|identifiers|symbols|codes)\b", re.IGNORECASE
 )
@@ -50,8 +45,6 @@ class Said:
     becomes: str | None  # "status will be changed to 'cancelled'"
     forbidden_states: tuple[str, ...]  # "if the order is already processed or delivered, it cannot be …"
     refunds: bool  # "the payment will be refunded"
-    refund_balance: str | None  # "added to the user's gift card balance": gift card
-    same: tuple[str, ...]  # "new items of the same product": product
     lists_ids: bool  # "a list of stock symbols", "all order ids"
     amount: str | None = None  # "by 14 days": what it changes by, in so many words
 
@@ -59,15 +52,12 @@ class Said:
 def read_description(description: str | None) -> Said:
     text = _flat(description or "")
     becomes = _BECOMES.search(text)
-    balance = _TO_BALANCE.search(text)
     summary = first_sentence(text)
     return Said(
         summary=summary,
         becomes=becomes.group(1) if becomes else None,
         forbidden_states=tuple(_forbidden(text)),
         refunds=_REFUND.search(text) is not None,
-        refund_balance=balance.group(1).lower() if balance else None,
-        same=tuple(dict.fromkeys(word.lower() for word in _SAME.findall(text))),
         lists_ids=_LISTS_IDS.search(summary) is not None,
         amount=_changed_by(summary),
     )

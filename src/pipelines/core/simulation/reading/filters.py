@@ -1,5 +1,6 @@
-"""How arguments narrow a search: equality, ranges, words to look for, how many and in what order."""
+"""How arguments narrow a search: equality, ranges, dates, words to look for, how many and in what order."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -8,9 +9,10 @@ from pipelines.core.english.words import joined, singular, singulars, tokens, wo
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.references import noun_of_id
 from pipelines.core.simulation.domain.roles import field_at, states_of, status_path
-from pipelines.core.simulation.domain.shapes import Collection, Field, Link, find_field
+from pipelines.core.simulation.domain.shapes import Collection, Field, find_field
 from pipelines.core.simulation.expr.make import (
     TRUE,
+    all_of,
     any_of,
     arg,
     arithmetic,
@@ -20,36 +22,34 @@ from pipelines.core.simulation.expr.make import (
     differs,
     each_of,
     is_equal,
+    is_given,
     is_null,
 )
-from pipelines.core.simulation.expr.nodes import ComparisonSign, Conditional, Constant, Expr, Name, Not, Or
-from pipelines.core.simulation.reading.comparisons import held_against
-from pipelines.core.simulation.reading.dated import date_condition, is_range
+from pipelines.core.simulation.expr.nodes import Conditional, Constant, Expr, Name, Not, Or, Slice
 from pipelines.core.simulation.reading.replies import find_path
 from pipelines.core.simulation.reading.steps import dot, refers
 
-_LIMITS = word_set(
-    "limit maxresults maxresult topk topn top size pagesize perpage count n numresult maxitem maxcount first"
-)
+_LIMITS = word_set("limit maxresult topk topn top size pagesize perpage count n numresult maxitem maxcount")
 _OFFSETS = word_set("offset skip start startindex")
-_QUERIES = word_set(
-    "query q keyword search term text phrase searchterm searchquery searchtext pattern string content word"
-)
+_QUERIES = word_set("query q keyword search term text phrase searchterm searchtext pattern content word")
 _SORTS = word_set("sort sortby orderby sortfield sortkey")
 _DIRECTIONS = word_set("order sortorder direction sortdirection ascending descending desc asc reverse")
 _LEAST = word_set("min minimum after since from start gte gt above over least lower earliest begin")
-_MOST = word_set("max maximum before until to end lte lt below under most upper latest cheaper")
+_MOST = word_set("max maximum before until to end lte lt below under most upper latest till by")
+_EDGES = word_set("than or equal inclusive exclusive date time")
 # Words that people write in any case; ids, codes and addresses are compared as they are, by an index.
 _WRITTEN_FREELY = word_set(
     "name title city country state brand category genre author color colour type kind region location "
     "label department sector subject status material style model make company street language"
 )
-_TIMES = word_set("date time at on day timestamp datetime created")
 _FRAGMENTS = word_set("name title text label subject")
 _PARTLY = word_set("part fragment partial contains containing matching search substring find")
 _SWITCHING = word_set("only include including with show just also all")
 _INCLUDING = word_set("include including with also show")
-_EDGES = word_set("than or equal inclusive exclusive date time")
+_LEADING = word_set("new updated target desired filter by with is set to")
+_DATED = re.compile(r"\d{4}-\d\d(?:-\d\d)?(?:$|[T ])")
+_ASKS_DATE = word_set("today date day when until before after since from to start end time month by on")
+_BEGINS = word_set("start begin arrival from date check")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,7 +58,6 @@ class Narrowing:
 
     conditions: tuple[Expr, ...] = ()
     sort: Expr | None = None  # the field to sort by
-    order: str | None = None  # the field by which the words say that they come: `-downloads`
     limit: Expr | None = None
     offset: Expr | None = None
     ignored: tuple[str, ...] = ()
@@ -66,7 +65,7 @@ class Narrowing:
 
     def notes(self) -> tuple[str, ...]:
         unread = (
-            f"argument `{name}` does not narrow the search: no field answers to it" for name in self.ignored
+            f"argument `{one}` does not narrow the search: no field answers to it" for one in self.ignored
         )
         return (*self.assumed, *unread)
 
@@ -82,48 +81,38 @@ def narrowing(
 ) -> Narrowing:
     """What the arguments ask of records called `each`; `said` are the words of name and description."""
     conditions: list[Expr] = []
-    bounds = is_range(arguments)
-    sort: Expr | None = None
-    limit: Expr | None = None
-    offset: Expr | None = None
-    descending: str | None = None
+    found: dict[str, Expr] = {}  # sort, limit, offset
     ignored: list[str] = []
     assumed: list[str] = []
-    for argument in arguments:
-        word = joined(argument.words)
-        dated = date_condition(argument, collection, each, said) if bounds else None
-        told = held_against(argument, collection, each, said) if argument.kind == "number" else None
-        edge = _edge(argument, collection, each) if field_for(argument, collection) is None else None
-        condition = dated or edge or told or _searched(argument, each, collection, said)
-        if word in _LIMITS and argument.kind == "number" and field_for(argument, collection) is None:
-            limit = arg(argument.name)
-            if argument.default is not None:
-                limit = call("default", limit, constant(argument.default))
-        elif word in _OFFSETS and argument.kind == "number":
-            offset = arg(argument.name)
+    for one in arguments:
+        word, own = joined(one.words), field_for(one, collection)
+        condition = _searched(one, each, collection, said)
+        if word in _LIMITS and one.kind == "number" and own is None:
+            given = arg(one.name)
+            found["limit"] = given if one.default is None else call("default", given, constant(one.default))
+        elif word in _OFFSETS and one.kind == "number":
+            found["offset"] = arg(one.name)
         elif word in _SORTS:
-            sort = arg(argument.name)
+            found["sort"] = arg(one.name)
+        elif condition is None and (dated := _on_date(one, collection, each, said)) is not None:
+            conditions.append(dated if one.is_required else _if_given(one, dated))
+            assumed.append(f"`{one.name}` is taken for `{dated}`, by the words around it")
         elif condition is not None:
             # A switch that lets all through says itself what it does where it is left out.
-            is_plain = argument.is_required or (argument.kind == "boolean" and isinstance(condition, Or))
-            conditions.append(condition if is_plain else _if_given(argument, condition))
-            if dated or (told and not edge) or condition_of(argument, each, collection) is None:
-                assumed.append(f"`{argument.name}` is taken for `{condition}`, by the words around it")
+            is_plain = one.is_required or (one.kind == "boolean" and isinstance(condition, Or))
+            conditions.append(condition if is_plain else _if_given(one, condition))
         elif word in _DIRECTIONS:
-            descending = argument.name
-        elif (held := held_against(argument, collection, each, said)) is not None:
-            conditions.append(held if argument.is_required else _if_given(argument, held))
-            assumed.append(f"`{argument.name}` is taken for `{held}`, by the words around it")
+            found["down"] = call("contains", call("str", arg(one.name)), Constant("desc"))
         else:
-            ignored.append(argument.name)
-    if sort is not None and descending is not None:
-        is_down = call("contains", call("str", arg(descending)), Constant("desc"))
-        sort = Conditional(is_down, arithmetic(Constant("-"), "+", sort), sort)
+            ignored.append(one.name)
+    sort = found.get("sort")
+    if sort is not None and "down" in found:
+        sort = Conditional(found["down"], arithmetic(Constant("-"), "+", sort), sort)
     return Narrowing(
         conditions=tuple(conditions),
         sort=sort,
-        limit=limit,
-        offset=offset,
+        limit=found.get("limit"),
+        offset=found.get("offset"),
         ignored=tuple(ignored),
         assumed=tuple(assumed),
     )
@@ -134,12 +123,11 @@ def _searched(
 ) -> Expr | None:
     if argument.kind == "boolean":
         return _only_such(argument, each, collection)
-    found = condition_of(argument, each, collection, said)
     path = field_for(argument, collection)
     is_partial = bool(_PARTLY & {word for words in said for word in words})
     if path is not None and argument.kind == "text" and argument.words[-1] in _FRAGMENTS and is_partial:
         return call("contains", _in_small(dot(each, *path)), call("lower", arg(argument.name)))
-    return found or date_condition(argument, collection, each, said)
+    return condition_of(argument, each, collection)
 
 
 def _in_small(value: Expr) -> Expr:
@@ -148,14 +136,13 @@ def _in_small(value: Expr) -> Expr:
 
 def _only_such(argument: Argument, each: str, collection: Collection) -> Expr | None:
     """`unpaid_only`, `include_returned`: a switch that lets only some of the records through, or all."""
-    path = field_for(argument, collection)
+    path, given = field_for(argument, collection), arg(argument.name)
     if path is not None:
-        return is_equal(dot(each, *path), arg(argument.name))
+        return is_equal(dot(each, *path), given)
     words = [word for word in argument.words if word not in _SWITCHING | {"in", "is", "has"}]
     test = _such(words, each, collection)
     if test is None:
         return None
-    given = arg(argument.name)
     if {*argument.words} & _INCLUDING:
         return any_of(is_equal(given, TRUE), Not(test))
     only = {*argument.words} & _SWITCHING
@@ -165,57 +152,38 @@ def _only_such(argument: Argument, each: str, collection: Collection) -> Expr | 
 def _such(words: Sequence[str], each: str, collection: Collection) -> Expr | None:
     """A state, a switch, or that there is some of it (`in_stock`)."""
     status = status_path(collection.fields)
-    states = states_of(collection.fields, status) if status is not None else ()
-    such = next((one for one in states if joined(tokens(one)) in map(joined, zip(words, strict=True))), None)
+    states = states_of(collection.fields, status)
+    such = next((one for one in states if joined(tokens(one)) in map(singular, words)), None)
     if such is not None and status is not None:
         return is_equal(dot(each, *status), constant(such))
-    switch = find_field(collection.fields, "_".join(words)) if words else None
-    if switch is not None and "boolean" in collection.fields[switch].kinds:
-        return is_equal(dot(each, switch), TRUE)
     spoken = {stem(word) for word in words}
-    numbers = [
-        name
-        for name, one in collection.fields.items()
-        if "number" in one.kinds and spoken and spoken <= {stem(part) for part in tokens(name)}
-    ]
+    fields = {name: one for name, one in collection.fields.items() if spoken}
+    switch = find_field(fields, "_".join(words)) if words else None
+    if switch is not None and "boolean" in fields[switch].kinds:
+        return is_equal(dot(each, switch), TRUE)
+    parts = {
+        name: {stem(part) for part in tokens(name)} for name, one in fields.items() if "number" in one.kinds
+    }
+    numbers = [name for name, own in parts.items() if spoken <= own]
     return compare(dot(each, numbers[0]), ">", Constant(0)) if len(numbers) == 1 else None
 
 
-def condition_of(
-    argument: Argument, each: str, collection: Collection, said: Sequence[Sequence[str]] = ()
-) -> Expr | None:
+def condition_of(argument: Argument, each: str, collection: Collection) -> Expr | None:
     """The condition one argument puts on a record; None where it names nothing of it."""
-    name = arg(argument.name)
-    links = _links_meant(argument, collection, said)
-    if links:
-        return any_of(*(refers(each, link, name) for link in links))
+    given = arg(argument.name)
+    links = collection.links_to(noun_of_id(argument.name)) if argument.is_scalar else ()
+    own = find_field(collection.fields, argument.name)
+    if own is None and (len(links) > 1 or any(link.in_list for link in links)):
+        return any_of(*(refers(each, link, given) for link in links))
     path = field_for(argument, collection)
     if path is not None:
-        return _equal(dot(each, *path), name, argument, field_at(collection.fields, path))
+        return _equal(dot(each, *path), given, argument, field_at(collection.fields, path))
     edge = _edge(argument, collection, each)
-    if edge is not None:
-        return edge
-    word = joined(argument.words)
-    if argument.kind in ("text", "any") and (
-        word in _QUERIES or argument.words[-1:] in (("query",), ("keyword",))
-    ):
+    is_query = joined(argument.words) in _QUERIES or argument.words[-1] in ("query", "keyword")
+    if edge is None and argument.kind in ("text", "any") and is_query:
         test = compare(Name("word"), "in", _in_small(dot(each)))
-        return call("all", each_of(test, "word", call("words", name)))
-    return None
-
-
-def _links_meant(
-    argument: Argument, collection: Collection, said: Sequence[Sequence[str]]
-) -> tuple[Link, ...]:
-    """Where a list of ids may be what is meant, or one of several fields: what is spoken of, else any."""
-    if not argument.is_scalar or find_field(collection.fields, argument.name) is not None:
-        return ()
-    links = collection.links_to(noun_of_id(argument.name))
-    if len(links) < 2 and not any(link.in_list for link in links):
-        return ()
-    spoken = {stem(singular(word)) for words in (argument.words, *said) for word in words}
-    named = tuple(link for link in links if spoken & {stem(singular(word)) for word in tokens(link.path[0])})
-    return named or links
+        return call("all", each_of(test, "word", call("words", given)))
+    return edge
 
 
 def field_for(argument: Argument, collection: Collection) -> tuple[str, ...] | None:
@@ -225,8 +193,8 @@ def field_for(argument: Argument, collection: Collection) -> tuple[str, ...] | N
         path = find_path(collection.fields, "_".join(words))
         if path is not None:
             return path
-    if words := _behind_new(argument):
-        ending = [name for name in collection.fields if tokens(name)[-len(words) :] == words]
+    if (rest := argument.words[1:]) and argument.words[0] in ("new", "updated"):
+        ending = [name for name in collection.fields if tokens(name)[-len(rest) :] == rest]
         if len(ending) == 1:
             return (ending[0],)  # new_salary is for base_salary
     linked = (collection.link_to(noun_of_id("_".join(words))) for words in spellings)
@@ -239,45 +207,27 @@ def field_for(argument: Argument, collection: Collection) -> tuple[str, ...] | N
     return next((path for path in linked if path is not None), listed)
 
 
-def _behind_new(argument: Argument) -> tuple[str, ...]:
-    return argument.words[1:] if argument.words[0] in ("new", "updated") else ()
-
-
 def _spellings(argument: Argument, collection: Collection) -> list[tuple[str, ...]]:
     words = argument.words
     spellings = [words]
-    nouns = set(collection.words)
-    if words and words[0] in (
-        "new",
-        "updated",
-        "target",
-        "desired",
-        "filter",
-        "by",
-        "with",
-        "is",
-        "set",
-        "to",
-    ):
+    if words[0] in _LEADING:
         spellings.append(words[1:])
-    if len(words) > 1 and words[-1] in ("filter", "name", "value", "type") and words[-1] != "name":
+    if len(words) > 1 and words[-1] in ("filter", "value", "type"):
         spellings.append(words[:-1])
-    spellings += [
-        spelling[1:] for spelling in spellings if len(spelling) > 1 and singular(spelling[0]) in nouns
-    ]
+    nouns = {*collection.words}
+    spellings += [one[1:] for one in spellings if len(one) > 1 and singular(one[0]) in nouns]
     if words[-1:] == ("ids",) or argument.kind == "list":
         spellings.append((*words[:-1], singular(words[-1])))
     return [spelling for spelling in spellings if spelling]
 
 
 def _equal(field: Expr, given: Expr, argument: Argument, shape: Field | None) -> Expr:
-    holds_list = shape is not None and shape.keeps is not None
-    if holds_list and argument.kind != "list":
-        is_list = shape is not None and shape.keeps == "list"
-        return call("contains", field, given) if is_list else compare(given, "in", field)
+    holds = shape.keeps if shape is not None else None
+    if holds is not None and argument.kind != "list":
+        return call("contains", field, given) if holds == "list" else compare(given, "in", field)
     if argument.kind == "list":
         one_by_one = each_of(compare(Name("one"), "in", field), "one", given)
-        return call("all", one_by_one) if holds_list else compare(field, "in", given)
+        return call("all", one_by_one) if holds is not None else compare(field, "in", given)
     is_text = shape is None or "text" in shape.kinds
     if argument.kind == "text" and is_text and argument.words[-1] in _WRITTEN_FREELY:
         return is_equal(_in_small(field), call("lower", given))
@@ -292,39 +242,59 @@ def _if_given(argument: Argument, condition: Expr) -> Expr:
 
 
 def _edge(argument: Argument, collection: Collection, each: str) -> Expr | None:
-    """`min_price`, `price_lte`, `created_after`, `start_date`: a bound on a field."""
+    """`min_price`, `price_lte`, `created_after`: a bound on a field that the argument names."""
     words = argument.words
-    if argument.kind not in ("number", "text", "any") or len(words) < 2:
-        return None
-    edges: tuple[tuple[frozenset[str], ComparisonSign], ...] = ((_LEAST, ">="), (_MOST, "<="))
-    for edge_words, sign in edges:
+    for edge_words, is_least in ((_LEAST, True), (_MOST, False)):
         rest = tuple(word for word in words if word not in edge_words and word not in _EDGES)
-        if len(rest) == len(words) or not any(word in edge_words for word in words):
+        if len(words) < 2 or not rest or not edge_words & {*words}:
             continue
-        path = _bounded_field(words, rest, collection.fields)
+        path = find_path(collection.fields, "_".join(rest)) or _named_with(rest, collection.fields)
         if path is not None:
-            return compare(dot(each, *path), sign, arg(argument.name))
+            return compare(dot(each, *path), ">=" if is_least else "<=", arg(argument.name))
     return None
 
 
-def _bounded_field(
-    words: Sequence[str], rest: Sequence[str], fields: Mapping[str, Field]
-) -> tuple[str, ...] | None:
-    if rest:
-        found = find_path(fields, "_".join(rest))
-        if found is not None:
-            return found
-        within = [
-            name for name, one in fields.items() if "number" in one.kinds and {*rest} <= {*tokens(name)}
-        ]
-        if len(within) == 1:  # min_amount is about amount_claimed
-            return (within[0],)
-        # `created_after` is about created_at; `start_date` about the one field that is a time.
-        return next(
-            ((name,) for name in fields if singulars(rest) == singulars(tokens(name)[: len(rest)])), None
-        )
-    times = [name for name in fields if set(tokens(name)) & _TIMES]
-    asks_time = bool(set(words) & _TIMES) or any(
-        word in ("after", "before", "since", "until") for word in words
-    )
-    return (times[0],) if asks_time and times else None
+def _named_with(rest: Sequence[str], fields: Mapping[str, Field]) -> tuple[str, ...] | None:
+    """min_amount is about amount_claimed, created_after about created_at."""
+    within = [name for name, one in fields.items() if "number" in one.kinds and {*rest} <= {*tokens(name)}]
+    if len(within) == 1:
+        return (within[0],)
+    begins = (name for name in fields if singulars(rest) == singulars(tokens(name)[: len(rest)]))
+    return next(((name,) for name in begins), None)
+
+
+def _on_date(
+    argument: Argument, collection: Collection, each: str, said: Sequence[Sequence[str]]
+) -> Expr | None:
+    """`jobs_due_before(date)`, `arrivals_on(day)`: held against the date that the tool speaks of."""
+    if argument.kind not in ("text", "any") or not _ASKS_DATE & {*argument.words}:
+        return None
+    name = _date_field(collection.fields, said)
+    if name is None:
+        return None
+    place, given = dot(each, name), arg(argument.name)
+    words = next((one for words in (argument.words, *said) if (one := {*words} & (_LEAST | _MOST))), set())
+    if {"before", "prior"} & words:
+        return all_of(is_given(place), call("is_before", place, given))
+    day = Slice(call("str", place), None, Constant(10))
+    other = Slice(call("str", given), None, Constant(10))
+    if words & _LEAST and not words & {"on"}:
+        return all_of(is_given(place), compare(day, ">=", other))
+    if words & _MOST:
+        return all_of(is_given(place), compare(day, "<=", other))
+    shown = call("str", given)
+    return is_equal(Slice(call("str", place), None, call("len", shown)), shown)
+
+
+def _date_field(fields: Mapping[str, Field], said: Sequence[Sequence[str]]) -> str | None:
+    """Of the fields that hold dates, the one that the tool speaks of; else one that something begins with."""
+    dated = [
+        name for name, one in fields.items() if isinstance(one.example, str) and _DATED.match(one.example)
+    ]
+    for spoken in said if len(dated) > 1 else ():
+        stems = {stem(word) for word in spoken if len(word) > 2}
+        fit = [name for name in dated if stems & {stem(part) for part in tokens(name) if len(part) > 2}]
+        if len(fit) == 1:
+            return fit[0]
+    begins = [name for name in dated if _BEGINS & {*tokens(name)}]
+    return next(iter(begins or dated), None)

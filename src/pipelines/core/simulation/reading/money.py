@@ -1,4 +1,4 @@
-"""Money: balances that are funded and drawn on, payments that are given back, and differences in price."""
+"""Money: payments that are given back, and what new parts of a record cost more than the old ones."""
 
 from dataclasses import dataclass
 
@@ -94,83 +94,16 @@ def refund_steps(reading: Reading, bound: Bound) -> list[Step]:
     """ "the payment will be refunded": each payment in the record's history is answered by a refund."""
     if not (reading.said.refunds or reading.name.verb == "refund"):
         return []
-    history = payment_history(bound.collection)
-    if history is None:
-        return []
-    name, field, kind, amount = history
-    held = dot(bound.noun, name)
-    paid = next(value for value in field.parts[kind].values if str(value).lower() in _PAYMENTS)
-    entry = call("merge", Name("payment"), constant({kind: "refund"}))
-    is_paid = is_equal(dot("payment", kind), constant(paid))
-    gathered: Step = {"let": {"payments": listed(Name("payment"), "payment", held, is_paid)}}
-    back = _to_balance(reading, bound, field, amount)
-    return [gathered, {"for": "payment", "in": Name("payments"), "do": [{"append": {held: entry}}, *back]}]
-
-
-def payment_history(collection: Collection) -> tuple[str, Field, str, str] | None:
-    """(field, its shape, the field that says payment or refund, the amount's field)."""
-    for name, field in collection.fields.items():
-        if field.keeps != "list" or not field.of_records:
-            continue
-        amount = next((one for one in _AMOUNTS if one in field.parts), None)
-        kind = next(
-            (
-                part
-                for part, shape in field.parts.items()
-                if any(str(value).lower() in _PAYMENTS for value in shape.values)
-            ),
-            None,
-        )
-        if amount is not None and kind is not None:
-            return name, field, kind, amount
-    return None
-
-
-def _to_balance(reading: Reading, bound: Bound, history: Field, amount: str) -> list[Step]:
-    """ "added to the user's gift card balance if the payment was made using a gift card"."""
-    if reading.said.refund_balance is None:
-        return []
-    words = reading.said.refund_balance.split()
-    for collection in reading.known.collections:
-        if collection.form != "map" or not collection.in_each or "balance" not in collection.fields:
-            continue
-        method = next((name for name in history.parts if _refers_to(name, collection)), None)
-        table = reading.known.tables.get(collection.entity_type)
-        owner = next((name for name in bound.collection.fields if table and name in _links(table)), None)
-        kind = next((name for name, one in collection.fields.items() if _has_value(one, words)), None)
-        if method is None or table is None or owner is None or kind is None:
-            continue
-        holder = singular(tokens(collection.entity_type)[-1])
-        place = Item(dot(holder, *collection.path), dot("payment", method))
-        balance = dot(place, "balance")
-        more = call("round", arithmetic(balance, "+", dot("payment", amount)), Constant(2))
-        value = next(one for one in collection.fields[kind].values if _same(one, words))
-        return [
-            {"find": {"as": holder, "in": collection.entity_type, "id": dot(bound.noun, owner)}},
-            {
-                "if": is_equal(dot(place, kind), constant(value)),
-                "then": [{"set": {balance: more}}],
-            },
-        ]
+    for name, field in bound.collection.fields.items():
+        for kind, part in field.parts.items() if field.keeps == "list" else ():
+            paid = next((value for value in part.values if str(value).lower() in _PAYMENTS), None)
+            if paid is not None and {*_AMOUNTS} & {*field.parts}:
+                held, each = dot(bound.noun, name), Name("payment")
+                entry = call("merge", each, constant({kind: "refund"}))
+                such = listed(each, "payment", held, is_equal(dot("payment", kind), constant(paid)))
+                answered: Step = {"for": "payment", "in": Name("payments"), "do": [{"append": {held: entry}}]}
+                return [{"let": {"payments": such}}, answered]
     return []
-
-
-def _refers_to(name: str, collection: Collection) -> bool:
-    """`payment_method_id` refers to payment_methods."""
-    return singulars(tokens(name)) == (*collection.words, "id")
-
-
-def _links(table: Collection) -> tuple[str, ...]:
-    noun = singular(tokens(table.entity_type)[-1])
-    return tuple(name for name in (table.id_field, f"{noun}_id") if name)
-
-
-def _has_value(field: Field, words: list[str]) -> bool:
-    return any(_same(value, words) for value in field.values)
-
-
-def _same(value: object, words: list[str]) -> bool:
-    return isinstance(value, str) and list(tokens(value)) == words
 
 
 def parts_named(argument: Argument, bound: Bound) -> tuple[str, Field, str] | None:

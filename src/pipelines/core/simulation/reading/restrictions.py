@@ -1,23 +1,20 @@
 """Which of the records a read asks for, as its name and description say: `unpaid_lots`, "Outages that have
 not been restored", "Users who have not switched on MFA", "Volumes which are attached to nothing".
 
-Words count only where the records bear them out: a word is one of their values, switches or fields, or it is
-not read at all. What an argument narrows is left to the argument.
-"""
+Words count only where they are states, switches or fields of the records. What an argument narrows is left to
+the argument."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 
-from pipelines.core.english.formulas import ARITHMETIC, parts_of
 from pipelines.core.english.polarity import NOBODY, is_denied, without_denial
 from pipelines.core.english.states import GOING_ON, LATE, OVER, UNTAKEN
 from pipelines.core.english.stems import stem
 from pipelines.core.english.verbs import TELLING
 from pipelines.core.english.words import is_plural, joined, singular, singulars, tokens, word_set
 from pipelines.core.simulation.domain.roles import field_at, states_of, status_path, valued_fields
-from pipelines.core.simulation.domain.shapes import Collection, Field
+from pipelines.core.simulation.domain.shapes import Collection
 from pipelines.core.simulation.expr.make import (
     FALSE,
     TODAY,
@@ -32,7 +29,6 @@ from pipelines.core.simulation.expr.make import (
     is_null,
 )
 from pipelines.core.simulation.expr.nodes import Expr
-from pipelines.core.simulation.reading.comparisons import compared
 from pipelines.core.simulation.reading.steps import dot
 from pipelines.core.simulation.reading.tool_reading import Reading
 
@@ -41,7 +37,7 @@ Path = tuple[str, ...]
 _ASIDE = word_set("is has was can be are on to for of the a an new")  # of a switch's name, what says little
 _PARTS = re.compile(r"[(),;:]|\bbut\b")
 _WORDS = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
-_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_MAY = word_set("can could may to")
 
 
 @dataclass(kw_only=True, slots=True)
@@ -51,67 +47,37 @@ class _Found:
     switches: dict[str, bool] = field(default_factory=dict)
     blanks: list[Path] = field(default_factory=list)
 
-    def any(self) -> bool:
-        return bool(self.is_so or self.is_not or self.switches or self.blanks)
-
 
 def restrictions(
     reading: Reading, collection: Collection, each: str, narrowed: Iterable[Path] = ()
 ) -> list[Expr]:
     """Conditions on a record called `each`; none on the fields that arguments narrow."""
-    # What is denied in one part of a sentence is not in the next: "not paid (unpaid or overdue)".
-    parts = [part for part in _PARTS.split(reading.said.summary.lower()) if not _is_formula(part)]
-    told = [tuple(_WORDS.findall(part)) for part in parts]
+    told = [tuple(_WORDS.findall(part)) for part in _PARTS.split(reading.said.summary.lower())]
     if told and told[0][:1] and told[0][0].removesuffix("s") in TELLING:
         told[0] = told[0][1:]  # "Returns all loans": they are not returned
     name = tokens(reading.tool.name)
-    said = [name[1:] if name[0] == reading.name.verb and len(name) > 1 else name, *told]
-    reading_words = [word for words in said[1:] for word in words]
-    found = _Found()
+    name = name[1:] if name[0] == reading.name.verb and len(name) > 1 else name
     picked = {singular(one.id_noun[-1]) for one in reading.arguments if one.id_noun}  # "pieces of a glaze"
     given = {word for one in reading.arguments for word in one.words}  # find_permits_by_min_fee(min_fee)
-    for words in said:
-        aside = picked | given if words is said[0] else picked
+    found = _Found()
+    for words in (name, *told):
+        aside = picked | given if words is name else picked
         for at in (at for at in range(len(words)) if words[at] not in aside):
-            _read_word(found, words, at, collection, is_name=words is said[0])
-    for words in told:
-        _read_pairs(found, words, collection)
-    taken = set(narrowed)
+            _read_word(found, words, at, collection, is_name=words is name)
+    taken = {*narrowed}
     conditions = [*_written(found, collection, each, taken)]
-    if not any(one.kind == "number" and {*one.words} & {*reading_words} for one in reading.arguments):
-        conditions += compared(said, collection, each)  # else what is given is what they are held against
-    if {*said[0]} & LATE:
+    if {*name} & LATE:
         conditions += _past_due(collection, each)
-    if not conditions and not found.any():
-        conditions = [*_in_general(said, collection, each, taken)]
-    return conditions
+    is_told = found.is_so or found.is_not or found.switches or found.blanks
+    return conditions if conditions or is_told else [*_in_general((name, *told), collection, each, taken)]
 
 
-def _read_pairs(found: _Found, words: Sequence[str], collection: Collection) -> None:
-    """ "(rsvp yes)", "kind will": a field, and right behind it one of its values."""
-    for name, value in pairwise(words):
-        field = collection.fields.get(name)
-        held = [one for one in (field.values if field is not None else ()) if isinstance(one, str)]
-        if (same := next((one for one in held if one.lower() == value), None)) is not None:
-            found.is_so.setdefault((name,), []).append(same)
-
-
-def _is_formula(part: str) -> bool:
-    """ "total less paid": what is worked out says nothing of which records."""
-    return any(ARITHMETIC & {*words} for words in parts_of(part))
-
-
-def stated_in(words: Sequence[str], collection: Collection, each: str | Expr) -> list[Expr]:
-    """What these words say of a record called `each`: of its states and values, switches and blanks."""
+def stated_in(words: Sequence[str], collection: Collection, each: str) -> list[Expr]:
+    """What these words of a name say of a record called `each`: of its states, switches and blanks."""
     found = _Found()
     for at in range(len(words)):
         _read_word(found, words, at, collection, is_name=True)
-    inside = {
-        path
-        for path in (*found.is_so, *found.is_not)
-        if path != status_path(collection.fields) and len(path) > 1
-    }
-    return [*_written(found, collection, each, inside)]
+    return [*_written(found, collection, each, set())]
 
 
 def _read_word(
@@ -119,26 +85,21 @@ def _read_word(
 ) -> None:
     word = words[at]
     own = {noun[-1] for noun in (collection.words, *collection.called)}
-    is_long = _long_state(words, at, collection) is not None
+    long = _long_state(words, at, collection)
     if _is_in_own_name(words, at, collection):
         return  # print orders are not printing
-    if not is_long and (singular(word) in own or len(word) < 3 or (is_name and is_plural(word))):
+    if long is None and (singular(word) in own or len(word) < 3 or (is_name and is_plural(word))):
         return
-    denied = is_denied(words, at)
-    base = without_denial(word)
-    place = _long_state(words, at, collection) or _state(word, collection, is_name=is_name)
-    is_value = place is not None and joined((word,)) == joined(tokens(place[1]))  # `available`, of a room
-    is_possible = _is_possible(words, at) and not (is_value and word.endswith("able"))
-    if place is not None and not is_possible:
+    denied, base = is_denied(words, at), without_denial(word)
+    place = long or _state(word, collection, is_name=is_name)
+    if place is not None and not _is_possible(words, at, place[1]):
         path, value = place
         group = found.is_not if denied else found.is_so
         if value not in group.setdefault(path, []):
             group[path].append(value)
-        return
-    if base is not None and (place := _state(base, collection, is_name=is_name)) is not None:
+    elif base is not None and (place := _state(base, collection, is_name=is_name)) is not None:
         found.is_not.setdefault(place[0], []).append(place[1])
-        return
-    if (switch := _switch(word, words, collection, is_name=is_name)) is not None:
+    elif (switch := _switch(word, words, collection, is_name=is_name)) is not None:
         found.switches[switch] = not denied
     elif base is not None and (switch := _switch(base, words, collection, is_name=is_name)) is not None:
         found.switches[switch] = False
@@ -149,24 +110,15 @@ def _read_word(
 
 def _state(word: str, collection: Collection, *, is_name: bool) -> tuple[Path, str] | None:
     """The value that a word is: of the state before any other; of a description only a state's."""
-    status = status_path(collection.fields)
-    wanted = joined((word,))
+    status, wanted = status_path(collection.fields), joined((word,))
     states = states_of(collection.fields, status)
     same = next((one for one in states if joined(tokens(one)) == wanted), None)
     if same is None and len(word) > 4:
         same = next((one for one in states if stem(joined(tokens(one))) == stem(word)), None)
     if status is not None and same is not None:
         return status, same
-    if not is_name:
-        return None
-    return next(
-        (
-            (path, value)
-            for path, value in valued_fields(collection.fields)
-            if joined(tokens(value)) == wanted
-        ),
-        None,
-    )
+    values = valued_fields(collection.fields) if is_name else ()
+    return next(((path, value) for path, value in values if joined(tokens(value)) == wanted), None)
 
 
 def _is_in_own_name(words: Sequence[str], at: int, collection: Collection) -> bool:
@@ -186,20 +138,17 @@ def _long_state(words: Sequence[str], at: int, collection: Collection) -> tuple[
     status = status_path(collection.fields)
     for state in states_of(collection.fields, status) if status is not None else ():
         parts = tokens(state)
-        if len(parts) > 1 and tuple(words[at : at + len(parts)]) == parts:
-            return (status, state) if status is not None else None
+        if len(parts) > 1 and tuple(words[at : at + len(parts)]) == parts and status is not None:
+            return status, state
     return None
 
 
-_MAY = word_set("can could may to")
-
-
-def _is_possible(words: Sequence[str], at: int) -> bool:
+def _is_possible(words: Sequence[str], at: int, value: str) -> bool:
     """ "units that can be lent out" are not lent; nor is what a tool calls `can_lend`, or `lendable`."""
     before = [*words[max(0, at - 3) : at]]
-    if before[-1:] == ["be"]:
-        return bool(_MAY & {*before[:-1]})
-    return bool(_MAY & {*before[-1:]}) or words[at].endswith(("able", "ible"))
+    may = bool(_MAY & ({*before[:-1]} if before[-1:] == ["be"] else {*before[-1:]}))
+    is_value = joined((words[at],)) == joined(tokens(value))  # `available`, of a room
+    return may or (words[at].endswith(("able", "ible")) and not is_value)
 
 
 def _switch(word: str, words: Sequence[str], collection: Collection, *, is_name: bool) -> str | None:
@@ -221,7 +170,7 @@ def _blank(word: str, collection: Collection) -> Path | None:
     return None
 
 
-def _written(found: _Found, collection: Collection, each: str | Expr, taken: set[Path]) -> Iterator[Expr]:
+def _written(found: _Found, collection: Collection, each: str, taken: set[Path]) -> Iterator[Expr]:
     for path in dict.fromkeys((*found.is_so, *found.is_not)):
         if path in taken:
             continue
@@ -244,22 +193,15 @@ def _in_general(
 ) -> Iterator[Expr]:
     """Words that say no field or value of the records, but what is so of such records anywhere."""
     words = {word for phrase in said for word in phrase}
-    links = [link.path for link in collection.links if _may_be_null(field_at(collection.fields, link.path))]
+    places = (link.path for link in collection.links)
+    links = [p for p in places if (one := field_at(collection.fields, p)) is not None and "null" in one.kinds]
     if words & (UNTAKEN | NOBODY) and len(links) == 1 and links[0] not in taken:
         yield is_null(dot(each, *links[0]))
     elif {*said[0]} & GOING_ON:
         yield from _not_over(collection, each, taken)
 
 
-def _is_time(one: Field) -> bool:
-    return isinstance(one.example, str) and _DAY.match(one.example) is not None
-
-
-def _may_be_null(one: Field | None) -> bool:
-    return one is not None and "null" in one.kinds
-
-
-def _not_over(collection: Collection, each: str, taken: set[Path] = frozenset()) -> Iterator[Expr]:  # type: ignore[assignment]
+def _not_over(collection: Collection, each: str, taken: set[Path]) -> Iterator[Expr]:
     status = status_path(collection.fields)
     over = [one for one in states_of(collection.fields, status) if joined(tokens(one)) in OVER]
     if status is not None and over and status not in taken:
@@ -271,8 +213,8 @@ def _not_over(collection: Collection, each: str, taken: set[Path] = frozenset())
 
 
 def _past_due(collection: Collection, each: str) -> Iterator[Expr]:
-    due = [name for name, one in collection.fields.items() if "due" in tokens(name) and _is_time(one)]
+    due = [name for name, one in collection.fields.items() if "due" in tokens(name) and "text" in one.kinds]
     if len(due) == 1:
         place = dot(each, due[0])
         yield all_of(is_given(place), call("is_before", place, TODAY))
-        yield from _not_over(collection, each)
+        yield from _not_over(collection, each, set())

@@ -1,9 +1,14 @@
-"""States of a record: the field that holds them, where a verb leads, and when a verb is refused."""
+"""States of a record: the field that holds them, where a verb leads, and when a verb is refused.
+
+What undoes a state (release a hold, lift a ban, take off display, reopen) never sets it: the words that name
+what is undone are no target, and where they are told to be one, nothing is clear."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from pipelines.core.english.inflection import participle
+from pipelines.core.english.polarity import without_denial
 from pipelines.core.english.states import (
     AFTER_DEATH,
     BACK_TO_WORK,
@@ -11,11 +16,14 @@ from pipelines.core.english.states import (
     FINAL,
     INITIAL,
     LEADS_TO,
+    OFF,
+    OPPOSITES,
     OVER,
     PAUSES,
     STOPPED_BY_FINAL,
     SWITCHES,
     SWITCHES_OFF,
+    UNDOES,
 )
 from pipelines.core.english.stems import stem
 from pipelines.core.english.words import article, joined, singular, tokens, word_set
@@ -27,11 +35,31 @@ from pipelines.core.simulation.reading.descriptions import read_description
 from pipelines.core.simulation.reading.steps import Step, dot, refusal, require, word
 from pipelines.core.simulation.reading.tool_reading import Reading
 
-# "The booking becomes checked_in.", "Puts a frozen membership back to active."
-_LEADS = re.compile(r"\b(?:to|as|becomes?)\s+(?:the\s+|an?\s+)?['\"]?(\w+)", re.IGNORECASE)
+Path = tuple[str, ...]
+
+_ASIDE = word_set("is has was can be are in on the a an to of at under")
+# "The booking becomes checked_in.", "Puts a frozen membership back to active.", "Marks it as paid."
+_LEADS = re.compile(
+    r"\b(?:to|into|as|becomes?|starts in|begins in)\s+(?:being\s+)?(?:the\s+|an?\s+)?['\"]?"
+    r"((?:not\s+|no longer\s+)?[a-z][\w-]*(?:\s[a-z][\w-]*){0,2})"
+)
+# What is so of it, which an undoing undoes: "an order that is on hold".
+_IS_SO = re.compile(r"\b(?:it|is then|is|are)\s+((?:not\s+|no longer\s+)?[a-z][\w-]*(?:\s[a-z][\w-]*){0,2})")
+_CONDITIONS = word_set("once when if unless until while before after as")
+_LONGEST_READ = 600  # characters of a description: what a tool does is said at its beginning
+_UNDOING = ("un", "dis", "de")
 
 
-def status_of(reading: Reading, collection: Collection) -> tuple[str, ...] | None:
+class Change(NamedTuple):
+    """A place in a record and what it becomes; `known`: some record can be so, or the description says it."""
+
+    path: Path
+    value: Json
+    by_name: bool = False  # the tool's name says so, with or without its description
+    is_known: bool = True
+
+
+def status_of(reading: Reading, collection: Collection) -> Path | None:
     """The one place of a record's state, for what is checked and what is changed alike."""
     return status_path(collection.fields, {singular(word) for word in reading.name.nouns})
 
@@ -43,35 +71,163 @@ def known_states(reading: Reading, collection: Collection) -> tuple[str, ...]:
 def initial_state(reading: Reading, collection: Collection) -> str:
     """What a new record's status is: a first state the world knows, else "open" in the world's spelling."""
     known = known_states(reading, collection)
+    said = _described(reading, collection)
+    if said is not None and said.path == status_of(reading, collection) and isinstance(said.value, str):
+        return said.value  # "The subject starts in screening."
     spoken = [stem(word) for word in tokens(reading.tool.name)]
     named = next((state for state in known if stem(joined(tokens(state))) in spoken), None)
     if named is not None and joined(tokens(named)) not in OVER:
         return named  # `loan_request` makes one that is requested
     first_ones = (*LEADS_TO.get(reading.name.verb, ()), *INITIAL)  # `start_hire` makes one that is running
     first = next((found for state in first_ones if (found := _same_state(state, known))), None)
-    under_way = next((state for state in known if joined(tokens(state)) not in OVER), None)
+    under_way = next((state for state in sorted(known) if joined(tokens(state)) not in OVER), None)
     return first or under_way or in_style("open", known or reading.known.states)
 
 
-def target_state(reading: Reading, collection: Collection) -> str:
-    """The state a verb leads to: as the description says, as a sister tool's does, else its participle."""
-    said = told_state(reading)
-    if said is not None:
-        return said
-    known = known_states(reading, collection)
-    told = next(
-        (found for word in _LEADS.findall(reading.said.summary) if (found := _same_state(word, known))), None
+# -- what is undone
+
+
+def undoes(reading: Reading) -> bool:
+    """By the verb of the name (`release_hold`, `unfreeze_card`) or a particle (`take_off_display`)."""
+    base = without_denial(reading.name.verb)
+    spoken = {*tokens(reading.tool.name), *tokens(reading.said.summary.lower())[:5]}
+    return reading.name.verb in UNDOES or base in PAUSES or "off" in spoken
+
+
+def undone_by(reading: Reading, collection: Collection) -> frozenset[tuple[Path, Json]]:
+    """States and switches that the undoing takes away: those that its words name as what is so before."""
+    if not undoes(reading):
+        return frozenset()
+    verb = reading.name.verb
+    bases = [verb.removeprefix(prefix) for prefix in _UNDOING if verb.startswith(prefix)]
+    before = _LEADS.sub(" ", reading.said.summary.lower())
+    words = {stem(word) for word in (*tokens(reading.tool.name)[1:], *tokens(before)[1:], *bases)}
+    status = status_of(reading, collection)
+    leads = {joined(tokens(one)) for one in LEADS_TO.get(verb, ())}
+    states = [one for one in known_states(reading, collection) if joined(tokens(one)) not in leads]
+    found = {(status, one) for one in states if status is not None and words.issuperset(_content(one))}
+    return frozenset(
+        found | {((name,), True) for name, own in _switches(collection) if words.issuperset(own)}
     )
+
+
+def _content(phrase: str) -> list[str]:
+    words = tokens(phrase)
+    return [stem(word) for word in words if word not in _ASIDE] or [stem(word) for word in words]
+
+
+# -- where it leads
+
+
+def change_of(reading: Reading, collection: Collection, *, by_verb: bool = True) -> Change | None:
+    """What the tool makes of such a record, by what its words say and what the records can be; `by_verb`: its
+    verb leads to a state. None where nothing says so, or where it is what the tool undoes."""
+    undone = undone_by(reading, collection)
+    found = next((one for one in _changes(reading, collection, by_verb) if one is not None), None)
+    return found if found is not None and (found.path, found.value) not in undone else None
+
+
+def _changes(reading: Reading, collection: Collection, by_verb: bool) -> Iterator[Change | None]:
+    status = status_of(reading, collection)
+    known = known_states(reading, collection)
+    told = told_state(reading) if by_verb else None
     if told is not None:
-        return told
-    options = (*LEADS_TO.get(reading.name.verb, ()), participle(reading.name.verb))
-    found = next((found for state in options if (found := _same_state(state, known))), None)
-    if found is None and reading.name.verb in BACK_TO_WORK:
-        found = next((first for state in INITIAL if (first := _same_state(state, known))), None)
-    return found or in_style(options[0], known or reading.known.states)
+        yield Change(status or ("status",), told)
+    switch = switch_field(reading, collection) if by_verb else None
+    if switch is not None and switch[1] is not None:
+        yield Change((switch[0],), switch[1], True)
+    summary = reading.said.summary.lower()
+    leads = [tokens(phrase)[0] for phrase in _LEADS.findall(summary)]
+    verb = reading.name.verb
+    options = (*LEADS_TO.get(verb, ()), participle(verb))
+    for state in (*leads, *options, *(INITIAL if verb in BACK_TO_WORK else ())) if by_verb else ():
+        same = _same_state(state, known)
+        yield Change(status, same) if same is not None and status is not None else None
+    undone = undone_by(reading, collection)
+    found = _named(reading, collection, undone) or _described(reading, collection)
+    yield found or next((Change((name,), False, True) for (name, *_), value in undone if value is True), None)
+    last, marks = tokens(reading.tool.name)[-1], verb in ("mark", "set", "flag")
+    if marks and status is not None and last in leads and last.endswith(("ed", "en", "wn")):
+        yield Change(status, in_style(last, known))  # both say the state, no record has it
+    if by_verb and (verb in LEADS_TO or not undoes(reading)):
+        state = in_style(options[0], known or reading.known.states)
+        yield Change(status or _place_of_state(state, collection) or ("status",), state, is_known=False)
 
 
-def place_of_state(state: str, collection: Collection) -> tuple[str, ...] | None:
+def _named(reading: Reading, collection: Collection, undone: frozenset[tuple[Path, Json]]) -> Change | None:
+    """A state or a switch that the tool's name says: `send_to_repair` ends `in_repair`."""
+    own = {singular(word) for noun in (collection.words, *collection.called) for word in noun}
+    words, service = tokens(reading.tool.name), reading.name.service
+    words = words[len(service) :] if words[: len(service)] == service else words
+    # `void_pending_order`: what stands before the noun says of which orders, not what becomes of them.
+    nouns = [at for at, word in enumerate(words) if singular(word) in own]
+    named = [*words[:1], *words[max(nouns, default=0) + 1 :]] if nouns != [0] else [*words[1:]]
+    status = status_path(collection.fields)
+    for spoken in (named, words) if words[0] in OFF or not named else (named,):
+        said = {stem(word) for word in spoken}
+        states = [one for one in states_of(collection.fields, status) if said.issuperset(_content(one))]
+        states = [one for one in states if (status, one) not in undone]
+        if states and status is not None:
+            return Change(status, max(states, key=lambda one: (len(_content(one)), one)), True)
+        if (found := _switch_named(spoken, collection)) is not None:
+            return found
+    return None
+
+
+def _switch_named(words: Sequence[str], collection: Collection) -> Change | None:
+    bases = [base for base in map(without_denial, words) if base is not None]
+    said = {stem(word.removeprefix("re")) for word in (*words, *bases)} | {stem(word) for word in words}
+    opposed = {stem(OPPOSITES[word]) for word in words if word in OPPOSITES}
+    for name, content in _switches(collection):
+        if said.issuperset(content):
+            is_off = any(word in OFF and word not in tokens(name) for word in words)
+            return Change((name,), not (is_off or any(stem(base) in content for base in bases)), True)
+        if opposed.issuperset(content):
+            return Change((name,), False, True)
+    return None
+
+
+def _switches(collection: Collection) -> Iterator[tuple[str, list[str]]]:
+    for name, one in collection.fields.items():
+        if "boolean" in one.kinds:
+            yield name, _content(name)
+
+
+def _described(reading: Reading, collection: Collection) -> Change | None:
+    """A state or a switch that the description says the record gets: "making it available"."""
+    text = " ".join((reading.tool.description or "")[:_LONGEST_READ].lower().split())
+    status = status_path(collection.fields)
+    for lead in (_LEADS,) if undoes(reading) else (_LEADS, _IS_SO):
+        for found in lead.finditer(text):
+            behind = text[found.end() :].split()[:1]
+            if _CONDITIONS & {*found[1].split(), *behind}:
+                continue  # "it is settled once nothing is left" is so later, or not at all
+            told = _told(found[1], status, collection)
+            if told is not None:
+                return told
+    return None
+
+
+def _told(phrase: str, status: Path | None, collection: Collection) -> Change | None:
+    words = phrase.split()
+    while words and words[0] in _ASIDE:
+        words = words[1:]
+    for size in range(len(words), 0, -1):
+        said = [word for word in words[:size] if word not in ("not", "no", "longer")]
+        wanted = joined(tokens(" ".join(said))) if said else ""
+        denied = len(said) < size
+        for name, _ in _switches(collection):
+            plain = joined(one for one in tokens(name) if one not in _ASIDE)
+            if wanted and wanted in (joined(tokens(name)), plain):
+                return Change((name,), not denied)
+        places = valued_fields(collection.fields)
+        same = [Change(path, value) for path, value in places if joined(tokens(value)) == wanted]
+        if same and not denied:
+            return next((one for one in same if one.path == status), same[0])
+    return None
+
+
+def _place_of_state(state: str, collection: Collection) -> Path | None:
     """The field in which some record is in this state already, though it is not called one: `standing`."""
     wanted = joined(tokens(state))
     places = (path for path, value in valued_fields(collection.fields) if joined(tokens(value)) == wanted)
@@ -79,38 +235,28 @@ def place_of_state(state: str, collection: Collection) -> tuple[str, ...] | None
 
 
 def told_state(reading: Reading) -> str | None:
-    """In so many words, by the description or that of a sister tool."""
-    return reading.said.becomes or _as_sisters_say(reading)
-
-
-def _as_sisters_say(reading: Reading) -> str | None:
-    """`return_goods` leads to 'return requested': then `repair_goods` to 'repair requested'."""
+    """In so many words, by the description; else as that of a sister tool: `return_goods` leads to 'return
+    requested', so `repair_goods` to 'repair requested'."""
+    if reading.said.becomes is not None:
+        return reading.said.becomes
+    own = reading.name
     for tool in reading.known.tools.values():
         other = tool.name
-        if tool.tool.name == reading.tool.name or other.verb == reading.name.verb:
+        if other.verb == own.verb or not {*other.nouns} & {*own.nouns} or len(other.nouns) != len(own.nouns):
             continue
-        if not set(other.nouns) & set(reading.name.nouns) or len(other.nouns) != len(reading.name.nouns):
-            continue
-        from_description = read_description(tool.tool.description).becomes
-        if from_description and re.search(rf"\b{re.escape(other.verb)}\b", from_description):
-            return re.sub(rf"\b{re.escape(other.verb)}\b", reading.name.verb, from_description)
+        told = read_description(tool.tool.description).becomes
+        if told and re.search(rf"\b{re.escape(other.verb)}\b", told):
+            return re.sub(rf"\b{re.escape(other.verb)}\b", own.verb, told)
     return None
 
 
 def in_style(state: str, known: Sequence[str]) -> str:
     """A state spelled as the world spells its states: Cancelled, CANCELLED, on-hold."""
-    sample = next(iter(known), "")
-    parts = tokens(state)
+    sample, parts = min(known, default=""), tokens(state)
     if sample.isupper():
         return "_".join(parts).upper()
-    separator = next((mark for one in known for mark in ("_", "-", " ") if mark in one), "_")
-    if sample[:1].isupper():
-        return (
-            " ".join(part.capitalize() for part in parts)
-            if separator == " "
-            else separator.join(part.capitalize() for part in parts)
-        )
-    return separator.join(parts)
+    separator = next((mark for mark in ("_", "-", " ") if any(mark in one for one in known)), "_")
+    return separator.join(part.capitalize() if sample[:1].isupper() else part for part in parts)
 
 
 def _same_state(state: str, known: Iterable[str]) -> str | None:
@@ -118,82 +264,61 @@ def _same_state(state: str, known: Iterable[str]) -> str | None:
     return next((one for one in known if joined(tokens(one)).replace("ll", "l") == wanted), None)
 
 
-def state_conditions(reading: Reading, collection: Collection, noun: str, target: Json) -> list[Step]:
-    """In which states the verb is refused, with 409."""
-    path = status_of(reading, collection)
-    if path is None:
-        return []
-    status = dot(noun, *path)
-    shown = noun.replace("_", " ")
-    done = participle(reading.name.verb).replace("_", " ")
-    steps: list[Step] = []
-    if isinstance(target, str):
-        already = refusal(f"already_{word(target)}", f"The {shown} is already {target}")
-        steps.append(require(differs(status, constant(target)), already))
-    forbidden = _forbidden(reading, collection, target)
-    if forbidden:
-        failure = refusal(
-            f"cannot_{word(reading.name.verb)}",
-            message(f"{article(shown)} {shown} that is ", status, f" cannot be {done}"),
-        )
-        steps.append(require(compare(status, "not in", constant(list(forbidden))), failure))
-    return steps
-
-
-def _forbidden(reading: Reading, collection: Collection, target: Json) -> tuple[str, ...]:
-    known = known_states(reading, collection)
-    told = [_same_state(state, known) or state for state in reading.said.forbidden_states]
-    verb = reading.name.verb
-    past = FINAL if verb in STOPPED_BY_FINAL else DEAD if verb not in AFTER_DEATH else frozenset()
-    told += [state for state in known if joined(tokens(state)) in past]
-    return tuple(dict.fromkeys(state for state in told if state != target))
-
-
 def switch_field(reading: Reading, collection: Collection) -> tuple[str, bool | None] | None:
     """A yes-or-no field the verb sets: enable_roaming → roaming_enabled, unlock_account → is_locked.
 
     None for what is turned round, whatever it is: toggle_contactless.
     """
-    verb = reading.name.verb
-    nouns = [singular(each) for each in reading.name.nouns]
-    for name, field in collection.fields.items():
-        if "boolean" not in field.kinds:
-            continue
-        words = [each for each in tokens(name) if each not in ("is", "has")]
-        is_named = [singular(each) for each in words] == nouns[-len(words) :]
-        if verb == "toggle" and (is_named or _only_switch(collection) == name):
+    verb, nouns = reading.name.verb, [singular(each) for each in reading.name.nouns]
+    flags = [name for name, one in collection.fields.items() if "boolean" in one.kinds]
+    for name in flags:
+        words = [singular(each) for each in tokens(name) if each not in ("is", "has")]
+        is_named = words == nouns[-len(words) :]
+        if verb == "toggle" and (is_named or flags == [name]):
             return name, None
         for done, value in _switched_to(verb):
             rest = [each for each in words if each not in done]
-            if len(rest) < len(words) and all(singular(each) in nouns for each in rest):
+            if len(rest) < len(words) and all(each in nouns for each in rest):
                 return name, value
-        if verb in SWITCHES and [singular(each) for each in words] == nouns[-len(words) :]:
+        if verb in SWITCHES and is_named:
             return name, verb not in SWITCHES_OFF
     return None
-
-
-def _only_switch(collection: Collection) -> str | None:
-    found = [name for name, field in collection.fields.items() if "boolean" in field.kinds]
-    return found[0] if len(found) == 1 else None
-
-
-def knows_effect(reading: Reading, collection: Collection) -> bool:
-    """Whether the records show what the verb does: they can be `disputed`, or some are `waived`."""
-    done = _same_state(participle(reading.name.verb), known_states(reading, collection))
-    return done is not None or switch_field(reading, collection) is not None
 
 
 def _switched_to(verb: str) -> Iterator[tuple[frozenset[str], bool]]:
     """Words of a field that the verb makes true, then those that it makes false."""
     yield frozenset((verb, participle(verb))), True
-    for prefix in ("un", "dis"):
-        base = verb.removeprefix(prefix)
-        if base != verb and len(base) > 2:
-            yield frozenset((base, participle(base))), False
+    base = without_denial(verb) or verb.removeprefix("un")
+    if base != verb and len(base) > 2:
+        yield frozenset((base, participle(base))), False
     if verb in SWITCHES:
         yield word_set("enabled active activated on running"), verb not in SWITCHES_OFF
-    if verb in PAUSES:
-        yield word_set("active enabled"), False
-    if verb in BACK_TO_WORK:
-        yield word_set("active enabled"), True
-        yield frozenset(participle(each) for each in PAUSES), False
+    if verb in PAUSES | BACK_TO_WORK:
+        yield word_set("active enabled"), verb in BACK_TO_WORK
+
+
+# -- when it is refused
+
+
+def state_conditions(reading: Reading, collection: Collection, noun: str, target: Json) -> list[Step]:
+    """In which states the verb is refused, with 409."""
+    path = status_of(reading, collection)
+    if path is None:
+        return []
+    status, shown = dot(noun, *path), noun.replace("_", " ")
+    steps: list[Step] = []
+    if isinstance(target, str):
+        already = refusal(f"already_{word(target)}", f"The {shown} is already {target}")
+        steps.append(require(differs(status, constant(target)), already))
+    known, verb = known_states(reading, collection), reading.name.verb
+    past = FINAL if verb in STOPPED_BY_FINAL else DEAD if verb not in AFTER_DEATH else frozenset()
+    told = [_same_state(state, known) or state for state in reading.said.forbidden_states]
+    told += [state for state in known if joined(tokens(state)) in past]
+    forbidden = [state for state in dict.fromkeys(told) if state != target]
+    if forbidden:
+        done = participle(verb).replace("_", " ")
+        why = message(f"{article(shown)} {shown} that is ", status, f" cannot be {done}")
+        steps.append(
+            require(compare(status, "not in", constant(forbidden)), refusal(f"cannot_{word(verb)}", why))
+        )
+    return steps

@@ -6,13 +6,13 @@ line_id: a line); a noun that is a value of the status field is a condition, not
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from pipelines.core.english.stems import stem
 from pipelines.core.english.words import joined, singular, singulars, tokens, word_set
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.fields import find_field
-from pipelines.core.simulation.domain.shapes import Collection, Singleton, Survey, empty_table
+from pipelines.core.simulation.domain.shapes import Collection, Singleton, Survey
 from pipelines.core.simulation.domain.tool_names import ToolName, without_generic
 
 CONTAINER_WORDS = word_set(
@@ -20,15 +20,6 @@ CONTAINER_WORDS = word_set(
     "app manager history record entry datum"
 )
 #: What people call all of some things together, and what the things themselves may be called.
-_WHOLES = {
-    "inventory": ("item", "product", "sku", "article"),
-    "stock": ("item", "product", "sku", "article"),
-    "catalog": ("product", "item", "article", "book", "course"),
-    "menu": ("dish", "item", "meal"),
-    "directory": ("contact", "employee", "person", "user"),
-    "roster": ("employee", "member", "player", "person"),
-    "fleet": ("vehicle", "car", "truck"),
-}
 # Than one record that is there.
 _LOOKS_FOR_MORE = ("create", "notify", "list", "search", "count", "compute", None)
 _LABEL_ONLY = 1.0  # by so much a label counts less than the names that the data give
@@ -56,38 +47,9 @@ def subject_of(
         if (subject := _by_argument(argument, position, name, known, service)) is not None
     ]
     if not found:
-        ways = (_by_only_argument, _by_unique_field)
-        return next((one for way in ways if (one := way(name, arguments, known, service))), None)
+        return _by_only_argument(name, arguments, known, service)
     keeper = _OF_A_KEEPER if name.op in ("update", "transition") else _OF_A_KEEPER / 2
     return max(found, key=lambda one: one.score + keeper * _keeps_others(one, found))
-
-
-_KEYED = ("update", "delete", "transition")
-_TOLD_FREELY = word_set("reason note notes comment description text message remark title subject")
-
-
-def _by_unique_field(
-    name: ToolName, arguments: Sequence[Argument], known: Survey, service: Singleton | None
-) -> Subject | None:
-    """`delete_guest_by_email(email)`, `set_user_role(email, role)`: the one field given that no two records
-    share, of a thing that the name speaks of."""
-    table = best_collection(named_thing(name), known, service) if name.op in _KEYED else None
-    if table is None or table.form != "table" or table.is_empty:
-        return None
-    named = {joined(words) for preposition, words in name.complements if preposition == "by"}
-    fields = {one.name: find_field(table.fields, one.name) for one in arguments if one.is_required}
-    fit = [
-        one
-        for one in arguments
-        if (field := fields.get(one.name)) is not None
-        and table.fields[field].kinds == {"text"}
-        and not (table.fields[field].repeats or one.values or one.words[-1] in _TOLD_FREELY)
-        and (joined(one.words) in named if named else not {*one.words} & {*name.nouns})
-    ]
-    if len(fit) != 1 or (name.op == "update" and len(arguments) < 2):
-        return None
-    by_field = replace(table, id_field=fields[fit[0].name], found_by_field=True)
-    return Subject(collection=by_field, id_argument=fit[0], score=1.0)
 
 
 def _by_only_argument(
@@ -138,13 +100,11 @@ def _by_argument(
     key = known.refers_to(argument.words) if argument.is_required else None
     if noun is None and key is None:
         return None
-    words = argument.words if noun is None else noun or _thing_of_bare_id(name, known, service)
+    words = argument.words if noun is None else noun or named_thing(name)
     keyed = known.tables.get(key) if key is not None else None
-    collection = home_of(argument, known) or keyed or best_collection(words, known, service)
+    collection = keyed or best_collection(words, known, service)
     if collection is None or (not collection.of_records and not collection.is_empty):
         return None
-    if noun and _is_another(noun, collection):
-        collection = empty_table("_".join(singulars(noun)), {})
     called = collection.called if argument.is_key else ()  # sell_cow(ear_tag) speaks of cows, not of tags
     mentioned = max(_mention(singulars(noun), name) for noun in (words, *called))
     # On a tie the later id wins: (customer_id, line_id) is about the line.
@@ -154,36 +114,6 @@ def _by_argument(
         score=mentioned + argument.is_required + position * 0.1,
         is_taken=argument.is_key,
     )
-
-
-def _is_another(noun: Sequence[str], collection: Collection) -> bool:
-    """A programme is no `programme_addition`, of which there is none but by the name of a tool."""
-    is_seeded = not collection.is_empty or collection.placeholder is not None or collection.path
-    return not is_seeded and singular(noun[-1]) != singulars(tokens(collection.entity_type))[-1]
-
-
-def _thing_of_bare_id(name: ToolName, known: Survey, service: Singleton | None) -> tuple[str, ...]:
-    """get_price(id) of what? get_plan_of_member(id) of a member, get_lot_starting_price(id) of a lot."""
-    thing, of = named_thing(name), name.complement("of")
-    if of and len(of) <= 2 and best_collection(of, known, service) is not None and thing != of:
-        return of
-    for end in range(1, len(name.nouns)):
-        table = best_collection(name.nouns[:end], known, service)
-        rest = "_".join(name.nouns[end:])
-        if table is not None and table.form == "table" and find_field(table.fields, rest) is not None:
-            return name.nouns[:end]
-    return thing
-
-
-def home_of(argument: Argument, known: Survey) -> Collection | None:
-    """Where the things with such ids are defined: kept under those very ids, not merely listed.
-
-    An order's items have item ids too, but an item is at home where it is the key.
-    """
-    if not argument.id_noun:
-        return None
-    keyed = [one for one in known.collections if one.form != "list" and one.id_field == argument.name]
-    return keyed[0] if len(keyed) == 1 else None
 
 
 def best_collection(
@@ -197,13 +127,9 @@ def best_collection(
 
 
 def _best_collection(words: Sequence[str], known: Survey, service: Singleton | None) -> Collection | None:
-    contents = [(word,) for word in _WHOLES.get(words[-1], ())] if words else []
-    for naming in (words, *contents):
-        scored = [(likeness(naming, one) + _of_service(one, service), one) for one in known.collections]
-        score, best = max(scored, key=lambda pair: pair[0], default=(0.0, None))
-        if score >= _ENOUGH:
-            return best
-    return None
+    scored = [(likeness(words, one) + _of_service(one, service), one) for one in known.collections]
+    score, best = max(scored, key=lambda pair: pair[0], default=(0.0, None))
+    return best if score >= _ENOUGH else None
 
 
 def named_thing(name: ToolName) -> tuple[str, ...]:

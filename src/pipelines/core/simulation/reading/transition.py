@@ -1,4 +1,5 @@
-"""Changes of state: cancel, close, approve, return, enable and their kin."""
+"""Transitions and their undoing: cancel, close, approve, enable; reopen, lift, release; a state that is given
+(`decide_leave(request_id, decision)`), a reference that is let go (`release_locker`)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -7,7 +8,7 @@ from pipelines.core.english.verbs import DONE_TO_OTHERS
 from pipelines.core.english.words import joined, singulars, tokens, word_set
 from pipelines.core.simulation.domain.arguments import Argument, is_list_of_ids, part_noun
 from pipelines.core.simulation.domain.clauses import claim_of
-from pipelines.core.simulation.domain.roles import states_of
+from pipelines.core.simulation.domain.roles import field_at
 from pipelines.core.simulation.domain.shapes import Field, find_field
 from pipelines.core.simulation.expr.make import (
     Draft,
@@ -22,87 +23,167 @@ from pipelines.core.simulation.expr.make import (
     is_null,
 )
 from pipelines.core.simulation.expr.nodes import Constant, Expr, Not
-from pipelines.core.simulation.reading.effects import evident_change
 from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.money import price_difference, refund_steps
 from pipelines.core.simulation.reading.records import others_of, ownership, record_of
-from pipelines.core.simulation.reading.stated import read_evident, stated
 from pipelines.core.simulation.reading.states import (
-    knows_effect,
-    place_of_state,
+    Change,
+    change_of,
+    known_states,
     state_conditions,
     status_of,
     switch_field,
-    target_state,
     told_state,
 )
-from pipelines.core.simulation.reading.steps import Bound, Drafted, Step, dot, refusal, require
+from pipelines.core.simulation.reading.steps import Bound, Drafted, Step, dot, refusal, require, word
 from pipelines.core.simulation.reading.tool_reading import Reading
-from pipelines.core.simulation.reading.writing import (
-    change_notes,
-    change_remarks,
-    change_reply,
-    coupled,
-    time_like,
-)
+from pipelines.core.simulation.reading.writing import change_notes, change_remarks, change_reply, time_like
 
 #: Seen or declared: with so many, one that is not among them is doubtful, unless name and description agree
 #: on the verb that leads there.
-STATES_THAT_TELL = 3
+_STATES_THAT_TELL = 3
 # Said of the change rather than of the record, so kept under the verb: hold_reason.
 _OF_THE_CHANGE = word_set("reason note notes comment comments by date remark explanation")
+_LETS_GO = word_set(
+    "detach release unassign free vacate unlink discharge evict clear unclaim disconnect return"
+)
+_DECISIONS = word_set("decision outcome verdict result state status")
 
 
 def read_transition(reading: Reading) -> Drafted | None:
+    """To the state that the words lead to, with what is given kept beside it."""
     bound = record_of(reading)
     if bound is None:
         return None
-    switch = switch_field(reading, bound.collection)
     others = others_of(reading)
     owned = ownership(bound, others, reading)
     checks = [*bound.steps, *owned, *allowed_values(others)]
     others = [one for one in others if not _is_checked(one, owned)]
-    if switch is not None and reading.said.becomes is None:
-        return _switched(reading, bound, checks, switch)
-    target = target_state(reading, bound.collection)
-    evident = evident_change(reading, bound.collection)
-    known = states_of(bound.collection.fields, status_of(reading, bound.collection))
-    if evident is not None and target not in known and told_state(reading) is None:
-        return stated(reading, bound, evident)
-    if target not in known and (let_go := read_evident(reading)) is not None:
-        return let_go
+    switch = switch_field(reading, bound.collection)
+    if switch is not None and switch[1] is None:
+        place = dot(bound.noun, switch[0])
+        turned: list[Step] = [{"set": {place: Not(place)}}, {"return": change_reply(reading, bound)}]
+        return Drafted(steps=(*checks, *turned), confidence=0.8)
+    change = change_of(reading, bound.collection)
+    if change is None:
+        return _let_go(reading, bound)
+    status = status_of(reading, bound.collection)
+    if change.is_known and change.path != status and told_state(reading) is None:
+        return stated(reading, bound, change)
+    gives_more = _changes_fields(reading, bound, others)
+    if not change.is_known:
+        if (let_go := _let_go(reading, bound)) is not None:
+            return let_go
+        if reading.said.amount is not None:
+            return None  # "renew a loan by 14 days" changes how much, and no state that anybody named
+        is_doubtful = len(known_states(reading, bound.collection)) >= _STATES_THAT_TELL
+        is_doubtful = (is_doubtful and not _says_the_verb(reading)) or _only_names_it(reading)
+        if is_doubtful and not gives_more:
+            return None  # the records have states, and this is none: which one is meant would be a guess
     changes: dict[Expr, Draft] = {}
-    status = status_of(reading, bound.collection) or place_of_state(target, bound.collection) or ("status",)
-    known = states_of(bound.collection.fields, status)
-    if reading.said.amount is not None and reading.said.becomes is None and target not in known:
-        return None  # "renew a loan by 14 days" changes how much, and no state that anybody named
-    is_doubtful = (len(known) >= STATES_THAT_TELL and not _says_the_verb(reading)) or _only_names_it(reading)
-    if target in known or told_state(reading) is not None or not is_doubtful:
-        if target in known or not _changes_fields(reading, bound, others):
-            changes[dot(bound.noun, *status)] = constant(target)
-    elif not _changes_fields(reading, bound, others):
-        return None  # the records have states, and this is none of them: which one is meant would be a guess
-    lets: list[Step] = []
-    kept, more = kept_arguments(reading, bound, others)
-    changes |= kept
-    lets += more
-    changes = _times(reading, bound) | changes  # a day that is given is the day
-    place = dot(bound.noun, *status)
+    place = dot(bound.noun, *change.path)
+    if change.is_known or not gives_more:
+        changes[place] = constant(change.value)
+    kept, lets = _kept_arguments(reading, bound, others)
+    changes = _times(reading, bound) | changes | kept  # a day that is given is the day
     if not changes:
         return None
     steps: list[Step] = [
         *checks,
-        *state_conditions(reading, bound.collection, bound.noun, target if place in changes else None),
+        *state_conditions(reading, bound.collection, bound.noun, change.value if place in changes else None),
         *lets,
-        {"set": coupled(bound, changes)},
+        {"set": changes},
         *refund_steps(reading, bound),
-        {"return": change_reply(reading, bound, changed=status)},
+        {"return": change_reply(reading, bound, changed=change.path)},
     ]
     notes = change_notes(reading, bound, changes)
-    if place in changes and known and target not in known and told_state(reading) is None:
-        notes = (f"no record is {target} yet: the state is made of the verb `{reading.name.verb}`", *notes)
+    if place in changes and not change.is_known and known_states(reading, bound.collection):
+        notes = (
+            f"no record is {change.value} yet: the state is made of the verb `{reading.name.verb}`",
+            *notes,
+        )
     remarks = change_remarks(reading, bound, changes)
     return Drafted(steps=tuple(steps), notes=notes, remarks=remarks, confidence=0.8)
+
+
+def read_stated(reading: Reading) -> Drafted | None:
+    """A change to what the words name, where no argument says more."""
+    return None if any(one.is_required for one in others_of(reading)) else read_evident(reading)
+
+
+def read_evident(reading: Reading) -> Drafted | None:
+    """To a state or a switch that the tool's words name, whatever its verb."""
+    bound = record_of(reading)
+    if bound is None or bound.collection.form != "table":
+        return None
+    change = change_of(reading, bound.collection, by_verb=False)
+    if change is None:
+        return _let_go(reading, bound)
+    # Where it is not clear that anything is done at all, name and description have to say the same.
+    said = claim_of(reading.tool.description)
+    is_told = said.kind in ("reads", "names") and said.verb != "give"  # "Gives a captain VIP standing"
+    if reading.name.op is None and (is_told or not change.by_name):
+        return None
+    return stated(reading, bound, change)
+
+
+def stated(reading: Reading, bound: Bound, change: Change) -> Drafted:
+    place, literal = dot(bound.noun, *change.path), constant(change.value)
+    shown = str(change.value) if isinstance(change.value, str) else change.path[-1].replace("_", " ")
+    shown = f"not {shown}" if change.value is False else shown
+    if isinstance(change.value, bool) and reading.name.op == "transition":
+        shown = participle(reading.name.verb)
+    told = f"The {bound.noun.replace('_', ' ')} is already {shown}"
+    others = others_of(reading)
+    changes: dict[Expr, Draft] = {place: literal if isinstance(change.value, str) else change.value}
+    for one in others:
+        path = field_for(one, bound.collection)
+        if path is not None and path != change.path and field_at(bound.collection.fields, path) is not None:
+            changes[dot(bound.noun, *path)] = arg(one.name)
+    steps: list[Step] = [
+        *bound.steps,
+        *ownership(bound, [one for one in others if arg(one.name) not in changes.values()], reading),
+        require(differs(place, literal), refusal(f"already_{word(shown)}", told)),
+        {"set": changes},
+        {"return": change_reply(reading, bound, changed=change.path)},
+    ]
+    return Drafted(steps=tuple(steps), notes=change_notes(reading, bound, changes), confidence=0.8)
+
+
+def read_decided(reading: Reading) -> Drafted | None:
+    """`decide_leave(request_id, decision)`: the state is given, and is one that the records have."""
+    bound = record_of(reading)
+    path = status_of(reading, bound.collection) if bound is not None else None
+    if bound is None or path is None or bound.collection.form != "table":
+        return None
+    states = {joined(tokens(one)) for one in known_states(reading, bound.collection)}
+    for one in others_of(reading):
+        given = {joined(tokens(value)) for value in one.values if isinstance(value, str)}
+        is_state = bool(given & states) or (one.words[-1] in _DECISIONS and not given)
+        if not one.is_required or not is_state or field_for(one, bound.collection) is not None:
+            continue
+        answer = change_reply(reading, bound, changed=path)
+        change: Step = {"set": {dot(bound.noun, *path): arg(one.name)}}
+        note = f"`{one.name}` becomes the state of the record, as it is given"
+        return Drafted(steps=(*bound.steps, change, {"return": answer}), notes=(note,), confidence=0.8)
+    return None
+
+
+def _let_go(reading: Reading, bound: Bound) -> Drafted | None:
+    """The one thing that a record may refer to, or not, it no longer does."""
+    gives_back = reading.name.verb in _LETS_GO or "back" in tokens(reading.said.summary.lower())
+    if not gives_back or any(one.is_required for one in others_of(reading)):
+        return None
+    fields = bound.collection.fields
+    paths = {link.path for link in bound.collection.links}
+    links = [p for p in paths if (one := field_at(fields, p)) is not None and "null" in one.kinds]
+    if len(links) != 1:
+        return None
+    place = dot(bound.noun, *links[0])
+    answer = change_reply(reading, bound, changed=links[0])
+    note = f"`{place}` is what `{reading.name.verb}` lets go: nothing else of such records may be blank"
+    steps: tuple[Step, ...] = (*bound.steps, {"set": {place: None}}, {"return": answer})
+    return Drafted(steps=steps, notes=(note,), confidence=0.8)
 
 
 def _is_checked(argument: Argument, owned: Sequence[Step]) -> bool:
@@ -124,38 +205,13 @@ def _only_names_it(reading: Reading) -> bool:
 
 
 def _changes_fields(reading: Reading, bound: Bound, others: Sequence[Argument]) -> bool:
-    """`renew_loan(loan_id, new_due_date)`: what is given says what changes, so no new state is made up."""
-    paths = [field_for(one, bound.collection) for one in others if one.is_required]
-    if (
-        reading.name.verb in DONE_TO_OTHERS
-    ):  # like_post(post_id, user_id): the post is in no other state by it
-        return any(path is not None for path in paths)
-    return any(path is not None and not _is_settled_link(path, bound) for path in paths)
-
-
-def _is_settled_link(path: tuple[str, ...], bound: Bound) -> bool:
-    """`cancel_order(order_id, user_id)`: every order has its buyer already, whatever that field is called."""
-    fields, links = bound.collection.fields, bound.collection.links
-    is_link = len(path) == 1 and any(link.path == path for link in links)
-    return is_link and "null" not in fields[path[0]].kinds
-
-
-def read_known_effect(reading: Reading) -> Drafted | None:
-    """A verb that nobody listed, or that has other meanings, but whose effect the records show."""
-    bound = record_of(reading)
-    if bound is None or bound.collection.form != "table" or not knows_effect(reading, bound.collection):
-        return None
-    return read_transition(reading)
-
-
-_STARTS = word_set("start begin open launch deploy publish issue initiate submit schedule post activate")
-
-
-def read_started(reading: Reading) -> Drafted | None:
-    """`start_server(server_id)`: of a thing that is there already, a change of state; else it is made."""
-    if reading.name.verb not in _STARTS or not reading.picks_own():
-        return None
-    return read_transition(reading)
+    """`renew_loan(loan_id, new_due_date)`: what is given says what changes, so no new state is made up. But
+    every order has its buyer already, whatever that field is called: `cancel_order(order_id, user_id)`."""
+    paths = [path for one in others if one.is_required and (path := field_for(one, bound.collection))]
+    if reading.name.verb in DONE_TO_OTHERS:
+        return bool(paths)  # like_post(post_id, user_id): the post is in no other state by it
+    fields, links = bound.collection.fields, {link.path for link in bound.collection.links}
+    return any(path not in links or len(path) > 1 or "null" in fields[path[0]].kinds for path in paths)
 
 
 def allowed_values(arguments: Sequence[Argument]) -> list[Step]:
@@ -163,13 +219,11 @@ def allowed_values(arguments: Sequence[Argument]) -> list[Step]:
     steps: list[Step] = []
     for one in arguments:
         if one.values and not one.schema.get("enum") and one.is_scalar:
-            value = arg(one.name)
+            value, shown = arg(one.name), " or ".join(map(str, one.values))
             condition = is_in(value, one.values)
             condition = condition if one.is_required else any_of(is_null(value), condition)
-            shown = " or ".join(map(str, one.values))
-            steps.append(
-                require(condition, refusal(f"invalid_{one.name}", f"{one.name} must be {shown}", 400))
-            )
+            failure = refusal(f"invalid_{one.name}", f"{one.name} must be {shown}", 400)
+            steps.append(require(condition, failure))
     return [*steps, *_in_order(arguments)]
 
 
@@ -182,7 +236,7 @@ def _in_order(arguments: Sequence[Argument]) -> Iterator[Step]:
     by_words = {one.words: one for one in arguments if one.kind in ("text", "any")}
     for words, start in by_words.items():
         end = by_words.get(tuple(_ENDS.get(word, word) for word in words))
-        is_time = str(start.schema.get("format", "")).startswith("date") or _OF_TIME & set(words)
+        is_time = str(start.schema.get("format", "")).startswith("date") or _OF_TIME & {*words}
         if end is None or end is start or not is_time:
             continue
         failure = refusal("invalid_dates", f"{end.name} must not be before {start.name}", 400)
@@ -192,24 +246,7 @@ def _in_order(arguments: Sequence[Argument]) -> Iterator[Step]:
         yield require(any_of(is_time_of_day, is_later) if "time" in words else is_later, failure)
 
 
-def _switched(reading: Reading, bound: Bound, checks: list[Step], switch: tuple[str, bool | None]) -> Drafted:
-    field, value = switch
-    place = dot(bound.noun, field)
-    if value is None:
-        turned: list[Step] = [{"set": {place: Not(place)}}, {"return": change_reply(reading, bound)}]
-        return Drafted(steps=(*checks, *turned), confidence=0.8)
-    shown = f"{bound.noun.replace('_', ' ')} is already {participle(reading.name.verb)}"
-    already = refusal(f"already_{participle(reading.name.verb)}", f"The {shown}")
-    steps: list[Step] = [
-        *checks,
-        require(differs(place, constant(value)), already),
-        {"set": {place: value}},
-        {"return": change_reply(reading, bound)},
-    ]
-    return Drafted(steps=tuple(steps), confidence=0.8)
-
-
-def kept_arguments(
+def _kept_arguments(
     reading: Reading, bound: Bound, others: Sequence[Argument]
 ) -> tuple[dict[Expr, Draft], list[Step]]:
     """Where the other arguments are kept: hold_reason ← reason, repair_parts ← part_ids."""
@@ -222,13 +259,16 @@ def kept_arguments(
         if path is not None and len(path) > 1 and argument.is_scalar:
             changes[dot(bound.noun, *path)] = arg(argument.name)  # `shipping.tracking_code`
         elif name is not None:
-            changes[dot(bound.noun, name)] = kept_value(argument)
+            # A list that may repeat itself is a bag, its order means nothing: sorted.
+            is_bag = is_list_of_ids(argument) and "duplicate" in argument.description.lower()
+            changes[dot(bound.noun, name)] = (
+                call("sort", arg(argument.name)) if is_bag else arg(argument.name)
+            )
     for name, suffix in verb_fields(reading.name.verb, fields):
-        if suffix == ("price", "difference") or suffix == ("difference",):
-            computed = price_difference(reading, bound)
-            if computed is not None:
-                lets += computed.steps
-                changes[dot(bound.noun, name)] = computed.value
+        computed = price_difference(reading, bound) if suffix[-1:] == ("difference",) else None
+        if computed is not None:
+            lets += computed.steps
+            changes[dot(bound.noun, name)] = computed.value
     return changes, lets
 
 
@@ -237,12 +277,6 @@ def _blank_link(argument: Argument, bound: Bound) -> str | None:
     path = bound.collection.link_to(argument.id_noun or ()) if argument.is_required else None
     field = bound.collection.fields.get(path[0]) if path is not None and len(path) == 1 else None
     return path[0] if path is not None and field is not None and "null" in field.kinds else None
-
-
-def kept_value(argument: Argument) -> Expr:
-    """The argument as it is kept. A list that may repeat itself is a bag, its order means nothing: sorted."""
-    is_bag = is_list_of_ids(argument) and "duplicate" in argument.description.lower()
-    return call("sort", arg(argument.name)) if is_bag else arg(argument.name)
 
 
 def _kept_as(argument: Argument, reading: Reading, fields: Mapping[str, Field]) -> str | None:
@@ -256,11 +290,8 @@ def _kept_as(argument: Argument, reading: Reading, fields: Mapping[str, Field]) 
     if argument.id_noun is not None or argument.kind in ("list", "object"):
         return None
     if argument.words[-1] in _OF_THE_CHANGE and len(argument.words) == 1:
-        done = participle(reading.name.verb)
-        return next(
-            (name for name in (f"{done}_{argument.name}",) if name in fields),
-            f"{reading.name.verb}_{argument.name}",
-        )
+        done = f"{participle(reading.name.verb)}_{argument.name}"
+        return done if done in fields else f"{reading.name.verb}_{argument.name}"
     return argument.name
 
 
@@ -282,7 +313,7 @@ def verb_fields(verb: str, fields: Mapping[str, Field]) -> Iterator[tuple[str, t
 
 
 def _times(reading: Reading, bound: Bound) -> dict[Expr, Draft]:
-    """cancelled_at, suspension_start_date: set where the world has such a field, cleared when it is over."""
+    """cancelled_at, suspension_start_date: set where the world has such a field."""
     verb, fields = reading.name.verb, bound.collection.fields
     heads = [tokens(one) for one in (participle(verb), *action_nouns(verb))]
     return {

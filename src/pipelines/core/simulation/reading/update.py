@@ -1,4 +1,5 @@
-"""Changes of fields: update, modify, set, rename, assign."""
+"""Changes of fields: update, modify, set, rename, assign. Each argument beside the id is a field of the
+record, or becomes one."""
 
 from collections.abc import Iterator, Sequence
 
@@ -17,23 +18,18 @@ from pipelines.core.simulation.reading.states import state_conditions
 from pipelines.core.simulation.reading.steps import Bound, Drafted, Step, dot, find_reference, name_for
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.transition import allowed_values, read_transition, verb_fields
-from pipelines.core.simulation.reading.writing import (
-    change_notes,
-    change_remarks,
-    change_reply,
-    coupled,
-    time_like,
-)
+from pipelines.core.simulation.reading.writing import change_notes, change_remarks, change_reply
 
+Path = tuple[str, ...]
 _BAGS = word_set("updates update changes fields data attributes patch values properties payload body details")
 
 
 def read_changed_fields(reading: Reading) -> Drafted | None:
     """An update whose arguments say what changes: as clear as can be."""
     bound = record_of(reading)
-    if bound is None or not any(_known_place(one, reading, bound) for one in others_of(reading)):
-        return None
-    return read_update(reading)
+    places = [_place(one, bound) for one in others_of(reading)] if bound is not None else []
+    is_known = any(path and bound and field_at(bound.collection.fields, path) for path in places)
+    return read_update(reading) if is_known else None
 
 
 def read_spoken_field(reading: Reading) -> Drafted | None:
@@ -43,15 +39,12 @@ def read_spoken_field(reading: Reading) -> Drafted | None:
     made = {MADE_BY.get(reading.name.verb, ""), *singulars(reading.thing)} - {""}
     if bound is None or bound.collection.form != "table":
         return None
-    paths = [_place(one, reading, bound) for one in others_of(reading) if one.is_required]
-    named = [
-        path
-        for path in paths
-        if path is not None
-        and any(_ends_alike(word, part) for word in made for part in tokens(".".join(path)))
-    ]
-    known = [path for path in named if field_at(bound.collection.fields, path) is not None]
-    return read_update(reading) if known else None
+    paths = [_place(one, bound) for one in others_of(reading) if one.is_required]
+    known = [path for path in paths if path is not None and field_at(bound.collection.fields, path)]
+    parts = {singular(part) for path in known for part in tokens(".".join(path))}
+    # chip ~ microchip, feedback ~ feedback
+    is_named = any(part.endswith(word) for word in made if len(word) > 2 for part in parts)
+    return read_update(reading) if is_named else None
 
 
 def read_linked(reading: Reading) -> Drafted | None:
@@ -67,16 +60,6 @@ def read_linked(reading: Reading) -> Drafted | None:
     return read_update(reading) if kept is not None and is_link and "null" in kept.kinds else None
 
 
-def _ends_alike(word: str, part: str) -> bool:
-    """chip ~ microchip, feedback ~ feedback."""
-    return len(word) > 2 and singular(part).endswith(singular(word))
-
-
-def _known_place(argument: Argument, reading: Reading, bound: Bound) -> bool:
-    path = _place(argument, reading, bound)
-    return path is not None and field_at(bound.collection.fields, path) is not None
-
-
 def read_update(reading: Reading) -> Drafted | None:
     bound = record_of(reading)
     if bound is None:
@@ -84,93 +67,82 @@ def read_update(reading: Reading) -> Drafted | None:
     if len(list(verb_fields(reading.name.verb, bound.collection.fields))) > 1:
         return read_transition(reading)  # swap_parts, swap_reason: the record keeps the request
     others = others_of(reading)
+    changes, added = dict(_changes(reading, bound, others)), dict(_appended(bound, others))
+    computed = price_difference(reading, bound)
+    if not (changes or added or computed):
+        return None
     there = [*_there(reading, bound, others)]
+    given = {*changes.values()}
     is_told = bool(reading.said.forbidden_states)
-    forbidden = state_conditions(reading, bound.collection, bound.noun, None) if is_told else []
-    changes = dict(_changes(reading, bound, others))
     steps = [
         *bound.steps,
-        *ownership(bound, [one for one in others if not _is_changed(one, changes)], reading),
+        *ownership(bound, [one for one in others if arg(one.name) not in given], reading),
         *allowed_values(others),
-        *forbidden,
+        *(state_conditions(reading, bound.collection, bound.noun, None) if is_told else ()),
         *(step for step, _ in there),
     ]
-    replaced = _replaced_parts(reading, bound)
-    steps += replaced
-    changes |= _touched(bound)
-    added = dict(_appended(reading, bound, others))
+    if computed is not None:  # each part gives way to the new one of the same kind
+        steps += [*computed.steps, {"let": {"price_difference": computed.value}}, *computed.replace]
     if changes:
-        steps.append({"set": coupled(bound, changes)})
+        steps.append({"set": changes})
     steps += [{"append": {place: value}} for place, value in added.items()]
-    is_clear = bool(changes or replaced or added)
-    unread = () if is_clear else (f"no argument of `{reading.tool.name}` names a field of the record",)
-    notes = (*unread, *(note for _, note in there), *change_notes(reading, bound, changes))
     steps.append({"return": change_reply(reading, bound)})
-    remarks = change_remarks(reading, bound, changes)
-    confidence = 0.8 if changes or added else 0.4
-    return Drafted(steps=tuple(steps), notes=notes, remarks=remarks, confidence=confidence)
+    return Drafted(
+        steps=tuple(steps),
+        notes=(*(note for _, note in there), *change_notes(reading, bound, changes)),
+        remarks=change_remarks(reading, bound, changes),
+        confidence=0.8 if changes or added else 0.4,
+    )
 
 
 def _there(reading: Reading, bound: Bound, others: Sequence[Argument]) -> Iterator[tuple[Step, str]]:
     """What a record is to refer to must be there: move_pet(pet_id, new_owner_id)."""
-    fields = bound.collection.fields
     for argument in others:
-        path = _place(argument, reading, bound) if argument.is_scalar and argument.is_required else None
+        path = _place(argument, bound) if argument.is_scalar and argument.is_required else None
         link = next((one for one in bound.collection.links if one.path == path), None)
         other = reading.known.tables.get(link.entity_type) if link is not None else None
-        if other is None or other.is_empty or path is None or field_at(fields, path) is None:
-            continue
-        noun = name_for(noun_of(other), avoid=(bound.noun,))
-        is_taken = f"`{argument.name}` is taken for the id of {article(noun).lower()} {noun}"
-        note = f"{is_taken}: one that is not there is refused"
-        yield find_reference(noun, other.entity_type, arg(argument.name)), note
-
-
-def _is_changed(argument: Argument, changes: dict[Expr, Draft]) -> bool:
-    return arg(argument.name) in changes.values()
+        if other is not None and not other.is_empty:
+            noun = name_for(noun_of(other), avoid=(bound.noun,))
+            is_taken = f"`{argument.name}` is taken for the id of {article(noun).lower()} {noun}"
+            note = f"{is_taken}: one that is not there is refused"
+            yield find_reference(noun, other.entity_type, arg(argument.name)), note
 
 
 def _changes(reading: Reading, bound: Bound, others: Sequence[Argument]) -> Iterator[tuple[Expr, Draft]]:
+    fields = bound.collection.fields
     for argument in others:
+        path = _place(argument, bound)
         if argument.kind == "object" and argument.words[-1] in _BAGS:
             yield from _bag(argument, bound)
-            continue
-        if _is_delta(argument):
-            counted = counted_field(reading, argument, bound.collection.fields)
+        elif argument.kind == "number" and argument.words[-1] in ("delta", "increment", "adjustment"):
+            # Said to be a difference, it is added, not put in the place of what is there.
+            counted = counted_field(reading, argument, fields)
+            place = dot(bound.noun, *(counted or ()))
             if counted is not None:
-                place = dot(bound.noun, *counted)
-                there = call("default", place, Constant(0))
-                yield place, arithmetic(there, "+", arg(argument.name))
-            continue
-        path = _place(argument, reading, bound)
-        if path is not None and not _is_one_more(argument, path, bound):
+                yield place, arithmetic(call("default", place, Constant(0)), "+", arg(argument.name))
+        elif path is not None and not _is_one_more(argument, path, bound):
             yield dot(bound.noun, *path), arg(argument.name)
 
 
-def _appended(reading: Reading, bound: Bound, others: Sequence[Argument]) -> Iterator[tuple[Expr, Draft]]:
+def _appended(bound: Bound, others: Sequence[Argument]) -> Iterator[tuple[Expr, Draft]]:
     """`tag_incident(incident_id, tag)`: one value for a field that keeps many is one more of them."""
     for argument in others:
-        path = _place(argument, reading, bound) if argument.is_scalar and argument.is_required else None
+        path = _place(argument, bound) if argument.is_scalar and argument.is_required else None
         if path is not None and _is_one_more(argument, path, bound):
             yield dot(bound.noun, *path), arg(argument.name)
 
 
-def _is_one_more(argument: Argument, path: tuple[str, ...], bound: Bound) -> bool:
+def _is_one_more(argument: Argument, path: Path, bound: Bound) -> bool:
     field = field_at(bound.collection.fields, path)
     return argument.is_scalar and field is not None and field.keeps == "list" and not field.of_records
 
 
-def _is_delta(argument: Argument) -> bool:
-    """Said to be a difference, it is added, not put in the place of what is there."""
-    return argument.kind == "number" and argument.words[-1] in ("delta", "increment", "adjustment")
-
-
-def _place(argument: Argument, reading: Reading, bound: Bound) -> tuple[str, ...] | None:
-    """The field an argument changes."""
+def _place(argument: Argument, bound: Bound) -> Path | None:
+    """The field an argument changes. Ids and lists of ids refer to other things; only plain values may become
+    new fields."""
     path = field_for(argument, bound.collection)
     if path is not None:
         return path
-    # Ids and lists of ids refer to other things; only plain values may become new fields.
     if argument.id_noun is not None or argument.kind == "list" or argument.words[-1] == "ids":
         return None
     words = argument.words[1:] if argument.words[0] in ("new", "updated") else argument.words
@@ -178,34 +150,12 @@ def _place(argument: Argument, reading: Reading, bound: Bound) -> tuple[str, ...
 
 
 def _bag(argument: Argument, bound: Bound) -> Iterator[tuple[Expr, Draft]]:
-    """An object of changes: one field each."""
+    """An object of changes: one field each. Without a word on what may be in it, a field that is not in it
+    stays as it is."""
     properties = argument.schema.get("properties")
     for name in properties if isinstance(properties, dict) else bound.collection.fields:
-        yield (
-            dot(bound.noun, find_field(bound.collection.fields, name) or name),
-            _from_bag(argument, name, bound, is_declared=isinstance(properties, dict)),
-        )
-
-
-def _from_bag(argument: Argument, name: str, bound: Bound, *, is_declared: bool) -> Expr:
-    """Without a word on what may be in it, a field that is not in it stays as it is."""
-    if is_declared:
-        return arg(argument.name, name)
-    return call("get", arg(argument.name), constant(name), dot(bound.noun, name))
-
-
-def _touched(bound: Bound) -> dict[Expr, Draft]:
-    names = ("updated_at", "last_updated", "modified_at", "last_modified", "updated")
-    return {
-        dot(bound.noun, name): time_like(field.example)
-        for name, field in bound.collection.fields.items()
-        if name in names
-    }
-
-
-def _replaced_parts(reading: Reading, bound: Bound) -> list[Step]:
-    """`modify_order_items(item_ids, new_item_ids)`: each part gives way to the new one of the same kind."""
-    computed = price_difference(reading, bound)
-    if computed is None:
-        return []
-    return [*computed.steps, {"let": {"price_difference": computed.value}}, *computed.replace]
+        place = dot(bound.noun, find_field(bound.collection.fields, name) or name)
+        given = arg(argument.name, name)
+        if not isinstance(properties, dict):
+            given = call("get", arg(argument.name), constant(name), place)
+        yield place, given

@@ -74,28 +74,9 @@ def change_reply(reading: Reading, bound: Bound, *, changed: tuple[str, ...] | N
     return reply(source, reading.output, reading.arguments)
 
 
-def coupled(bound: Bound, changes: dict[Expr, Draft]) -> dict[Expr, Draft]:
-    """What always goes together in the seeded records does so after a change: a cage without a patient is
-    free, one with a patient occupied."""
-    added = dict(changes)
-    for one in bound.collection.couplings:
-        link, status = dot(bound.noun, one.link), dot(bound.noun, one.status)
-        if link in changes and status not in changes:
-            added[status] = constant(one.when_null if changes[link] is None else one.when_set)
-        elif link not in changes and changes.get(status) == constant(one.when_null):
-            added[link] = None
-    return added
-
-
 def change_notes(reading: Reading, bound: Bound, changes: dict[Expr, Draft]) -> tuple[str, ...]:
-    """What nobody said: a second field that changes with the first, a field that no record has yet."""
-    added = coupled(bound, changes).keys() - changes.keys()
-    together = tuple(
-        f"`{one.status}` and `{one.link}` go together in all records: a change of one changes the other"
-        for one in bound.collection.couplings
-        if {dot(bound.noun, one.link), dot(bound.noun, one.status)} & added
-    )
-    return (*together, *_new_places(reading, bound, changes, given=False))
+    """What nobody said: a field that no record has yet."""
+    return _new_places(reading, bound, changes, given=False)
 
 
 def change_remarks(reading: Reading, bound: Bound, changes: dict[Expr, Draft]) -> tuple[str, ...]:
