@@ -45,7 +45,8 @@ def keys_of(value: Json) -> set[str]:
 
 def ids_of(text: str) -> set[str]:
     """Words with a digit: ids, dates, numbers; a date, a decimal number and one with an exponent are one."""
-    words = re.findall(r"\d{4}-\d\d-\d\d|\d+(?:\.\d+)?e[+-]\d+|\d+\.\d+|\w+", _ESCAPE.sub(" ", text.casefold()))
+    plain = _ESCAPE.sub(" ", text.casefold())
+    words = re.findall(r"\d{4}-\d\d-\d\d|\d+(?:\.\d+)?e[+-]\d+|\d+\.\d+|\w+", plain)
     return {word for word in words if any(map(str.isdigit, word))}
 
 
