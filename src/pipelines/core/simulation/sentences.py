@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.simulation.build import PlannedSimulator
-from pipelines.core.simulation.rules.examples import examples
+from pipelines.core.simulation.rules.examples import ANY_DAY, examples
 from pipelines.core.simulation.rules.forms import as_json
 from pipelines.core.simulation.rules.language.read import Reading
 from pipelines.core.simulation.rules.language.report import read_as, reading_json
@@ -30,14 +30,18 @@ def shown_sentences(
     *,
     may_read: Callable[[], bool] = lambda: True,
     most_suggested: int = MOST_SUGGESTED,
-    with_examples: bool = False,
+    most_by_calls: int = 0,
+    now: str | None = None,
 ) -> list[JsonObject]:
-    """Each sentence of the text once, in its order. So many of those that are not read get suggestions; none
-    gets suggestions or examples once `may_read` says no."""
+    """Each sentence of the text once, in its order.
+
+    So many of those that are not read get suggestions, so many of the others calls that show what they do,
+    and none once `may_read` says no. `now` is the task's own time.
+    """
     if not simulator.behavior_text:
         return []
     book = simulator.rule_book
-    number, left, shown_by_calls = 1 + len(book.typed), most_suggested, 0
+    number, left, by_calls = 1 + len(book.typed), most_suggested, most_by_calls
     found: dict[str, JsonObject] = {}
     for reading in book.readings:
         numbers = range(number, number + len(reading.rules))
@@ -47,9 +51,9 @@ def shown_sentences(
         wants = reading.stop is not None and left > 0 and may_read()
         left -= wants
         shown = found[reading.sentence] = _shown(reading, simulator, numbers, suggest=wants)
-        if with_examples and reading.rules and shown_by_calls < MOST_SHOWN_BY_CALLS and may_read():
-            shown_by_calls += 1
-            made = [*_examples(reading, simulator)]
+        if reading.rules and by_calls > 0 and may_read():
+            by_calls -= 1
+            made = [*rule_examples(reading.rules, simulator, now=now, may_read=may_read)]
             # Plans that are made after the time is up have no rules.
             shown["examples"] = [*made] if may_read() else []
     return [*found.values()]
@@ -78,17 +82,18 @@ def _way(reading: Reading, simulator: PlannedSimulator) -> JsonObject:
     return {"read_as": said, "rules": [as_json(rule) for rule in reading.rules]}
 
 
-def _examples(reading: Reading, simulator: PlannedSimulator) -> Iterator[JsonObject]:
-    without = simulator.translated_as(reading.sentence, ())
-    return rule_examples(reading.rules, simulator, without)
-
-
 def rule_examples(
-    rules: Sequence[Rule], under: PlannedSimulator, without: PlannedSimulator
+    rules: Sequence[Rule],
+    under: PlannedSimulator,
+    *,
+    now: str | None = None,
+    may_read: Callable[[], bool] = lambda: True,
 ) -> Iterator[JsonObject]:
-    """Calls that pass and calls that are refused or answered otherwise, for each rule of a sentence."""
+    """Calls that pass and calls that are refused or answered otherwise, for each rule of a sentence: by this
+    rule, and not by the others of the sentence."""
     for rule in rules:
-        found = examples(rule, under.vocabulary, under, without)
+        without = under.without(rule)
+        found = examples(rule, under.vocabulary, under, without, now=now or ANY_DAY, may_read=may_read)
         yield {"rule": as_json(rule), **found}
 
 

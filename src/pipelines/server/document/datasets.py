@@ -142,6 +142,7 @@ SCHEMAS: Schemas = {
                 )
             ),
             "findings": listed(record("A finding and its task.", {**_FINDING, "task_id": ID})),
+            "texts_not_read": told(WHOLE, "how many of the texts there was no time for"),
         },
     ),
     "AuthoredRule": record(
