@@ -2,6 +2,7 @@
 stopped, what is wrong with its rules, and calls that show what they do."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ from pipelines.core.simulation.rules.forms import as_json
 from pipelines.core.simulation.rules.language.read import Reading
 from pipelines.core.simulation.rules.language.report import read_as, reading_json
 from pipelines.core.simulation.rules.rule import Origin, Rule
+from pipelines.core.simulation.rules.trial import tried
 
 MOST_SUGGESTED = 20  # sentences with suggestions in one answer: each takes up to a tenth of a second
 MOST_SHOWN_BY_CALLS = 20  # sentences with examples in one answer
@@ -63,7 +65,10 @@ def _shown(
     reading: Reading, simulator: PlannedSimulator, numbers: Iterable[int], *, suggest: bool
 ) -> JsonObject:
     book, sentence = simulator.rule_book, reading.sentence
-    shown = _SHOWN | reading_json(reading, book.reader, suggest=suggest)
+    makes_a_difference = partial(_makes_a_difference, simulator)
+    shown = _SHOWN | reading_json(
+        reading, book.reader, suggest=suggest, makes_a_difference=makes_a_difference
+    )
     origins = {rule.origin for rule in reading.rules}
     is_translated = sentence in book.translated and (Origin.TRANSLATED in origins or not origins)
     why = simulator.not_applied.get(sentence)
@@ -75,6 +80,11 @@ def _shown(
         "not_enforced": why if reading.stop is None else None,
         "uniform": book.uniform.get(sentence),
     }
+
+
+def _makes_a_difference(simulator: PlannedSimulator, rules: Sequence[Rule]) -> bool:
+    found = tried(rules, simulator.vocabulary, simulator.world).rules
+    return all(one.problem is None and one.uniform is None for one in found)
 
 
 def _way(reading: Reading, simulator: PlannedSimulator) -> JsonObject:

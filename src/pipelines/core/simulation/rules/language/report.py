@@ -9,7 +9,7 @@ from pipelines.core.simulation.rules.forms import as_json
 from pipelines.core.simulation.rules.language.nouns import DEEDS
 from pipelines.core.simulation.rules.language.read import Reader, Reading
 from pipelines.core.simulation.rules.language.say import say
-from pipelines.core.simulation.rules.language.suggest import Suggestion, suggestions
+from pipelines.core.simulation.rules.language.suggest import MakesADifference, Suggestion, suggestions
 
 MOST_ALLOWED = 8
 _MOST_NAMED = 4
@@ -60,7 +60,13 @@ def _allowed(wanted: tuple[str, ...], reader: Reader) -> Iterator[str]:
     yield from (f"“{word}”" for word in words[: max(0, MOST_ALLOWED - len(found))])
 
 
-def reading_json(reading: Reading, reader: Reader, *, suggest: bool = True) -> JsonObject:
+def reading_json(
+    reading: Reading,
+    reader: Reader,
+    *,
+    suggest: bool = True,
+    makes_a_difference: MakesADifference | None = None,
+) -> JsonObject:
     """A sentence as the API shows it."""
     rules: list[Json] = [as_json(rule) for rule in reading.rules]
     shown: list[Json] = [*read_as(reading, reader)]
@@ -68,7 +74,8 @@ def reading_json(reading: Reading, reader: Reader, *, suggest: bool = True) -> J
     stop = reading.stop
     if stop is None:
         return body
-    found: list[Json] = [_json(one) for one in (suggestions(reading, reader) if suggest else ())]
+    made = suggestions(reading, reader, makes_a_difference) if suggest else ()
+    found: list[Json] = [_json(one) for one in made]
     return body | {
         "not_read": {
             "words": stop.words,
