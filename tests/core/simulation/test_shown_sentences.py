@@ -8,6 +8,8 @@ from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.rules.forms import read_rule
 from pipelines.core.simulation.sentences import (
     MOST_SUGGESTED,
+    call_in_words,
+    calls_in_words,
     shown_findings,
     shown_sentences,
     suggested,
@@ -137,7 +139,21 @@ def test_a_sentence_that_is_not_read_comes_with_its_words_and_suggestions() -> N
 
 def test_suggestions_are_shown_however_they_are_written() -> None:
     entries: list[Any] = ["One.", {"sentence": "Two.", "drops": "odd"}, {"drops": "x"}]
-    assert suggested({"not_read": {"suggestions": entries}}) == ["One.", "Two."]
+    assert suggested({"not_read": {"suggestions": entries}}) == [("One.", ""), ("Two.", "odd")]
+
+
+def test_a_call_in_words_says_what_came_of_it_and_fits_its_line() -> None:
+    (one,) = shown(READ, most_by_calls=1)
+    assert [*calls_in_words(one["examples"][0], 80)] == [
+        ("passes", 'cancel_order {"order_id":"o-1"} → 200'),
+        ("passes", 'cancel_order {"order_id":"o-3"} → 200'),
+        ("refused", 'cancel_order {"order_id":"o-2"} → 409 conflict: order o-2 is shipped'),
+    ]
+    call = {"tool": "x" * 90, "arguments": {"y": "z" * 90}, "status": 409, "before": []}
+    error = {"code": "conflict", "message": "long " * 40}
+    said = call_in_words(call | {"body": {"error": error}}, 70)
+    assert len(said) == 70
+    assert "→ 409 conflict: long" in said
 
 
 def test_only_so_many_sentences_get_suggestions_and_none_once_the_time_is_up() -> None:

@@ -4,14 +4,15 @@ stopped, what is wrong with its rules, and calls that show what they do."""
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.json_text import Json, JsonObject, dumps
 from pipelines.core.simulation.build import PlannedSimulator
 from pipelines.core.simulation.rules.examples import ANY_DAY, examples
 from pipelines.core.simulation.rules.forms import as_json
 from pipelines.core.simulation.rules.language.read import Reading
 from pipelines.core.simulation.rules.language.report import read_as, reading_json
+from pipelines.core.simulation.rules.language.suggest import Suggestion
 from pipelines.core.simulation.rules.rule import Origin, Rule
 from pipelines.core.simulation.rules.trial import tried
 
@@ -151,10 +152,40 @@ def _became(reading: Reading | None) -> str:
     return "read in part" if reading.rules else "not read, so not enforced"
 
 
-def suggested(shown: JsonObject) -> list[str]:
-    """The sentences that may be meant by one that is not read, as they can be pasted."""
-    not_read = shown.get("not_read")
-    listed = not_read.get("suggestions") if isinstance(not_read, dict) else None
-    entries = listed if isinstance(listed, list) else []
-    said = (one.get("sentence") if isinstance(one, dict) else one for one in entries)
-    return [one for one in islice(said, 3) if isinstance(one, str)]
+def nearest(shown: JsonObject) -> str | None:
+    """One line with the sentences that may be meant by one that is not read."""
+    found = suggested(shown)
+    return "nearest: " + " / ".join(one.quoted() for one in found) if found else None
+
+
+def suggested(shown: JsonObject) -> list[Suggestion]:
+    """The sentences that may be meant by one that is not read, each with what it leaves out."""
+    stop: Any = shown.get("not_read") or {}
+    entries = ({"sentence": one} if isinstance(one, str) else one for one in stop.get("suggestions", ()))
+    found = (Suggestion(one["sentence"], one.get("drops", "")) for one in entries if "sentence" in one)
+    return [*islice(found, 3)]
+
+
+def calls_in_words(example: Any, longest: int) -> Iterator[tuple[str, str]]:
+    """The calls that show a rule, each after what becomes of it: passes, refused or changed."""
+    for key in ("passes", "refused"):
+        for call in example.get(key, ()):
+            word = key if key == "passes" or call["status"] >= 400 else "changed"
+            yield word, call_in_words(call, longest - len(word))
+
+
+def call_in_words(call: Any, longest: int) -> str:
+    """`cancel_order {"order_id":"o-2"} → 409 conflict: order o-2 is shipped`; of a long one less is shown."""
+    body, status = call["body"], call["status"]
+    error = body.get("error") if isinstance(body, dict) and status >= 400 else None
+    parts = (
+        [str(error[key]) for key in ("code", "message") if error.get(key)] if isinstance(error, dict) else []
+    )
+    came = _cut(" ".join(["→", str(status), ": ".join(parts)]).rstrip(), longest * 2 // 3)
+    before = "".join(f"{one['tool']}, then " for one in call.get("before", ()))
+    made = f"{before}{call['tool']} {dumps(call['arguments']).decode()}"
+    return f"{_cut(made, longest - len(came) - 1)} {came}"
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else text[: longest - 1] + "…"

@@ -35,7 +35,14 @@ class Suggestion(NamedTuple):
     drops: str = ""  # words of the author's sentence that it leaves out
 
     def said(self) -> str:
-        return f"{self.sentence} (leaves out “{self.drops}”)" if self.drops else self.sentence
+        return f"{self.sentence}{self._leaves_out}"
+
+    def quoted(self) -> str:
+        return f"“{self.sentence}”{self._leaves_out}"
+
+    @property
+    def _leaves_out(self) -> str:
+        return f" (leaves out “{self.drops}”)" if self.drops else ""
 
 
 def suggestions(
