@@ -165,6 +165,26 @@ def test_where_nothing_is_near_nothing_is_suggested(sentence: str) -> None:
     assert said(sentence) == []
 
 
+def test_what_only_odd_sentences_begin_with_is_not_listed() -> None:
+    reader = shop()
+    told = stopped_at(reader.read("No single refund goes over 20."), reader)
+    assert told.startswith("reading stopped at “single”; a rule speaks of a tool (cancel_order, ")
+    assert "or of a type (order, user, product)" in told
+    told = stopped_at(reader.read("The order moves."), reader)
+    assert "possible here: a field, a value or state, “that”" in told
+
+
+@pytest.mark.parametrize("text", ["🙂🙂", "…", "—\n🙂"])
+def test_a_text_without_a_word_is_not_read(text: str) -> None:
+    (reading,) = shop().read_text(text)
+    assert reading.sentence == text
+    assert stopped_at(reading, shop()).startswith("reading stopped at “")
+
+
+def test_a_blank_text_has_no_sentence() -> None:
+    assert shop().read_text(" \n") == []
+
+
 def test_a_reading_as_the_api_shows_it() -> None:
     body = reading_json(shop().read("Shipped orders cannot be cancelled."), shop())
     assert body == {

@@ -185,12 +185,13 @@ class Sketch:
         """Values in a row: `cash, card or voucher`. Two of them count where the world knows both."""
         known = {*self.nouns["state"], *self.nouns["text"], *self.nouns["number"]}
         rows: list[list[Token]] = [[]]
-        for before, token in pairwise((None, *self.found)):
+        is_next = False
+        for token in self.found:
             is_value = token.text in known or token.low not in GRAMMAR.words
             if token.low not in _BETWEEN:
-                is_next = before is not None and before.low in _BETWEEN and is_value
-                rows += [] if is_next else [[]]
+                rows += [] if is_next and is_value else [[]]
                 rows[-1] += [token] if is_value else []
+            is_next = token.low in _BETWEEN
         long = [
             row for row in rows if len(row) > 2 or (len(row) > 1 and all(one.text in known for one in row))
         ]
