@@ -6,6 +6,7 @@ it wrong all the same. The sets measure translators; the published language is f
 """
 
 import json
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -14,6 +15,8 @@ from typing import Any, NamedTuple
 from pipelines.core.json_text import Json
 from pipelines.core.ledger import Ledger, World
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
+from pipelines.core.simulation.call_history import CallHistory
+from pipelines.core.simulation.sentences import shown_sentences
 from pipelines.core.simulation.simulator import Moment, SimulatedReply, SimulationFailed
 from pipelines.core.tools_schema import Tool, parse_tools_schema
 
@@ -92,21 +95,67 @@ def rewritten(attempt: int) -> Iterator[Scored]:
         yield Scored(one["trade"], told, outcome, why)
 
 
+# -- suggestions
+
+
+class Suggested(NamedTuple):
+    trade: str
+    sentence: dict[str, Any]
+    suggestions: list[tuple[str, str, str]]  # each as it would be pasted, what it leaves out, and an outcome
+
+    @property
+    def is_helped(self) -> bool:
+        return any(outcome == "right" for _, _, outcome in self.suggestions)
+
+
+def suggested(folder: Path) -> Iterator[Suggested]:
+    """For each sentence that is not read and could be enforced, what is suggested in its place: right, wrong,
+    or uniform in the seeded world."""
+    for path in sorted(folder.glob("*.json")):
+        body = json.loads(path.read_text())
+        tools, world = parse_tools_schema(body["tools"]), World.from_initial_state(body["world"])
+        for sentence in body["sentences"]:
+            simulator = build_simulator(tools, world=world, behavior=sentence["text"])
+            if not sentence["enforceable"] or not simulator.unread:
+                continue
+            said: list[tuple[str, str]] = []
+            for shown in shown_sentences(simulator):
+                stop: Any = shown["not_read"]
+                said += [
+                    (one["sentence"], one.get("drops", "")) for one in (stop or {}).get("suggestions", ())
+                ]
+            found = [
+                (text, drops, _pasted(sentence, text, tools, world, body["now"])) for text, drops in said
+            ]
+            yield Suggested(path.stem, sentence, found)
+
+
+def _pasted(sentence: dict[str, Any], text: str, tools: tuple[Tool, ...], world: World, now: str) -> str:
+    simulator = build_simulator(tools, world=world, behavior=text)
+    if simulator.uniform or simulator.not_understood:
+        return "uniform"
+    return "wrong" if any(_fault(case, simulator, world, now) for case in sentence["cases"]) else "right"
+
+
 # -- one case
 
 
 def _fault(case: dict[str, Any], simulator: PlannedSimulator, world: World, now: str) -> str:
     """How the last call differs from what was expected, or nothing."""
-    ledger = Ledger(world)
+    ledger, history = Ledger(world), CallHistory.of(simulator.remembered_tools)
     reply: SimulatedReply | None = None
     for number, call in enumerate(case["calls"], 1):
         if reply is not None and reply.status >= 400:
             return f"an earlier call was refused: {reply.response}"
         try:
-            reply = simulator.answer(call["tool"], call["arguments"], ledger, Moment("s", number, now))
+            reply = simulator.answer(
+                call["tool"], call["arguments"], ledger, Moment("s", number, now, history)
+            )
         except SimulationFailed as failed:
             return f"{call['tool']} has no answer: {failed}"
         ledger.apply(reply.updates)
+        if history is not None and reply.status < 400:
+            history.add(call["tool"], call["arguments"])
     assert reply is not None
     faults = (*_refusal_faults(case["expect"], reply), *_reply_faults(case, reply))
     return next(iter((*faults, *_change_faults(case, ledger))), "")
@@ -191,7 +240,20 @@ def figures(all_scored: list[Scored]) -> str:
     return " / ".join(f"{table[name]} ({table[name] / every:.1%})" for name in ("right", "wrong", "reported"))
 
 
+def suggestion_figures(all_suggested: list[Suggested]) -> str:
+    table = Counter(outcome for one in all_suggested for _, _, outcome in one.suggestions)
+    helped, every = sum(one.is_helped for one in all_suggested), len(all_suggested) or 1
+    table["wrong and said to leave nothing out"] = sum(
+        (outcome == "wrong" and not drops) for one in all_suggested for _, drops, outcome in one.suggestions
+    )
+    return f"{helped} of {every} sentences helped ({helped / every:.1%}); suggestions {dict(table)}"
+
+
 def main() -> None:
+    if "--suggestions" in sys.argv:
+        for folder in (FOURTEENTH, FIFTEENTH):
+            print(folder.name, suggestion_figures([*suggested(folder)]))
+        return
     print("right / wrong / reported")
     for folder in (FOURTEENTH, FIFTEENTH):
         found = [*scored(folder)]

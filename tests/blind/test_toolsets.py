@@ -9,7 +9,7 @@ import pytest
 
 from pipelines.core.ledger_schema import parse_ledger_schema
 from pipelines.core.tools_schema import parse_tools_schema
-from pipelines.core.worlds.advise_tools import tool_cannot_succeed
+from pipelines.core.worlds.advisories import tool_cannot_succeed
 from pipelines.core.worlds.draft_rows import draft_rows
 from pipelines.core.worlds.ground import ground_of
 from pipelines.core.worlds.make_world import make_world

@@ -67,11 +67,14 @@ def test_every_sentence_is_shown_as_it_is_read_or_with_the_nearest_that_is(tmp_p
     tasks.write_text(HEADER.replace("user,", "user,behavior,") + GOOD.replace(".,", f".,{text},", 1))
     tools.write_text(json.dumps(TOOLS))
     result = CliRunner().invoke(app, ["odyssey", "lint", str(tasks), "--tools", str(tools)])
-    assert result.output.splitlines()[:3] == [
+    assert result.output.splitlines()[:5] == [
         "row 2, behavior: Shipped orders cannot be cancelled.",
         "    read as: cancel_order fails when the order's status is 'shipped'.",
         '    {"form":"require","tools":["cancel_order"],"expression":"order.status != \'shipped\'"}',
+        '    passes: cancel_order {"order_id":"7001"} → 200',
+        '    refused: cancel_order {"order_id":"45… → 409 conflict: order 4521 is shipped',
     ]
+    assert "is 'shipped'.” (leaves out “suspicious”)" in result.output
     assert "(nearest: “cancel_order fails when the order's status is 'shipped'.”" in result.output
     told = json.loads(
         CliRunner().invoke(app, ["odyssey", "lint", str(tasks), "--tools", str(tools), "--json"]).stdout

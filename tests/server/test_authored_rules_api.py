@@ -8,6 +8,7 @@ import pytest
 from asked_models import let_answer
 from desk import ORDER_ID, STATE, House, Org, answered, refused, tool
 from pipelines.core.model_question import Failure, Purpose
+from pipelines.engine import read_sentences
 from pipelines.models.scripted import Scripted
 
 pytestmark = pytest.mark.anyio
@@ -151,6 +152,23 @@ async def test_a_sentence_that_is_read_can_be_asked_about_and_its_translation_wi
         (CHEAP, "translated"),
         (FRIENDLY, "sentence"),
     ]
+
+
+async def test_the_sentences_of_a_dataset_are_those_of_all_its_texts(
+    org: Org, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = await org.agent(tools_schema=[CANCEL])
+    said = [f"cancel_order fails when the order's amount is above {at}." for at in range(12)]
+    rows = [{"user": "Cancel it.", "state": STATE, "behavior": one} for one in said]
+    made = await org.dataset(*rows, agent_id=agent["id"])
+    path = f"/api/datasets/{made['id']}/sentences"
+    found = answered(await org.client.get(path, params={"examples": True}))
+    assert [one["sentence"] for one in found["items"]] == said
+    assert all(one["examples"][0]["refused"] for one in found["items"])
+    assert found["texts_not_read"] == 0
+    monkeypatch.setattr(read_sentences, "MOST_READING_S", 1e-9)
+    late = answered(await org.client.get(path))
+    assert (len(late["items"]), late["texts_not_read"]) == (1, 11)
 
 
 async def test_many_are_accepted_at_once_or_none_of_them(house: House, org: Org) -> None:

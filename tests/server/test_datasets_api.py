@@ -274,7 +274,9 @@ async def test_behaviour_that_is_not_read_is_a_warning_with_its_row(org: Org) ->
     made = await org.dataset(*rows, agent_id=agent["id"])
     shown = [(one["row"], one["read_as"], one["not_read"] is None) for one in made["sentences"]]
     assert shown == [(2, [], False), (2, ["cancel_order fails when the order's status is 'shipped'."], True)]
-    assert made["sentences"][0]["not_read"]["suggestions"] == [], "only where somebody looks"
+    assert made["sentences"][0]["not_read"]["suggestions"] == [], "nothing is near"
+    (example,) = made["sentences"][1]["examples"]
+    assert [call["status"] for call in example["refused"]] == [409]
     told = [(warning["row"], warning["column"]) for warning in made["warnings"]]
     assert [place for place in told if place[1] == "behavior"] == [(2, "behavior")]
 

@@ -195,11 +195,11 @@ def _plan_findings(
         return
     best: dict[str, ToolPlan] = {}
     read = ReadSentences()
-    for row, simulator in _simulators(tools, schema, seeds, rows, rules):
+    for row, now, simulator in _simulators(tools, schema, seeds, rows, rules):
         for name, plan in simulator.plans.items():
             if name not in best or plan.confidence > best[name].confidence:
                 best[name] = plan
-        read.look_at(row, simulator)
+        read.look_at(row, simulator, now)
     yield from _by_tool(best, {tool.name: tool for tool in tools})
     yield from read.findings()
 
@@ -210,12 +210,12 @@ def _simulators(
     seeds: Sequence[Seed],
     rows: Sequence[int],
     rules: Sequence[JsonObject],
-) -> Iterator[tuple[int, PlannedSimulator]]:
+) -> Iterator[tuple[int, str | None, PlannedSimulator]]:
     """One for each distinct world, behaviour text and rules of a task: many rows share them."""
     seen: set[tuple[tuple[str, ...], str, bytes]] = set()
     if not seeds:
         empty = World.from_initial_state({})
-        yield 0, build_simulator(tools, ledger_schema=schema, world=empty, rules=in_force(rules, ()))
+        yield 0, None, build_simulator(tools, ledger_schema=schema, world=empty, rules=in_force(rules, ()))
     for row, seed in zip(rows, seeds, strict=True):
         kind = (tuple(sorted(seed.initial_state)), seed.behavior_instructions or "", dumps([*seed.rules]))
         if kind not in seen:
@@ -223,6 +223,7 @@ def _simulators(
             world = World.from_initial_state(seed.initial_state)
             yield (
                 row,
+                seed.now,
                 build_simulator(
                     tools,
                     ledger_schema=schema,

@@ -1,21 +1,24 @@
 """Checks of behaviour texts: how each sentence is read, over every world that the tasks start from."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from pipelines.cli.findings import Finding, doubt, fine
 from pipelines.core.json_text import JsonObject, dumps
 from pipelines.core.simulation.build import PlannedSimulator
 from pipelines.core.simulation.sentences import (
     MOST_SUGGESTED,
+    calls_in_words,
+    nearest,
     shown_findings,
     shown_sentences,
-    suggested,
     unenforced,
 )
 
 PLANS = "plans"
 SENTENCES = "sentences"
 MOST_SENTENCES = 20  # of each kind
+BESIDE = 80 - len("warning  sentences  : ")  # columns beside the level and the check
 OTHER_WORDS = "say it in other words (docs/reference/behavior.md), or write a `simulation`"
 
 
@@ -24,21 +27,25 @@ class ReadSentences:
 
     def __init__(self) -> None:
         self._read: dict[str, JsonObject] = {}
-        self._unenforced: dict[str, tuple[int, list[str]]] = {}  # in words: the first row, and suggestions
+        self._unenforced: dict[str, tuple[int, str | None]] = {}  # in words: the first row, and suggestions
         self._uniform: dict[tuple[str, str], int] = {}  # sentences and how they come out: in how many worlds
         self._wrong: dict[str, None] = {}
         self._worlds = 0
 
-    def look_at(self, row: int, simulator: PlannedSimulator) -> None:
+    def look_at(self, row: int, simulator: PlannedSimulator, now: str | None) -> None:
         self._worlds += 1
-        left = MOST_SUGGESTED - len(self._unenforced)
-        shown = shown_sentences(simulator, most_suggested=left)
+        shown = shown_sentences(
+            simulator,
+            most_suggested=MOST_SUGGESTED - len(self._unenforced),
+            most_by_calls=MOST_SENTENCES - len(self._read),
+            now=now,
+        )
         for one in shown:
             if one["rules"]:
                 self._read.setdefault(str(one["sentence"]), one)
-        nearest = {str(one["sentence"]): suggested(one) for one in shown}
+        hints = {str(one["sentence"]): nearest(one) for one in shown}
         for sentence, words, _ in unenforced(simulator):
-            self._unenforced.setdefault(words, (row, nearest.get(sentence, [])))
+            self._unenforced.setdefault(words, (row, hints.get(sentence)))
         for said in simulator.uniform.items():
             self._uniform[said] = self._uniform.get(said, 0) + 1
         self._wrong |= {str(one["says"]): None for one in shown_findings(simulator)}
@@ -46,9 +53,8 @@ class ReadSentences:
     def findings(self) -> Iterator[Finding]:
         for shown in [*self._read.values()][:MOST_SENTENCES]:
             yield fine(SENTENCES, _read_as(shown))
-        for words, (row, nearest) in [*self._unenforced.items()][:MOST_SENTENCES]:
-            change = "nearest: " + " / ".join(f"“{one}”" for one in nearest) if nearest else OTHER_WORDS
-            yield doubt(PLANS, f"row {row}, {words}", change)
+        for words, (row, hint) in [*self._unenforced.items()][:MOST_SENTENCES]:
+            yield doubt(PLANS, f"row {row}, {words}", hint or OTHER_WORDS)
         everywhere = [one for one, seen_in in self._uniform.items() if seen_in == self._worlds]
         for sentence, how in everywhere[:MOST_SENTENCES]:
             change = "see in the plan how it was read, and seed a record on either side of it"
@@ -58,7 +64,8 @@ class ReadSentences:
 
 
 def _read_as(shown: JsonObject) -> str:
-    said, rules = shown["read_as"], shown["rules"]
-    ways = " ".join(str(one) for one in said) if isinstance(said, list) else ""
-    typed = "; ".join(dumps(one).decode() for one in rules) if isinstance(rules, list) else ""
-    return f"“{shown['sentence']}” is read as “{ways}”: {typed}"
+    body: Any = shown
+    typed = "; ".join(dumps(one).decode() for one in body["rules"])
+    first = f"“{body['sentence']}” is read as “{' '.join(body['read_as'])}”: {typed}"
+    calls = (one for example in body.get("examples", ()) for one in calls_in_words(example, BESIDE))
+    return "\n".join((first, *(f"{word}: {call}" for word, call in calls)))

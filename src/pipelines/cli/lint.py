@@ -10,7 +10,6 @@ from pipelines.cli.sentence_report import read_lines
 from pipelines.cli.task_file import read_task_file
 from pipelines.core.json_text import dumps
 from pipelines.core.rule_warnings import rule_warnings
-from pipelines.core.simulation.sentences import MOST_SUGGESTED
 from pipelines.core.upload_warnings import plan_warnings, sentences_in_file
 from pipelines.core.verdict.lint import lint_seeds
 
@@ -22,9 +21,7 @@ def print_lint(tasks: Path, tools: Path | None, *, as_json: bool) -> None:
     seeds = read.seeds
     oracles = lint_seeds(seeds, tools=declared, ledger_schema=schema)
     rules = read_agent_rules(tools) if tools is not None else ()
-    plans = plan_warnings(
-        seeds, tools=declared, ledger_schema=schema, rules=rules, most_suggested=MOST_SUGGESTED
-    )
+    plans = plan_warnings(seeds, tools=declared, ledger_schema=schema, rules=rules)
     about_rules = rule_warnings(seeds, tools=declared, ledger_schema=schema, rules=rules)
     found = read.in_file([*plans.unread, *about_rules, *oracles, *plans.others])
     sentences = sentences_in_file(plans.sentences, read.rows)

@@ -27,7 +27,7 @@ from pipelines.core.simulation.domain.hints import hint_sentences
 from pipelines.core.simulation.guesses import guess_of, refusal_notes
 from pipelines.core.simulation.plan_text import plan_as_yaml
 from pipelines.core.simulation.rules.axis import in_force
-from pipelines.core.simulation.sentences import shown_findings, shown_sentences
+from pipelines.core.simulation.sentences import MOST_SHOWN_BY_CALLS, shown_findings, shown_sentences
 from pipelines.core.simulation.shown import shown_plans
 from pipelines.core.tools_schema import Tool
 
@@ -55,11 +55,12 @@ def print_plans(
     )
     shown = only or list(simulator.plans)
     if as_json:
-        typer.echo(dumps(shown_plans(simulator, only=shown)).decode())
+        plans = shown_plans(simulator, only=shown, with_examples=True, now=seed.now)
+        typer.echo(dumps(plans).decode())
     else:
         for line in NO_WORLD if state is None else _whose(seed):
             typer.echo(line)
-        _print_sections(simulator, shown)
+        _print_sections(simulator, shown, seed.now)
     if any(simulator.plans[name].plan is None for name in shown):
         raise typer.Exit(1)  # an author's plan that cannot be read
 
@@ -69,10 +70,10 @@ def seed_for(tools: Path, state: Path | None, task: str | None) -> Seed:
     return _seed(state, task, read_tools(tools), read_ledger_schema(tools))
 
 
-def _print_sections(simulator: PlannedSimulator, shown: list[str]) -> None:
+def _print_sections(simulator: PlannedSimulator, shown: list[str], now: str | None) -> None:
     for name in shown:
         typer.echo(_section(name, simulator))
-    sentences = shown_sentences(simulator)
+    sentences = shown_sentences(simulator, most_by_calls=MOST_SHOWN_BY_CALLS, now=now)
     for one in sentences:
         typer.echo("\n".join(f"# {line}" for line in (f"“{one['sentence']}”", *whole_lines(one))))
     told = {str(one["sentence"]) for one in sentences}

@@ -4,7 +4,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pipelines.core.json_text import JsonObject, dumps
-from pipelines.core.simulation.sentences import suggested
+from pipelines.core.simulation.sentences import calls_in_words, suggested
+
+COLUMNS = 80
 
 
 def read_lines(sentences: Sequence[JsonObject]) -> Iterator[str]:
@@ -15,23 +17,26 @@ def read_lines(sentences: Sequence[JsonObject]) -> Iterator[str]:
             yield from (f"    {line}" for line in read_as_lines(shown))
 
 
-def read_as_lines(shown: JsonObject) -> Iterator[str]:
-    """The canonical sentences and the typed rules of one."""
+def read_as_lines(shown: JsonObject, *, indent: int = 4) -> Iterator[str]:
+    """The canonical sentences and the typed rules of one, with calls that show what they do."""
     body: Any = shown
     by = " by its translation" if body["origin"] == "translated" else ""
     yield from (f"read{by} as: {said}" for said in body["read_as"])
-    yield from (dumps(rule).decode() for rule in body["rules"])
+    for example in body.get("examples") or [{"rule": rule} for rule in body["rules"]]:
+        yield dumps(example["rule"]).decode()
+        for word, call in calls_in_words(example, COLUMNS - indent - len(": ")):
+            yield f"{word}: {call}"
 
 
 def whole_lines(shown: JsonObject) -> Iterator[str]:
     """Everything about one sentence: what it is read as, what of it is not read, and what it does not do."""
-    yield from read_as_lines(shown)
+    yield from read_as_lines(shown, indent=2)
     body: Any = shown
     stop = body["not_read"]
     if stop is not None:
         words = f" “{stop['words']}”" if body["rules"] else ""
         yield f"not read, so not enforced{words}: {stop['message']}"
-        yield from (f"nearest: {one}" for one in suggested(shown))
+        yield from (f"nearest: {one.said()}" for one in suggested(shown))
     if body["not_enforced"] is not None:
         yield f"not enforced: {body['not_enforced']}"
     if body["uniform"] is not None:

@@ -14,7 +14,13 @@ from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.guesses import MOST_WORLDS, Types, guesses_over, types_of
 from pipelines.core.simulation.rules.axis import RULES, in_force
 from pipelines.core.simulation.rules.check import check
-from pipelines.core.simulation.sentences import Unenforced, shown_sentences, suggested, unenforced
+from pipelines.core.simulation.sentences import (
+    MOST_SUGGESTED,
+    Unenforced,
+    nearest,
+    shown_sentences,
+    unenforced,
+)
 from pipelines.core.tasks_csv import in_file
 from pipelines.core.tools_schema import Tool
 from pipelines.core.verdict.lint import lint_seeds
@@ -74,10 +80,9 @@ def plan_warnings(
     ledger_schema: LedgerSchema | None,
     may_read: Callable[[], bool] = lambda: True,
     rules: Sequence[JsonObject] = (),
-    most_suggested: int = 0,
 ) -> PlanWarnings:
-    """So many of the sentences that are not read come with what could be written instead."""
-    reading = _Reading(tools or (), ledger_schema, may_read, rules, most_suggested)
+    """The first sentences come with what could be written instead, or with calls that show what they do."""
+    reading = _Reading(tools or (), ledger_schema, may_read, rules)
     for row, seed in enumerate(seeds if tools else (), 1):
         reading.row(row, seed)
     return reading.told()
@@ -92,10 +97,9 @@ class _Reading:
         ledger_schema: LedgerSchema | None,
         may_read: Callable[[], bool],
         rules: Sequence[JsonObject],
-        most_suggested: int,
     ) -> None:
         self._tools, self._ledger_schema, self._rules = tools, ledger_schema, rules
-        self._may_read, self._suggestions_left = may_read, most_suggested
+        self._may_read = may_read
         self._found: list[Problem] = []
         self._read: dict[tuple[str, bytes, bytes], list[Problem]] = {}
         self._of_types: dict[
@@ -115,7 +119,7 @@ class _Reading:
             return
         simulator = self._simulator(seed) if key not in self._read or is_new_world else None
         if simulator is not None and key not in self._read:
-            self._read[key] = self._look_at(row, simulator)
+            self._read[key] = self._look_at(row, simulator, seed.now)
         if simulator is not None and is_new_world:
             self._of_types[types_of(seed)] = (row, simulator)
         self._found += (replace(problem, row=row) for problem in self._read[key])
@@ -130,22 +134,23 @@ class _Reading:
             rules=in_force(self._rules, seed.rules),
         )
 
-    def _look_at(self, row: int, simulator: PlannedSimulator) -> list[Problem]:
+    def _look_at(self, row: int, simulator: PlannedSimulator, now: str | None) -> list[Problem]:
         """What is told of every row that has this text."""
-        left = self._suggestions_left
-        shown = shown_sentences(simulator, may_read=self._may_read, most_suggested=left)
-        self._suggestions_left -= sum(one["not_read"] is not None for one in shown)
+        left = max(0, MOST_SUGGESTED - len(self._sentences))
+        shown = shown_sentences(
+            simulator, may_read=self._may_read, most_suggested=left, most_by_calls=left, now=now
+        )
         for one in shown[: MOST_SENTENCES - len(self._sentences)]:
             self._sentences.setdefault(str(one["sentence"]), (row, one))
         # Told of the first such world only: the next has other values, and may be on the other side.
         uniform = simulator.uniform.items()
         self._found += [_behavior_warning(row, f"{sentence} ({how})") for sentence, how in uniform]
         self._found += _finding_warnings(row, simulator)
-        hints = {str(one["sentence"]): suggested(one) for one in shown}
+        hints = {str(one["sentence"]): nearest(one) for one in shown}
         found = unenforced(simulator)
         return [
             *(
-                _behavior_warning(row, words, _hint(hints.get(sentence, ())))
+                _behavior_warning(row, words, hints.get(sentence))
                 for sentence, words, is_typed in found
                 if not is_typed
             ),
@@ -185,10 +190,6 @@ def _finding_warnings(row: int, simulator: PlannedSimulator) -> list[Problem]:
     is_told = {*simulator.not_applied, *book.uniform}
     found = [one for one in book.findings if book.rules[one.rules[0] - 1].sentence not in is_told]
     return [_behavior_warning(row, book.told(one)) for one in found]
-
-
-def _hint(suggestions: Sequence[str]) -> str | None:
-    return "nearest: " + " / ".join(f"“{one}”" for one in suggestions) if suggestions else None
 
 
 def _rule_warning(row: int, message: str) -> Problem:

@@ -89,7 +89,8 @@ def _shown(
         translated=rules,
         rules=in_force(definition.rules, seed.rules if seed is not None else ()),
     )
-    return shown_plans(simulator, only, may_read=may_read, with_examples=with_examples)
+    now = seed.now if seed is not None else None
+    return shown_plans(simulator, only, may_read=may_read, with_examples=with_examples, now=now)
 
 
 def _text_problems(text: Json, tools: dict[str, Tool]) -> list[Problem]:

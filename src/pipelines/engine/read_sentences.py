@@ -1,5 +1,6 @@
 """The sentences of behaviour texts, of a task or of a dataset, as an agent's tools read them."""
 
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -13,7 +14,12 @@ from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.rules.axis import in_force
 from pipelines.core.simulation.rules.language.read import Reader
 from pipelines.core.simulation.rules.vocabulary import Vocabulary
-from pipelines.core.simulation.sentences import shown_findings, shown_sentences
+from pipelines.core.simulation.sentences import (
+    MOST_SHOWN_BY_CALLS,
+    MOST_SUGGESTED,
+    shown_findings,
+    shown_sentences,
+)
 from pipelines.engine.live_runs import MOST_READING_S
 from pipelines.engine.platform import Platform
 from pipelines.engine.register_agent import find_agent
@@ -25,7 +31,7 @@ from pipelines.storage.datasets import Task
 from pipelines.wire.errors import NotFound
 
 MOST_TASKS = 200  # of a dataset that are looked through for texts
-MOST_TEXTS = 5  # of a dataset that are read for one answer
+MOST_TEXTS = 5  # of a dataset whose worlds are held at once
 
 
 class BehaviorText(NamedTuple):
@@ -61,6 +67,15 @@ def behavior_texts(
     stand for the first time, or the first of them."""
     tasks = _tasks(connection, org_id, dataset_id, task_id)
     wanted = _standing_in(tasks, sentences) if sentences else dict.fromkeys([*tasks][:MOST_TEXTS], ())
+    return _with_worlds(connection, dataset_id, tasks, wanted)
+
+
+def _with_worlds(
+    connection: Connection,
+    dataset_id: int,
+    tasks: Mapping[str, Task],
+    wanted: Mapping[str, tuple[str, ...]],
+) -> list[BehaviorText]:
     return [
         BehaviorText(
             text,
@@ -112,11 +127,12 @@ async def sentences_of_task(
 
 
 async def sentences_of_dataset(
-    platform: Platform, org_id: int, dataset_id: int, agent_id: int | None
+    platform: Platform, org_id: int, dataset_id: int, agent_id: int | None, *, with_examples: bool
 ) -> JsonObject:
-    """Of its first texts, each sentence once."""
+    """Of its texts, as many as there is time for, each sentence once."""
     dataset = await find_dataset(platform, org_id, dataset_id)
-    return await _answered(platform, org_id, dataset_id, agent_id or dataset.agent_id, None)
+    by = agent_id or dataset.agent_id
+    return await _answered(platform, org_id, dataset_id, by, None, with_examples=with_examples)
 
 
 async def _answered(
@@ -126,28 +142,59 @@ async def _answered(
     agent_id: int | None,
     task_id: int | None,
     *,
-    with_examples: bool = False,
+    with_examples: bool,
 ) -> JsonObject:
     if agent_id is None:
         message, hint = "the dataset names no agent", "whose tools read the text"
         raise Refused([Problem(path="/agent_id", message=message, hint=hint)], "the request")
     agent = await find_agent(platform, org_id, agent_id)
-    texts = await platform.database.read(
-        partial(behavior_texts, org_id=org_id, dataset_id=dataset_id, task_id=task_id)
-    )
-    return await platform.plan_readers.run(
-        lambda: _read(agent.definition, texts, with_examples=with_examples), owner=org_id
-    )
+    tasks = await platform.database.read(lambda connection: _tasks(connection, org_id, dataset_id, task_id))
+    left, read = MOST_READING_S, _Read({}, {})
+    texts = [*tasks]
+    while texts and left > 0:
+        wanted, texts = dict.fromkeys(texts[:MOST_TEXTS], ()), texts[MOST_TEXTS:]
+        some = await platform.database.read(
+            partial(_with_worlds, dataset_id=dataset_id, tasks=tasks, wanted=wanted)
+        )
+        more = partial(_more, read, agent.definition, some, left, with_examples=with_examples)
+        left, late = await platform.plan_readers.run(more, owner=org_id)
+        texts = [*late, *texts]
+    items, findings = read
+    return {"items": [*items.values()], "findings": [*findings.values()], "texts_not_read": len(texts)}
 
 
-def _read(definition: AgentDefinition, texts: Sequence[BehaviorText], *, with_examples: bool) -> JsonObject:
-    may_read = has_time(MOST_READING_S)
-    items: dict[str, Json] = {}
-    findings: dict[str, Json] = {}
-    for text in texts:
+class _Read(NamedTuple):
+    items: dict[str, JsonObject]  # by sentence
+    findings: dict[str, Json]  # by what is said
+
+    def count(self, name: str) -> int:
+        """How many of the sentences have this field."""
+        return sum(one.get(name) is not None for one in self.items.values())
+
+
+def _more(
+    read: _Read,
+    definition: AgentDefinition,
+    texts: Sequence[BehaviorText],
+    most_s: float,
+    *,
+    with_examples: bool,
+) -> tuple[float, list[str]]:
+    """Reads texts; how much of the time is left, and which of them were not read."""
+    may_read, began = has_time(most_s), time.thread_time()
+    for number, text in enumerate(texts):
+        if number and not may_read():  # of one text as much is read as can be
+            return 0, [one.text for one in texts[number:]]
         simulator = text.simulator(definition, may_read)
-        for shown in shown_sentences(simulator, may_read=may_read, with_examples=with_examples):
-            items.setdefault(str(shown["sentence"]), {**shown, "task_id": text.task_id})
+        sentences = shown_sentences(
+            simulator,
+            may_read=may_read,
+            most_suggested=MOST_SUGGESTED - read.count("not_read"),
+            most_by_calls=MOST_SHOWN_BY_CALLS - read.count("examples") if with_examples else 0,
+            now=text.seed.now,
+        )
+        for shown in sentences:
+            read.items.setdefault(str(shown["sentence"]), {**shown, "task_id": text.task_id})
         for one in shown_findings(simulator):
-            findings.setdefault(str(one["says"]), {**one, "task_id": text.task_id})
-    return {"items": [*items.values()], "findings": [*findings.values()]}
+            read.findings.setdefault(str(one["says"]), {**one, "task_id": text.task_id})
+    return most_s - (time.thread_time() - began), []

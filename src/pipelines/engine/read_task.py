@@ -15,7 +15,7 @@ from pipelines.core.run_moment import seed_name
 from pipelines.core.seed import Seed
 from pipelines.core.simulation.build import build_simulator
 from pipelines.core.simulation.rules.axis import in_force
-from pipelines.core.simulation.sentences import shown_findings, shown_sentences
+from pipelines.core.simulation.sentences import MOST_SHOWN_BY_CALLS, shown_findings, shown_sentences
 from pipelines.core.verdict.lint import lint_seeds
 from pipelines.core.verdict.oracle_words import OracleInWords, oracle_in_words
 from pipelines.engine.live_runs import MOST_READING_S
@@ -154,6 +154,8 @@ def _reading(agent: agents.Agent, seed: Seed, translated: Mapping[str, Sequence[
         agent_id=agent.id,
         agent_name=definition.name,
         rules=definition.rules,
-        sentences=tuple(shown_sentences(simulator, may_read=may_read, with_examples=True)),
+        sentences=tuple(
+            shown_sentences(simulator, may_read=may_read, most_by_calls=MOST_SHOWN_BY_CALLS, now=seed.now)
+        ),
         findings=tuple(shown_findings(simulator)),
     )

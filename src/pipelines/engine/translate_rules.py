@@ -228,7 +228,10 @@ def _new(
 def _tried(agent: Agent, text: BehaviorText, made: Mapping[str, Translation]) -> dict[str, TriedTranslation]:
     """Each sentence by itself, on top of what is in force."""
     around = text.simulator(agent.definition, has_time(MOST_READING_S))
-    return {sentence: tried_translation(sentence, one.rules, around) for sentence, one in made.items()}
+    now = text.seed.now
+    return {
+        sentence: tried_translation(sentence, one.rules, around, now=now) for sentence, one in made.items()
+    }
 
 
 def _read(agent: Agent, text: BehaviorText) -> tuple[Vocabulary, tuple[str, ...]]:

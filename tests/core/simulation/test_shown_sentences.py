@@ -8,6 +8,8 @@ from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.rules.forms import read_rule
 from pipelines.core.simulation.sentences import (
     MOST_SUGGESTED,
+    call_in_words,
+    calls_in_words,
     shown_findings,
     shown_sentences,
     suggested,
@@ -30,6 +32,7 @@ TOOLS = parse_tools_schema(
         for name, description in (
             ("cancel_order", "Cancel an order. The status becomes 'cancelled'."),
             ("get_order", "Get an order by its id."),
+            ("notify_customer", "Send the customer of an order a notice."),
         )
     ]
 )
@@ -65,10 +68,55 @@ def test_a_sentence_that_is_read_is_shown_as_a_sentence_and_a_rule() -> None:
 
 
 def test_its_examples_are_calls_that_pass_and_calls_that_are_refused() -> None:
-    (one,) = shown(READ, with_examples=True)
+    (one,) = shown(READ, most_by_calls=20)
     (example,) = one["examples"]
     assert [call["arguments"]["order_id"] for call in example["passes"]] == ["o-1", "o-3"]
     assert [(call["arguments"]["order_id"], call["status"]) for call in example["refused"]] == [("o-2", 409)]
+
+
+def calls_of(listed: Any) -> list[tuple[str, int]]:
+    """Ids of orders and statuses; with a + for each call before."""
+    return [
+        ("+" * len(one.get("before", ())) + one["arguments"]["order_id"], one["status"]) for one in listed
+    ]
+
+
+def test_a_rule_that_counts_calls_is_shown_with_the_calls_before() -> None:
+    (one,) = shown("notify_customer can be called at most once per order.", most_by_calls=1)
+    (example,) = one["examples"]
+    assert calls_of(example["passes"]) == [("o-1", 200), ("o-2", 200), ("o-3", 200)]
+    assert calls_of(example["refused"]) == [("+o-1", 409), ("+o-2", 409), ("+o-3", 409)]
+
+
+def test_a_rule_on_another_tool_is_shown_without_and_with_a_call_of_it() -> None:
+    (one,) = shown("cancel_order only works after get_order.", most_by_calls=1)
+    (example,) = one["examples"]
+    assert calls_of(example["refused"]) == [("o-1", 409), ("o-2", 409), ("o-3", 409)]
+    assert calls_of(example["passes"]) == [("+o-1", 200), ("+o-2", 200), ("+o-3", 200)]
+
+
+def test_each_rule_of_a_sentence_is_shown_by_its_own_difference() -> None:
+    text = "cancel_order fails when the order is shipped and fails when the order's total is above 80."
+    (one,) = shown(text, most_by_calls=1)
+    first, second = one["examples"]
+    assert calls_of(first["refused"]) == [("o-2", 409)]
+    assert calls_of(second["refused"]) == [("o-3", 409)]
+
+
+def test_examples_begin_on_the_day_of_the_task() -> None:
+    state = {
+        "order": {
+            f"o-{n}": {"status": "pending", "total": 20, "placed_at": f"2031-03-0{n}T09:00:00Z"}
+            for n in range(1, 6)
+        }
+    }
+    text = "cancel_order fails when placed_at is more than 3 days ago."
+    simulator = build_simulator(TOOLS, world=World.from_initial_state(state), behavior=text)
+    (one,) = shown_sentences(simulator, most_by_calls=1, now="2031-03-07T12:00:00Z")
+    examples: Any = one["examples"]
+    assert calls_of(examples[0]["refused"]) == [("o-1", 409), ("o-2", 409), ("o-3", 409)]
+    assert calls_of(examples[0]["passes"])[0] == ("o-5", 200)
+    assert {call["now"] for call in examples[0]["refused"]} == {"2031-03-07T12:00:00Z"}
 
 
 def test_a_sentence_that_is_read_in_part_shows_both_parts() -> None:
@@ -91,14 +139,28 @@ def test_a_sentence_that_is_not_read_comes_with_its_words_and_suggestions() -> N
 
 def test_suggestions_are_shown_however_they_are_written() -> None:
     entries: list[Any] = ["One.", {"sentence": "Two.", "drops": "odd"}, {"drops": "x"}]
-    assert suggested({"not_read": {"suggestions": entries}}) == ["One.", "Two."]
+    assert suggested({"not_read": {"suggestions": entries}}) == [("One.", ""), ("Two.", "odd")]
+
+
+def test_a_call_in_words_says_what_came_of_it_and_fits_its_line() -> None:
+    (one,) = shown(READ, most_by_calls=1)
+    assert [*calls_in_words(one["examples"][0], 80)] == [
+        ("passes", 'cancel_order {"order_id":"o-1"} → 200'),
+        ("passes", 'cancel_order {"order_id":"o-3"} → 200'),
+        ("refused", 'cancel_order {"order_id":"o-2"} → 409 conflict: order o-2 is shipped'),
+    ]
+    call = {"tool": "x" * 90, "arguments": {"y": "z" * 90}, "status": 409, "before": []}
+    error = {"code": "conflict", "message": "long " * 40}
+    said = call_in_words(call | {"body": {"error": error}}, 70)
+    assert len(said) == 70
+    assert "→ 409 conflict: long" in said
 
 
 def test_only_so_many_sentences_get_suggestions_and_none_once_the_time_is_up() -> None:
     text = " ".join(ODD.replace("odd", f"odd{at}") for at in range(MOST_SUGGESTED + 5))
     assert sum(bool(suggested(one)) for one in shown(text)) == MOST_SUGGESTED
     assert not any(suggested(one) for one in shown(text, may_read=lambda: False))
-    late = shown(READ, may_read=lambda: False, with_examples=True)
+    late = shown(READ, may_read=lambda: False, most_by_calls=20)
     assert [one.get("examples") for one in late] == [None]
 
 

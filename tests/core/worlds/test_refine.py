@@ -10,8 +10,8 @@ from pipelines.core.json_text import JsonObject, dumps
 from pipelines.core.ledger import differences
 from pipelines.core.simulation.rules.language.english import GRAMMAR
 from pipelines.core.worlds.advisories import advisories
-from pipelines.core.worlds.asked_changes import CHANGES
 from pipelines.core.worlds.refine import MOST_SENTENCES, refine
+from pipelines.core.worlds.restrictions import CHANGES
 from pipelines.core.worlds.shapes import NotUnderstood, Refined
 
 
@@ -103,6 +103,58 @@ def test_a_value_says_which_ones(prompt: str) -> None:
     assert all(map(is_so, new))
     if "owned" in prompt:
         assert {after["owner"][one["ownerId"]]["tier"] for one in new} == {"charity"}
+
+
+#: Sentences about whose the new records are, in a market whose users buy or sell, and who that has to be.
+OWNED: dict[str, tuple[str, str, str, bool]] = {
+    "add 2 listings owned by a seller": ("listing", "seller_id", "seller", True),
+    "add 2 listings owned by a non-seller": ("listing", "seller_id", "seller", False),
+    "add 2 listings belonging to a moderator": ("listing", "seller_id", "moderator", True),
+    "add 2 listings of a suspended user": ("listing", "seller_id", "suspended", True),
+    "add 2 orders owned by a buyer": ("order", "buyer_id", "buyer", True),
+    "add 2 orders owned by a non-buyer": ("order", "buyer_id", "buyer", False),
+    "add 2 orders owned by a seller": ("order", "seller_id", "seller", True),
+    "make 3 listings owned by a non-seller": ("listing", "seller_id", "seller", False),
+}
+
+
+@pytest.mark.parametrize("prompt", OWNED)
+def test_whose_they_are_is_said_by_the_role_of_the_owner(prompt: str) -> None:
+    kind, link, role, is_so = OWNED[prompt]
+    before: Any = world_of("marketplace")
+    after: Any = refine(trade("marketplace"), before, prompt, rng_seed=1, now=NOW, size="compact").state
+    new = [one for id, one in after[kind].items() if one != before[kind].get(id)]
+    assert len(new) == int(prompt.split()[1])
+    owners = [after["user"][one[link]] for one in new]
+    assert all((role in (one["role"], one["status"])) is is_so for one in owners)
+
+
+def test_a_named_owner_in_a_role_goes_into_the_field_of_that_role() -> None:
+    before: Any = world_of("marketplace")
+    user = next(id for id, one in before["user"].items() if one["role"] == "buyer")
+    prompt = f"add 2 orders of buyer {user}"
+    after: Any = refine(trade("marketplace"), before, prompt, rng_seed=1, now=NOW, size="compact").state
+    new = [one for id, one in after["order"].items() if id not in before["order"]]
+    assert [one["buyer_id"] for one in new] == [user, user]
+
+
+def test_of_several_links_to_one_type_the_field_has_to_be_named() -> None:
+    prompt = "add 2 orders owned by a moderator"
+    with pytest.raises(NotUnderstood) as why:
+        refine(trade("marketplace"), world_of("marketplace"), prompt, rng_seed=1, now=NOW, size="compact")
+    assert "say which user (buyer_id, seller_id): name the field" in why.value.problems[0].message
+
+
+def test_a_role_without_a_field_that_says_it_is_whoever_is_named_there() -> None:
+    entities = [
+        {"type": "trip", "id_field": "trip_id", "fields": [{"name": "driver_id", "type": "string"}]},
+        {"type": "person", "id_field": "person_id", "fields": [{"name": "name", "type": "string"}]},
+    ]
+    of = toolset([tool("get_trip", "Get a trip.", trip_id="string")], {"entities": entities})
+    trips = {"T-1": {"trip_id": "T-1", "driver_id": "P-1"}, "T-2": {"trip_id": "T-2", "driver_id": None}}
+    state: Any = {"trip": trips, "person": {"P-1": {"person_id": "P-1", "name": "Ada"}}}
+    after: Any = refine(of, state, "remove all trips of a driver", rng_seed=1, now=NOW, size="compact").state
+    assert list(after["trip"]) == ["T-2"]
 
 
 def test_a_value_picks_those_alone() -> None:

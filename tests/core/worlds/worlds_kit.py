@@ -14,6 +14,10 @@ from pipelines.core.worlds.shapes import Toolset
 
 NOW = "2026-05-01T12:00:00Z"
 TRADES = ("clinic", "tool_hire", "credit_union")
+#: Trades whose fields have units, roles and descriptions of two sentences.
+MORE_TRADES = ("road_freight", "veterinary", "parking_permits", "marketplace")
+#: Trades that no wording was made for: what holds for every row has to hold for theirs.
+OTHER_TRADES = ("public_library", "solar_installer", "child_care", "print_shop")
 HERE = Path(__file__).parent / "toolsets"
 
 

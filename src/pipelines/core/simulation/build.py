@@ -214,14 +214,21 @@ class PlannedSimulator:
         return tuple(self.not_applied)
 
     def translated_as(self, sentence: str, bodies: Sequence[Json]) -> "PlannedSimulator":
-        """The same with these rules for a sentence of the text; with none the sentence says nothing. What was
-        read of the tools, the world and the text is shared."""
+        """The same with these rules for a sentence of the text; with none the sentence says nothing."""
+        return self._under_book(self.rule_book.translated_as(sentence, bodies))
+
+    def without(self, rule: Rule) -> "PlannedSimulator":
+        """The same without one rule of the text."""
+        return self._under_book(self.rule_book.without(rule))
+
+    def _under_book(self, book: RuleBook) -> "PlannedSimulator":
+        """What was read of the tools and the world is shared."""
         other = copy(self)
         other._plans = {}
         other.plans = _Plans(other)
         for name in ("_unplaced", "remembered_tools"):
             other.__dict__.pop(name, None)
-        other.__dict__["rule_book"] = self.rule_book.translated_as(sentence, bodies)
+        other.__dict__["rule_book"] = book
         return other
 
     @property

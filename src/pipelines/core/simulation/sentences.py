@@ -2,16 +2,19 @@
 stopped, what is wrong with its rules, and calls that show what they do."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.json_text import Json, JsonObject, dumps
 from pipelines.core.simulation.build import PlannedSimulator
-from pipelines.core.simulation.rules.examples import examples
+from pipelines.core.simulation.rules.examples import ANY_DAY, examples
 from pipelines.core.simulation.rules.forms import as_json
 from pipelines.core.simulation.rules.language.read import Reading
 from pipelines.core.simulation.rules.language.report import read_as, reading_json
+from pipelines.core.simulation.rules.language.suggest import Suggestion
 from pipelines.core.simulation.rules.rule import Origin, Rule
+from pipelines.core.simulation.rules.trial import tried
 
 MOST_SUGGESTED = 20  # sentences with suggestions in one answer: each takes up to a tenth of a second
 MOST_SHOWN_BY_CALLS = 20  # sentences with examples in one answer
@@ -30,14 +33,18 @@ def shown_sentences(
     *,
     may_read: Callable[[], bool] = lambda: True,
     most_suggested: int = MOST_SUGGESTED,
-    with_examples: bool = False,
+    most_by_calls: int = 0,
+    now: str | None = None,
 ) -> list[JsonObject]:
-    """Each sentence of the text once, in its order. So many of those that are not read get suggestions; none
-    gets suggestions or examples once `may_read` says no."""
+    """Each sentence of the text once, in its order.
+
+    So many of those that are not read get suggestions, so many of the others calls that show what they do,
+    and none once `may_read` says no. `now` is the task's own time.
+    """
     if not simulator.behavior_text:
         return []
     book = simulator.rule_book
-    number, left, shown_by_calls = 1 + len(book.typed), most_suggested, 0
+    number, left, by_calls = 1 + len(book.typed), most_suggested, most_by_calls
     found: dict[str, JsonObject] = {}
     for reading in book.readings:
         numbers = range(number, number + len(reading.rules))
@@ -47,9 +54,9 @@ def shown_sentences(
         wants = reading.stop is not None and left > 0 and may_read()
         left -= wants
         shown = found[reading.sentence] = _shown(reading, simulator, numbers, suggest=wants)
-        if with_examples and reading.rules and shown_by_calls < MOST_SHOWN_BY_CALLS and may_read():
-            shown_by_calls += 1
-            made = [*_examples(reading, simulator)]
+        if reading.rules and by_calls > 0 and may_read():
+            by_calls -= 1
+            made = [*rule_examples(reading.rules, simulator, now=now, may_read=may_read)]
             # Plans that are made after the time is up have no rules.
             shown["examples"] = [*made] if may_read() else []
     return [*found.values()]
@@ -59,7 +66,10 @@ def _shown(
     reading: Reading, simulator: PlannedSimulator, numbers: Iterable[int], *, suggest: bool
 ) -> JsonObject:
     book, sentence = simulator.rule_book, reading.sentence
-    shown = _SHOWN | reading_json(reading, book.reader, suggest=suggest)
+    makes_a_difference = partial(_makes_a_difference, simulator)
+    shown = _SHOWN | reading_json(
+        reading, book.reader, suggest=suggest, makes_a_difference=makes_a_difference
+    )
     origins = {rule.origin for rule in reading.rules}
     is_translated = sentence in book.translated and (Origin.TRANSLATED in origins or not origins)
     why = simulator.not_applied.get(sentence)
@@ -73,22 +83,28 @@ def _shown(
     }
 
 
+def _makes_a_difference(simulator: PlannedSimulator, rules: Sequence[Rule]) -> bool:
+    found = tried(rules, simulator.vocabulary, simulator.world).rules
+    return all(one.problem is None and one.uniform is None for one in found)
+
+
 def _way(reading: Reading, simulator: PlannedSimulator) -> JsonObject:
     said: list[Json] = [*read_as(reading, simulator.rule_book.reader)]
     return {"read_as": said, "rules": [as_json(rule) for rule in reading.rules]}
 
 
-def _examples(reading: Reading, simulator: PlannedSimulator) -> Iterator[JsonObject]:
-    without = simulator.translated_as(reading.sentence, ())
-    return rule_examples(reading.rules, simulator, without)
-
-
 def rule_examples(
-    rules: Sequence[Rule], under: PlannedSimulator, without: PlannedSimulator
+    rules: Sequence[Rule],
+    under: PlannedSimulator,
+    *,
+    now: str | None = None,
+    may_read: Callable[[], bool] = lambda: True,
 ) -> Iterator[JsonObject]:
-    """Calls that pass and calls that are refused or answered otherwise, for each rule of a sentence."""
+    """Calls that pass and calls that are refused or answered otherwise, for each rule of a sentence: by this
+    rule, and not by the others of the sentence."""
     for rule in rules:
-        found = examples(rule, under.vocabulary, under, without)
+        without = under.without(rule)
+        found = examples(rule, under.vocabulary, under, without, now=now or ANY_DAY, may_read=may_read)
         yield {"rule": as_json(rule), **found}
 
 
@@ -136,10 +152,40 @@ def _became(reading: Reading | None) -> str:
     return "read in part" if reading.rules else "not read, so not enforced"
 
 
-def suggested(shown: JsonObject) -> list[str]:
-    """The sentences that may be meant by one that is not read, as they can be pasted."""
-    not_read = shown.get("not_read")
-    listed = not_read.get("suggestions") if isinstance(not_read, dict) else None
-    entries = listed if isinstance(listed, list) else []
-    said = (one.get("sentence") if isinstance(one, dict) else one for one in entries)
-    return [one for one in islice(said, 3) if isinstance(one, str)]
+def nearest(shown: JsonObject) -> str | None:
+    """One line with the sentences that may be meant by one that is not read."""
+    found = suggested(shown)
+    return "nearest: " + " / ".join(one.quoted() for one in found) if found else None
+
+
+def suggested(shown: JsonObject) -> list[Suggestion]:
+    """The sentences that may be meant by one that is not read, each with what it leaves out."""
+    stop: Any = shown.get("not_read") or {}
+    entries = ({"sentence": one} if isinstance(one, str) else one for one in stop.get("suggestions", ()))
+    found = (Suggestion(one["sentence"], one.get("drops", "")) for one in entries if "sentence" in one)
+    return [*islice(found, 3)]
+
+
+def calls_in_words(example: Any, longest: int) -> Iterator[tuple[str, str]]:
+    """The calls that show a rule, each after what becomes of it: passes, refused or changed."""
+    for key in ("passes", "refused"):
+        for call in example.get(key, ()):
+            word = key if key == "passes" or call["status"] >= 400 else "changed"
+            yield word, call_in_words(call, longest - len(word))
+
+
+def call_in_words(call: Any, longest: int) -> str:
+    """`cancel_order {"order_id":"o-2"} → 409 conflict: order o-2 is shipped`; of a long one less is shown."""
+    body, status = call["body"], call["status"]
+    error = body.get("error") if isinstance(body, dict) and status >= 400 else None
+    parts = (
+        [str(error[key]) for key in ("code", "message") if error.get(key)] if isinstance(error, dict) else []
+    )
+    came = _cut(" ".join(["→", str(status), ": ".join(parts)]).rstrip(), longest * 2 // 3)
+    before = "".join(f"{one['tool']}, then " for one in call.get("before", ()))
+    made = f"{before}{call['tool']} {dumps(call['arguments']).decode()}"
+    return f"{_cut(made, longest - len(came) - 1)} {came}"
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else text[: longest - 1] + "…"

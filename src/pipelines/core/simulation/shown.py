@@ -6,7 +6,7 @@ from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.simulation.build import PlannedSimulator, ToolPlan
 from pipelines.core.simulation.domain.hints import hint_sentences
 from pipelines.core.simulation.guesses import guess_of, refusal_notes
-from pipelines.core.simulation.sentences import shown_findings, shown_sentences
+from pipelines.core.simulation.sentences import MOST_SHOWN_BY_CALLS, shown_findings, shown_sentences
 from pipelines.core.tools_schema import Tool
 
 
@@ -16,6 +16,7 @@ def shown_plans(
     *,
     may_read: Callable[[], bool] = lambda: True,
     with_examples: bool = False,
+    now: str | None = None,
 ) -> JsonObject:
     """Each tool's plan (or of those that are named), its author and what is to be said about it; then how
     each sentence of the behaviour text is read, and what is wrong with the rules.
@@ -24,7 +25,8 @@ def shown_plans(
     items: list[Json] = [_shown(simulator.tools[name], simulator.plan_of(name)) for name in wanted]
     not_understood: list[Json] = list(simulator.not_understood)
     uniform: list[Json] = [f"{sentence} ({how})" for sentence, how in simulator.uniform.items()]
-    sentences = shown_sentences(simulator, may_read=may_read, with_examples=with_examples)
+    most = MOST_SHOWN_BY_CALLS if with_examples else 0
+    sentences = shown_sentences(simulator, may_read=may_read, most_by_calls=most, now=now)
     return {
         "items": items,
         "not_understood": not_understood,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
 
-from pipelines.core.english.words import plural, tokens, word_set
+from pipelines.core.english.words import tokens, word_set
 from pipelines.core.json_text import Json, JsonObject, pointer
 from pipelines.core.simulation.domain.references import ID_WORDS
 from pipelines.core.simulation.library.dates import moment_of
@@ -14,7 +14,7 @@ from pipelines.core.worlds.ground import Ground
 from pipelines.core.worlds.outline import FieldOutline, TypeOutline
 from pipelines.core.worlds.shapes import Advisory
 from pipelines.core.worlds.sums import lines_of, sums_of
-from pipelines.core.worlds.times import INITIAL, has_happened, is_moment, rank_of, said_state, write_moment
+from pipelines.core.worlds.times import INITIAL, has_happened, rank_of, said_state, write_moment
 from pipelines.core.worlds.world_outline import types_in
 
 SHOWN = 5  # places of one advisory
@@ -22,11 +22,6 @@ MENDED = 5  # records that one fix names
 FEWEST = 3  # records of a type: fewer are no pattern
 NARROW = timedelta(days=30)
 _KEYS = word_set("email username sku symbol isbn phone barcode vin ssn iban handle")
-
-
-def many(own: TypeOutline) -> str:
-    words = own.noun.split()
-    return " ".join((*words[:-1], plural(words[-1])))
 
 
 def _records(ground: Ground) -> Iterator[tuple[TypeOutline, dict[str, JsonObject]]]:
@@ -48,19 +43,13 @@ def unused_enum_value(ground: Ground, now: str) -> Iterator[Advisory]:
             if not unused:
                 continue
             shown = ", ".join(map(str, unused[:8])) + (" and others" if len(unused) > 8 else "")
-            sentences = (f"add 1 {own.noun} with {_said(one)} {_quoted(value)}" for value in unused)
-            fix = (
-                "; ".join(sentences)
-                if len(unused) <= 3
-                else f"spread {_said(one)} of the {many(own)} over all values"
+            sentences = (f"add 1 {own.noun} with {one.name} {_quoted(value)}" for value in unused)
+            spread = f"spread {one.name} of the {own.many} over all values"
+            fix = "; ".join(sentences) if len(unused) <= 3 else spread
+            says = (
+                f"No {own.noun} has {one.name} {shown}: {len(unused)} of {len(one.values)} values are unused."
             )
-            yield Advisory(
-                name="unused_enum_value",
-                message=f"No {own.noun} has {one.name} {shown}: "
-                f"{len(unused)} of {len(one.values)} values are unused.",
-                places=(pointer([own.name]),),
-                fix=fix,
-            )
+            yield Advisory(name="unused_enum_value", message=says, places=(pointer([own.name]),), fix=fix)
 
 
 def single_owner(ground: Ground, now: str) -> Iterator[Advisory]:
@@ -72,33 +61,23 @@ def single_owner(ground: Ground, now: str) -> Iterator[Advisory]:
                 continue
             owner, count = next(iter(owners.items()))
             target = ground.outline.types[one.refers_to or ""]
-            yield Advisory(
-                name="single_owner",
-                message=f"All {count} {many(own)} have the same {one.name}, {owner}.",
-                places=_places(own, records, one.name),
-                fix=f"spread {_said(one)} of the {many(own)} over all {many(target)}",
-            )
+            says = f"All {count} {own.many} have the same {one.name}, {owner}."
+            fix = f"spread {one.name} of the {own.many} over all {target.many}"
+            yield Advisory(name="single_owner", message=says, places=_places(own, records, one.name), fix=fix)
 
 
 def narrow_dates(ground: Ground, now: str) -> Iterator[Advisory]:
     for own, records in _records(ground):
-        moments = [one for one in own.fields if is_moment(one) and one.refers_to is None]
-        found = [
-            at
-            for one in moments
-            for record in records.values()
-            if (at := _moment(record.get(one.name))) is not None
-        ]
+        moments = [one for one in own.fields if one.is_moment and one.refers_to is None]
+        dates = (_moment(record.get(one.name)) for one in moments for record in records.values())
+        found = [at for at in dates if at is not None]
         if len(records) < FEWEST or len(found) < FEWEST or max(found) - min(found) > NARROW:
             continue
         first = next((one for one in moments if rank_of(one.name) == 1), moments[0])
         days = (max(found) - min(found)).days
-        yield Advisory(
-            name="narrow_dates",
-            message=f"All dates of {many(own)} lie within {days} days.",
-            places=_places(own, records, first.name),
-            fix=f"spread {_said(first)} of the {many(own)} over the last 12 months",
-        )
+        says = f"All dates of {own.many} lie within {days} days."
+        fix = f"spread {first.name} of the {own.many} over the last 12 months"
+        yield Advisory(name="narrow_dates", message=says, places=_places(own, records, first.name), fix=fix)
 
 
 def dangling_reference(ground: Ground, now: str) -> Iterator[Advisory]:
@@ -110,11 +89,7 @@ def dangling_reference(ground: Ground, now: str) -> Iterator[Advisory]:
                 known = state.get(to or "")
                 if known is None:
                     continue
-                held = [
-                    (id, value)
-                    for id, record in records.items()
-                    for value in _held(record.get(one.name), part)
-                ]
+                held = [(id, each) for id, of in records.items() for each in _held(of.get(one.name), part)]
                 lost = [(id, value) for id, value in held if str(value) not in known]
                 if not lost or not _is_reference(part or one, len(lost), len(held)):
                     continue
@@ -149,13 +124,9 @@ def _dangling(
     if part is None and one.kind != "list" and known:
         others = list(known)
         pairs = zip(ids[:MENDED], (others[at % len(others)] for at in range(MENDED)), strict=False)
-        fix = "; ".join(f"set {_said(one)} of {own.noun} {id} to {other}" for id, other in pairs)
-    return Advisory(
-        name="dangling_reference",
-        message=f"{len(lost)} {name} of {many(own)} refer to no {target.noun}, such as {lost[0][1]}.",
-        places=_places(own, ids, one.name),
-        fix=fix,
-    )
+        fix = "; ".join(f"set {one.name} of {own.noun} {id} to {other}" for id, other in pairs)
+    says = f"{len(lost)} {name} of {own.many} refer to no {target.noun}, such as {lost[0][1]}."
+    return Advisory(name="dangling_reference", message=says, places=_places(own, ids, one.name), fix=fix)
 
 
 def doubled_key(ground: Ground, now: str) -> Iterator[Advisory]:
@@ -173,13 +144,16 @@ def doubled_key(ground: Ground, now: str) -> Iterator[Advisory]:
                 continue  # so common that it is no key here
             spare = [(id, value) for value, ids in doubled.items() for id in ids[1:]]
             fix = "; ".join(
-                f"set {_said(one)} of {own.noun} {id} to {_quoted(_another(value, at))}"
+                f"set {one.name} of {own.noun} {id} to {_quoted(_another(value, at))}"
                 for at, (id, value) in enumerate(spare[:MENDED])
+            )
+            says = (
+                f"{len(doubled)} values of {one.name} belong to more than one {own.noun}, "
+                f"such as {spare[0][1]}."
             )
             yield Advisory(
                 name="doubled_key",
-                message=f"{len(doubled)} values of {one.name} belong to more than one {own.noun}, "
-                f"such as {spare[0][1]}.",
+                message=says,
                 places=_places(own, [id for ids in doubled.values() for id in ids], one.name),
                 fix=fix,
             )
@@ -209,10 +183,13 @@ def total_mismatch(ground: Ground, now: str) -> Iterator[Advisory]:
             fix = "; ".join(
                 f"set {rule.total} of {own.noun} {id} to {total:g}" for id, total in wrong[:MENDED]
             )
+            says = (
+                f"{rule.total} of {len(wrong)} {own.many} is not the sum of {rule.lines}: "
+                f"{wrong[0][0]} should be {wrong[0][1]:g}."
+            )
             yield Advisory(
                 name="total_mismatch",
-                message=f"{rule.total} of {len(wrong)} {many(own)} is not the sum of {rule.lines}: "
-                f"{wrong[0][0]} should be {wrong[0][1]:g}.",
+                message=says,
                 places=_places(own, [id for id, _ in wrong], rule.total),
                 fix=fix,
             )
@@ -224,20 +201,23 @@ def total_mismatch(ground: Ground, now: str) -> Iterator[Advisory]:
 def state_contradicts_times(ground: Ground, now: str) -> Iterator[Advisory]:
     day = datetime.fromisoformat(now).replace(tzinfo=None)
     for own, records in _records(ground):
-        moments = [one for one in own.fields if is_moment(one) and rank_of(one.name) is not None]
+        moments = [one for one in own.fields if one.is_moment and rank_of(one.name) is not None]
         found = [
             (id, *why) for id, record in records.items() if (why := _contradiction(own, moments, record, day))
         ]
         if not found:
             continue
         fix = "; ".join(
-            f"set {_said(one)} of {own.noun} {id} to {value if value is not None else 'nothing'}"
+            f"set {one.name} of {own.noun} {id} to {value if value is not None else 'nothing'}"
             for id, one, value, _ in found[:MENDED]
+        )
+        says = (
+            f"Times of {len(found)} {own.many} contradict their state or each other: "
+            f"{found[0][0]} {found[0][3]}."
         )
         yield Advisory(
             name="state_contradicts_times",
-            message=f"Times of {len(found)} {many(own)} contradict their state or each other: "
-            f"{found[0][0]} {found[0][3]}.",
+            message=says,
             places=tuple(pointer([own.name, id, one.name]) for id, one, _, _ in found[:SHOWN]),
             fix=fix,
         )
@@ -310,12 +290,10 @@ def answer_in_text(ground: Ground, now: str) -> Iterator[Advisory]:
                 if isinstance(text := record.get(one.name), str) and _tells(text, names)
             ]
             if found:
-                fix = "; ".join(f"set {_said(one)} of {own.noun} {id} to nothing" for id in found[:MENDED])
+                fix = "; ".join(f"set {one.name} of {own.noun} {id} to nothing" for id in found[:MENDED])
+                says = f"{one.name} of {len(found)} {own.many} says what an agent should do."
                 yield Advisory(
-                    name="answer_in_text",
-                    message=f"{one.name} of {len(found)} {many(own)} says what an agent should do.",
-                    places=_places(own, found, one.name),
-                    fix=fix,
+                    name="answer_in_text", message=says, places=_places(own, found, one.name), fix=fix
                 )
 
 
@@ -323,10 +301,6 @@ def _tells(text: str, tools: set[str]) -> bool:
     if len(text) < 8:
         return False
     return _GIVES_AWAY.search(text[:2_000]) is not None or bool(tools & set(re.findall(r"\w+", text[:2_000])))
-
-
-def _said(one: FieldOutline) -> str:
-    return one.name
 
 
 def _quoted(value: Json) -> str:

@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
-from pipelines.core.english.words import joined, plural, singular, singulars, tokens, word_set
+from pipelines.core.english.words import joined, singular, singulars, tokens, word_set
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.simulation.domain.arguments import Argument, part_noun
 from pipelines.core.simulation.domain.tool_facts import ToolFacts
@@ -15,24 +15,20 @@ from pipelines.core.simulation.rules.rule import ARGS
 from pipelines.core.simulation.rules.samples import hints_of
 from pipelines.core.worlds.draw import Draw
 from pipelines.core.worlds.ground import Ground
+from pipelines.core.worlds.ids import next_ids
+from pipelines.core.worlds.measures import near
 from pipelines.core.worlds.outline import FieldOutline, TypeOutline, field_from_schema, type_meant
+from pipelines.core.worlds.patterns import examples_of
+from pipelines.core.worlds.pools import OCCASIONS, REASONS
 from pipelines.core.worlds.rule_cases import need_of
-from pipelines.core.worlds.spoken import about_type, id_type
-from pipelines.core.worlds.times import is_moment, starts_of, write_moment
-from pipelines.core.worlds.values import Place, scalar
+from pipelines.core.worlds.times import LONG_TERM, PAST, starts_of, write_moment
+from pipelines.core.worlds.values import Place, scalar, text_kind
 from pipelines.core.worlds.world_outline import types_in
 
-MOST_GAPS = 20  # entities beside whose ids a free one is looked for
+MOST_LIKE = 20  # ids that one which nobody has is made like
 MOST_TRIED = 30  # entities per tool: rows want different ones, not all of them
 MOST_SEARCHED = 150  # calls more where none of those went through: of twelve by twelve pairs a few may fit
 _LATER = word_set("end ends due return until to checkout arrival expires")
-_BEGINNINGS = (
-    "a first consultation",
-    "the yearly check",
-    "a follow-up",
-    "a short question",
-    "a second opinion",
-)
 
 
 class Candidate(NamedTuple):
@@ -44,25 +40,19 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True)  # no slots: what is derived is kept on the record
 class Asked:
-    """One tool and what its arguments mean in this world."""
+    """One tool and what its arguments mean in this world, as its plan has it."""
 
     fact: ToolFacts
-    own: TypeOutline | None  # what it is about
+    own: TypeOutline | None  # what it is about: what it adds, lists or finds
     types: Mapping[str, TypeOutline]
+    ids: Mapping[str, str]  # argument -> the type of which it takes an id
+    makes: bool = False
 
     def id_type(self, one: Argument) -> str | None:
-        return self._id_types.get(one.name)
-
-    @cached_property
-    def _id_types(self) -> dict[str, str | None]:
-        return {one.name: self._id_type(one) for one in self.fact.arguments}
-
-    def _id_type(self, one: Argument) -> str | None:
-        found = id_type(one, self.types, self.fact)
-        if found is None and one.is_scalar and self.own is not None and one.id_noun is None:
-            field = self.field(one)
-            found = field.refers_to if field is not None else None
-        return found
+        field = self.field(one) if one.id_noun is None and one.is_scalar else None
+        keyed = next((kind.name for kind in self.types.values() if kind.id_field == one.name), None)
+        found = self.ids.get(one.name) if field is None else field.refers_to
+        return found or (keyed if one.is_scalar else None)
 
     def field(self, one: Argument) -> FieldOutline | None:
         """The field of what it is about that the argument speaks of: `new_address` too."""
@@ -75,7 +65,7 @@ class Asked:
     @cached_property
     def target(self) -> Argument | None:
         """The argument that picks what it is about."""
-        if self.own is None or self.fact.makes:
+        if self.own is None or self.makes:
             return None
         own = [one for one in self.fact.arguments if one.is_scalar and self.id_type(one) == self.own.name]
         return next((one for one in own if one.is_required), own[0] if own else None)
@@ -85,22 +75,30 @@ class Asked:
         """Arguments that are fields of what is looked for: `find_member_by_name(first_name, last_name)`."""
         if not self.fact.name.reads() or self.own is None or self.target is not None:
             return ()
-        return tuple(
-            one
-            for one in self.fact.arguments
-            if one.is_scalar and self.id_type(one) is None and self.field(one) is not None
-        )
+        plain = (one for one in self.fact.arguments if one.is_scalar and self.id_type(one) is None)
+        return tuple(one for one in plain if self.field(one) is not None)
 
 
 def asked_of(ground: Ground, tool: str) -> Asked:
     key = ("worlds.asked", tool)
     known: Asked | None = ground.world.derived.get(key)
     if known is None:
-        fact, types = ground.facts[tool], ground.outline.types
-        name = about_type(fact, types)
-        known = Asked(fact, types.get(name) if name is not None else None, types)
+        nouns, types = ground.vocabulary.tools[tool], ground.outline.types
+        plan = ground.simulator.plan_of(tool).plan
+        listed = _listed(plan.body) if plan is not None and nouns.reads else None
+        name = nouns.makes or listed or nouns.about
+        ids = {one.argument: one.kind for one in nouns.lookups if one.kind in types}
+        own = types.get(name) if name is not None else None
+        known = Asked(ground.facts[tool], own, types, ids, makes=nouns.makes is not None)
         ground.world.derived[key] = known
     return known
+
+
+def _listed(body: Json) -> str | None:
+    """The type that the last step that looks through many is about: fines, once their resident is found."""
+    steps = body if isinstance(body, list) else []
+    finds = (step.get("find") for step in reversed(steps) if isinstance(step, dict))
+    return next((str(one.get("in")) for one in finds if isinstance(one, dict) and one.get("all")), None)
 
 
 def candidates(ground: Ground, tool: str, draw: Draw, now: str) -> Iterator[Candidate]:
@@ -117,9 +115,9 @@ def candidates(ground: Ground, tool: str, draw: Draw, now: str) -> Iterator[Cand
         yield Candidate(tool, arguments, about)
         for variant, other in writer.variants(arguments, id, number):
             yield Candidate(tool, other, about, variant)
-    if asked.target is not None and own is not None:
+    if asked.target is not None and asked.own is not None and own is not None:
         for number, id in enumerate(targets[:2]):
-            unknown = _unknown_id(ground, own, number)
+            unknown = _unknown_id(ground, asked.own, number, draw)
             arguments = writer.arguments(id, number)
             if arguments is not None and unknown is not None:
                 told = writer.as_argument(asked.target, unknown)
@@ -159,20 +157,14 @@ def _targets(ground: Ground, asked: Asked, draw: Draw) -> list[str | None]:
     return turns[:MOST_TRIED]
 
 
-def _unknown_id(ground: Ground, kind: str, number: int) -> str | None:
+def _unknown_id(ground: Ground, own: TypeOutline, number: int, draw: Draw) -> str | None:
     """Like the others, and nobody's."""
-    ids = types_in(ground.state).get(kind, {})
-    # Where the last ones have no gap beside them, a world of many thousands has none worth looking for.
-    for id in islice(reversed(ids), MOST_GAPS):
-        digits = [at for at, each in enumerate(id) if each.isdigit()]
-        for step in range(1, 40):
-            if not digits:
-                return f"{id}-{number + 7}"
-            last = digits[-1]
-            other = id[:last] + str((int(id[last]) + step + number) % 10) + id[last + 1 :]
-            if other not in ids and ground.opened(now="2000-01-01").ledger.resolve_id(kind, other) is None:
-                return other
-    return f"{next(reversed(ids))}-{number + 7}" if ids else None
+    known = types_in(ground.state).get(own.name, {})
+    last = [*islice(reversed(known), MOST_LIKE)]
+    new = (
+        (id for id in next_ids(own, last, number + MOST_LIKE, draw) if id not in known) if last else iter(())
+    )
+    return next(islice(new, number, None), None)
 
 
 class _Writer:
@@ -185,6 +177,10 @@ class _Writer:
         self._state = types_in(ground.state)
         stays = asked.own is not None and "arrival" in starts_of(asked.own)
         self._later = _LATER - {"arrival"} | {"departure"} if stays else _LATER
+        # Where no name says which of several moments is the later one, the last is.
+        moments = [one for one in asked.fact.arguments if field_from_schema(one.name, one.schema).is_moment]
+        is_said = any(not self._later.isdisjoint(one.words) for one in moments)
+        self._last = moments[-1].words if len(moments) > 1 and not is_said else None
         self._limits = [
             one
             for rule in ground.rules
@@ -241,10 +237,10 @@ class _Writer:
             return self._list(one, record, place)
         if one.kind == "object":
             return self._object(one, record, place)
-        return self._scalar(one, record, number, place)
+        return self._scalar(one, record, place, so_far)
 
     def as_argument(self, one: Argument, id: str) -> Json:
-        return int(id) if one.schema.get("type") == "integer" and id.isdecimal() else id
+        return field_from_schema(one.name, one.schema).kept(id)
 
     def _option(self, one: Argument, record: JsonObject, number: int) -> Json:
         field = self._asked.field(one)
@@ -254,12 +250,18 @@ class _Writer:
         return options[number % len(options)] if options else None
 
     def _id(self, one: Argument, kind: str, record: JsonObject, so_far: JsonObject, place: str) -> Json:
-        """The thing's own link, else some record of the type that is not named yet."""
+        """The thing's own link, else some record of the type, in that role, that is not named yet."""
         linked = self._linked(kind, record)
         if linked is not None and not self._changes_link(kind):
             return self.as_argument(one, linked)
         ids = [each for each in self._state.get(kind, {}) if each not in map(str, so_far.values())]
         ids = [each for each in ids if each != linked]
+        role = next(
+            (each for each in self._asked.types[kind].fields if (one.id_noun or ("",))[-1] in each.values),
+            None,
+        )
+        if role is not None:
+            ids = [id for id in ids if self._state[kind][id].get(role.name) == (one.id_noun or ())[-1]] or ids
         return self.as_argument(one, self._draw.pick(ids, place)) if ids else None
 
     def _changes_link(self, kind: str) -> bool:
@@ -275,83 +277,97 @@ class _Writer:
         return None
 
     def _list(self, one: Argument, record: JsonObject, place: str) -> Json:
+        """Of what the record keeps under that name, the first; else some of the things that are there."""
         noun = part_noun(one)
         lists = (name for name in record if noun and singular(tokens(name)[-1]) == noun)
-        kept = next((record[name] for name in lists if isinstance(record[name], list)), None)
-        if isinstance(kept, list) and kept and isinstance(kept[0], dict) and one.words[-1] == "ids":
-            named = [key for key in kept[0] if tokens(key)[-1] == "id" and noun in singulars(tokens(key))]
-            return [kept[0][named[0]]] if named else None
-        if isinstance(kept, list) and kept and not isinstance(kept[0], dict):
-            return [kept[0]]
-        if one.words[-1] == "ids":
-            return None
-        items = one.schema.get("items")
-        inner = field_from_schema(one.name, items)
-        by_type = next(
-            (name for name in self._state if plural(singular(tokens(name)[-1])) == one.words[-1]), None
-        )
-        if inner.kind == "text" and by_type is not None:
-            return list(self._draw.shuffled(list(self._state[by_type]), place)[:2])
-        if inner.kind in ("whole", "number"):
-            return [self._draw.between(2, 90, f"{place}/{at}") for at in range(3)]
-        return (
-            [scalar(inner, self._place(at), self._draw) for at in range(2)] if inner.kind == "text" else None
-        )
+        kept = next((value for name in lists if isinstance(value := record[name], list) and value), None)
+        first = kept[0] if kept else None
+        if isinstance(first, dict) and one.words[-1] == "ids":
+            return [value for key, value in first.items() if {"id", noun} <= {*singulars(tokens(key))}][
+                :1
+            ] or None
+        if first is not None and not isinstance(first, dict):
+            return [first]
+        made = self._nested(field_from_schema(one.name, one.schema), place)
+        return made or None
 
     def _object(self, one: Argument, record: JsonObject, place: str) -> Json:
         shown = field_from_schema(one.name, one.schema)
         if shown.parts:
-            named = one.schema.get("required")
-            return {
-                part.name: self._part(part, record, f"{place}/{part.name}")
-                for part in shown.parts
-                if not isinstance(named, list) or part.name in named
-            }
+            return self._nested(shown, place)
         own = self._asked.own
         if own is None or one.words[-1] not in ("updates", "changes", "fields", "patch", "values"):
             return None
-        free = [
-            each
-            for each in own.fields
-            if each.kind in ("text", "whole", "number") and each.refers_to is None and each.name in record
-            and each.name != own.id_field and not is_moment(each) and each is not own.status
-        ]  # fmt: skip
-        if not free:
-            return None
-        field = self._draw.pick(free, place)
-        return {field.name: self._other(field, record.get(field.name), place)}
+        fixed = (own.field(own.id_field), own.status, *own.references, *own.moments)
+        plain = [
+            each for each in own.fields if each.kind in ("text", "whole", "number") and each not in fixed
+        ]
+        free = [each for each in plain if each.name in record]
+        field = self._draw.pick(free, place) if free else None
+        return {field.name: self._other(field, record.get(field.name), place)} if field is not None else None
 
-    def _part(self, part: FieldOutline, record: JsonObject, place: str, depth: int = 0) -> Json:
-        """Of an object that is given: ids in it are those of things that are there."""
-        kind = type_meant(part.name, self._asked.types) if part.kind in ("text", "whole") else None
-        ids = list(self._state.get(kind or "", {}))
-        if ids and not part.values:
-            id = self._draw.pick(ids, place)
-            return int(id) if part.kind == "whole" and id.isdecimal() else id
-        if part.parts and depth < 3:
+    def _nested(self, field: FieldOutline, place: str, depth: int = 0) -> Json:
+        """Of a list or an object that is given: ids in it are those of things that are there."""
+        ids = list(self._state.get(type_meant(field.name, self._asked.types) or "", {}))
+        if ids and not field.values and not field.parts and field.kind != "object":
+            picked = self._draw.shuffled(ids, place)
+            return list(picked[:2]) if field.kind == "list" else field.kept(picked[0])
+        if field.is_moment:
+            return self._moment(field, place)
+        if field.kind == "list" and not field.parts:
+            items = field_from_schema(singular(field.name), field.said("items"))
+            many = (scalar(items, self._place(at), self._draw) for at in range(2))
+            return list(dict.fromkeys(many)) if items.kind in ("text", "whole", "number") else []
+        if field.kind in ("list", "object"):
+            named = field.said("required")
             inner: JsonObject = {
-                each.name: self._part(each, record, f"{place}/{each.name}", depth + 1) for each in part.parts
+                each.name: self._nested(each, f"{place}/{each.name}", depth + 1)
+                for each in field.parts
+                if depth < 3 and (not isinstance(named, list) or each.name in named)
             }
-            return [inner] if part.kind == "list" else inner
-        if part.is_moment:
-            return self._moment(part, place)
-        if part.kind in ("object", "list"):
-            return {} if part.kind == "object" else []
-        return scalar(part, self._place(self._draw.below(300, place)), self._draw)
+            return [inner] if field.kind == "list" else inner
+        return scalar(field, self._place(self._draw.below(300, place)), self._draw)
 
-    def _scalar(self, one: Argument, record: JsonObject, number: int, place: str) -> Json:
+    def _scalar(self, one: Argument, record: JsonObject, place: str, so_far: JsonObject) -> Json:
         field = field_from_schema(one.name, {**one.schema, "type": one.schema.get("type") or "string"})
-        own = self._asked.field(one)
-        if is_moment(field) or (own is not None and is_moment(own)):
-            return self._moment(own if own is not None and is_moment(own) else field, place)
-        if self._asked.fact.makes and field.words[-1] in ("reason", "purpose"):
-            return _BEGINNINGS[number % len(_BEGINNINGS)]
+        own, current, seen = self._kept(one, record, so_far)
+        if field.is_moment or (own is not None and own.is_moment):
+            return self._moment(own if own is not None and own.is_moment else field, place)
+        is_reason = field.kind == "text" and text_kind(field) == "reason"
+        if is_reason and not field.values and not examples_of(field):
+            return self._draw.pick(OCCASIONS if self._asked.makes else REASONS, place)
         if one.kind == "number":
-            return self._amount(field, record, place)
-        if own is not None and own.kind == field.kind and not self._asked.fact.name.reads():
-            both = replace(own, schema={**(own.schema or {}), **(field.schema or {})})
-            return self._other(both, record.get(own.name), place)
-        return self._other(field, None, place)
+            return self._amount(field, current, record, seen, place)
+        if self._asked.fact.name.reads() and seen:
+            return self._draw.pick(seen, place)
+        if own is not None and own.kind == field.kind:
+            field = replace(own, schema={**(own.schema or {}), **(field.schema or {})})
+        return self._other(field, current, place)
+
+    def _kept(
+        self, one: Argument, record: JsonObject, so_far: JsonObject
+    ) -> tuple[FieldOutline | None, Json, list[Json]]:
+        """The field that keeps such a value, the value of what the call is about, and all there are."""
+        own = self._asked.field(one)
+        if own is not None and record.get(own.name) is not None:
+            return own, record[own.name], []
+        alike = [
+            (kind, each)
+            for kind in self._asked.types.values()
+            for each in kind.fields
+            if joined(each.words) == joined(one.words) and each.name != kind.id_field
+        ]
+        named = {self._asked.id_type(each): so_far.get(each.name) for each in self._asked.fact.arguments}
+        for kind, field in alike:
+            about = self._state.get(kind.name, {}).get(str(named.get(kind.name)), {})
+            if about.get(field.name) is not None:
+                return own or field, about[field.name], []
+        seen = [value for kind, field in alike for value in self._seen(kind, field)]
+        return own or (alike[0][1] if alike else None), None, seen
+
+    def _seen(self, own: TypeOutline | None, field: FieldOutline) -> list[Json]:
+        records = self._state.get(own.name, {}).values() if own is not None else ()
+        return [value for each in records if (value := each.get(field.name)) not in (None, "")]
 
     def _other(self, field: FieldOutline, current: Json, place: str) -> Json:
         """A value like the field's, and not the one that stands there."""
@@ -366,26 +382,36 @@ class _Writer:
         own = self._asked.own or TypeOutline(name="thing", id_field=None, fields=())
         return Place(own, number, f"{self._asked.fact.tool.name}/{number}")
 
-    def _amount(self, field: FieldOutline, record: JsonObject, place: str) -> Json:
+    def _amount(
+        self, field: FieldOutline, current: Json, record: JsonObject, seen: Sequence[Json], place: str
+    ) -> Json:
+        """Of the magnitude of what is kept under that name."""
         balance = next((value for name, value in record.items() if tokens(name)[-1] == "balance"), None)
         if isinstance(balance, int | float) and balance > 0 and field.words[-1] in ("amount", "sum", "value"):
             part = max(1, int(balance * self._draw.between(10, 50, place) / 100))
             return part if field.kind == "whole" else float(part)
-        value = scalar(field, self._place(self._draw.below(300, place)), self._draw)
-        current = record.get(field.name)
-        return value if value != current else self._other(field, current, place)
+        known = [each for each in (current, *seen) if isinstance(each, int | float) and each]
+        if not known or field.values:
+            return self._other(field, current, place)
+        base = known[0] if current is not None else self._draw.pick(known, place)
+        return near(field, base, self._draw.pick((0.8, 0.9, 1.1, 1.25), f"{place}/share"), self._thing)
+
+    @property
+    def _thing(self) -> str:
+        return self._asked.own.last if self._asked.own is not None else ""
 
     def _moment(self, field: FieldOutline, place: str) -> Json:
         # One draw for all moments of a call, so that what ends does so after it starts.
         days = self._draw.between(3, 20, place.rpartition("/")[0])
-        is_later = not self._later.isdisjoint(field.words)
-        if self._asked.fact.name.reads():
-            days = 0 if is_later else -90
+        is_later = not self._later.isdisjoint(field.words) or field.words == self._last
+        if self._asked.fact.name.reads() or not PAST.isdisjoint(field.words):
+            days = 0 if is_later else -90 if self._asked.fact.name.reads() else -days
         at = (self._now + timedelta(days=days)).replace(hour=9 + days % 8, minute=30, second=0)
         written = write_moment(field, at)
         if is_later and not self._asked.fact.name.reads():
             is_day = isinstance(written, str) and len(written) <= 10
-            written = write_moment(field, at + (timedelta(days=9) if is_day else timedelta(hours=2)))
+            longer = timedelta(days=365 if self._thing in LONG_TERM else 9)
+            written = write_moment(field, at + (longer if is_day else timedelta(hours=2)))
         return written
 
     # -- other arguments than one would give
@@ -413,10 +439,7 @@ class _Writer:
     def _amounts(self, value: float, record: JsonObject) -> Sequence[int | float]:
         step = 1 if isinstance(value, int) else 0.01
         near = [limit + shift for limit in self._limits for shift in (0, step, -step)]
-        owned = [
-            each
-            for name, each in record.items()
-            if tokens(name)[-1] in ("balance", "stock", "limit", "total")
-        ]
+        kept = ("balance", "stock", "limit", "total")
+        owned = [each for name, each in record.items() if tokens(name)[-1] in kept]
         over = [each + 50 for each in owned if isinstance(each, int | float) and not isinstance(each, bool)]
         return [round(each, 2) if isinstance(value, float) else int(each) for each in (*near, *over)]

@@ -1,25 +1,21 @@
 """Changes of a world that keep it whole: new records with ids like the others, references that hold, sums and
 times that follow. Whatever is not named stays as it is, to the byte."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from itertools import pairwise
 
-from pipelines.core.english.words import plural
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.simulation.library.dates import moment_of
 from pipelines.core.worlds.draw import Draw
 from pipelines.core.worlds.entities import Builder
 from pipelines.core.worlds.ground import Ground
-from pipelines.core.worlds.ids import ids_of
+from pipelines.core.worlds.ids import next_ids
 from pipelines.core.worlds.outline import FieldOutline, Outline, TypeOutline
-from pipelines.core.worlds.said_values import refused
 from pipelines.core.worlds.sides import with_value
 from pipelines.core.worlds.sums import sums_of
-from pipelines.core.worlds.times import has_happened, is_moment, rank_of, said_state, write_moment
-from pipelines.core.worlds.wishes import Wish
+from pipelines.core.worlds.times import has_happened, rank_of, said_state, write_moment
+from pipelines.core.worlds.wishes import Wish, refused
 from pipelines.core.worlds.world_outline import types_in
 
 State = dict[str, dict[str, JsonObject]]
@@ -69,32 +65,6 @@ def _new_record(
     return _not_to_come(own, record, builder.clock.now)
 
 
-def next_ids(own: TypeOutline, known: Sequence[str], count: int, draw: Draw) -> list[str]:
-    """Ids like those that are there: the last run of digits goes on."""
-    if not known:
-        return ids_of(own, count, draw)
-    taken = set(known)
-    numbered = [
-        (int(found[-1]), id) for id in known if (found := re.findall(r"\d+", id)) and len(found[-1]) < 16
-    ]
-    if not numbered:
-        numbers = range(2, 2 + count + len(known))
-        return [id for number in numbers if (id := f"{known[0]}-{number}") not in taken][:count]
-    highest, like = max(numbered)
-    steps = [abs(one[0] - other[0]) for one, other in pairwise(numbered)]
-    step = max(1, min(steps, default=1))
-    step = step if step <= 20 else 7
-    new: list[str] = []
-    number = highest
-    while len(new) < count:
-        number += step
-        at = list(re.finditer(r"\d+", like))[-1]
-        id = f"{like[: at.start()]}{number:0{len(at[0])}d}{like[at.end() :]}"
-        if id not in taken:
-            new.append(id)
-    return new
-
-
 def _with_seen_values(outline: Outline, state: State) -> Outline:
     """Fields of few different texts keep to those: a new record is like the others."""
     types = {}
@@ -104,7 +74,7 @@ def _with_seen_values(outline: Outline, state: State) -> Outline:
         for one in own.fields:
             texts = [value for record in records if isinstance(value := record.get(one.name), str)]
             few = dict.fromkeys(texts)
-            is_few = one.kind == "text" and not one.values and one.refers_to is None and not is_moment(one)
+            is_few = one.kind == "text" and not one.values and one.refers_to is None and not one.is_moment
             if is_few and one.name != own.id_field and len(texts) >= 4 and len(few) <= len(texts) // 2:
                 fields.append(replace(one, values=tuple(few), is_closed=False))
             else:
@@ -170,11 +140,10 @@ def remove_records(
                 }
                 lost -= gone.get(other.name, set())
                 if lost and not cascade:
-                    words = other.noun.split()
-                    many = " ".join((*words[:-1], plural(words[-1])))
                     hint = f"remove those first, or say: {'remove … '}and everything that refers to them"
                     raise refused(
-                        f"{len(lost)} {many} refer to them by {link.name}, such as {sorted(lost)[0]}", hint
+                        f"{len(lost)} {other.many} refer to them by {link.name}, such as {sorted(lost)[0]}",
+                        hint,
                     )
                 if lost:
                     gone.setdefault(other.name, set()).update(lost)
@@ -228,7 +197,7 @@ def _with(
     status = own.status
     if status is not None and field.name == status.name:
         return _in_state(own, {**record, field.name: value}, value, now)
-    if is_moment(field):
+    if field.is_moment:
         return {**record, field.name: value}
     return with_value(own, outline, record, field, value)
 
@@ -239,7 +208,7 @@ def _in_state(own: TypeOutline, record: JsonObject, state: Json, now: str) -> Js
     states = own.status.values if own.status is not None and own.status.values else (state,)
     latest = datetime.fromisoformat(now).replace(tzinfo=None)
     for one in own.fields:
-        if not is_moment(one) or one.name not in record or rank_of(one.name) is None:
+        if not one.is_moment or one.name not in record or rank_of(one.name) is None:
             continue
         happened = has_happened(one.name, state, states)
         if happened is False and (said_state(one.name, states) is not None or record[one.name] is None):
@@ -266,8 +235,7 @@ def spread_owners(
     order = draw.shuffled(ids, "owners")
     for at, id in enumerate(order):
         owner = owners[at % len(owners)]
-        value: Json = int(owner) if link.kind == "whole" and owner.isdecimal() else owner
-        records[id] = {**records[id], link.name: value}
+        records[id] = {**records[id], link.name: link.kept(owner)}
     state: JsonObject = {**ground.state, own.name: records}  # type: ignore[dict-item]
     return _relinked(ground, own, ids, state)
 
@@ -276,45 +244,23 @@ def spread_values(
     ground: Ground, own: TypeOutline, ids: Sequence[str], field: FieldOutline, draw: Draw, now: str
 ) -> JsonObject:
     """Every value alike; who has one that is still wanted keeps it."""
-    values: Sequence[Json] = field.values if field.values else (True, False)
-    if len(values) > len(ids):
-        values = values[: len(ids)]
+    values: Sequence[Json] = draw.shuffled(field.values or (True, False), "spread")[: len(ids)]
     records = dict(types_in(ground.state)[own.name])
-    most = -(-len(ids) // len(values))
-    counts = dict.fromkeys(map(repr, values), 0)
-    loose: list[str] = []
-    for id in ids:
-        key = repr(records[id].get(field.name))
-        if counts.get(key, most) < most:
-            counts[key] += 1
-        else:
-            loose.append(id)
-    loose = _surplus(ids, records, field, values, counts, loose)
-    for id in draw.shuffled(loose, "values"):
-        value = min(values, key=lambda each: counts[repr(each)])
-        counts[repr(value)] += 1
+    share, more = divmod(len(ids), len(values)) if values else (0, 0)
+    wanted = {repr(value): [value] * (share + (at < more)) for at, value in enumerate(values)}
+    loose = [id for id in ids if not _taken(wanted.get(repr(records[id].get(field.name))))]
+    left = [value for rest in wanted.values() for value in rest]
+    for id, value in zip(draw.shuffled(loose, "values"), left, strict=True):
         records[id] = _with(ground.outline, own, records[id], field, value, now)
     return {**ground.state, own.name: records}  # type: ignore[dict-item]
 
 
-def _surplus(
-    ids: Sequence[str],
-    records: Mapping[str, JsonObject],
-    field: FieldOutline,
-    values: Sequence[Json],
-    counts: dict[str, int],
-    loose: list[str],
-) -> list[str]:
-    """Some give theirs up where otherwise a value would stay unused."""
-    for id in reversed(ids):
-        unused = sum(count == 0 for count in counts.values())
-        key = repr(records[id].get(field.name))
-        if unused <= len(loose):
-            break
-        if id not in loose and counts.get(key, 0) > 1:
-            counts[key] -= 1
-            loose.append(id)
-    return loose
+def _taken(left: list[Json] | None) -> bool:
+    """Whether there was one of them left."""
+    if left:
+        left.pop()
+        return True
+    return False
 
 
 def spread_times(
@@ -334,7 +280,7 @@ def spread_times(
 def _not_to_come(own: TypeOutline, record: JsonObject, latest: datetime) -> JsonObject:
     changed = dict(record)
     for one in own.fields:
-        moment = moment_of(record.get(one.name)) if is_moment(one) and rank_of(one.name) is not None else None
+        moment = moment_of(record.get(one.name)) if one.is_moment and rank_of(one.name) is not None else None
         if moment is not None and moment.at.replace(tzinfo=None) > latest:
             changed[one.name] = write_moment(one, latest - timedelta(hours=1))
     return changed

@@ -33,7 +33,7 @@ def check_pasted(toolset: Toolset, state: Json) -> list[Problem]:
 
 def _unreachable(toolset: Toolset, state: JsonObject) -> Iterator[Problem]:
     """A world that none of the tools speaks of is the world of another agent."""
-    from pipelines.core.worlds.advise_tools import touched_types
+    from pipelines.core.worlds.advisories import touched_types
 
     kinds = types_in(state)
     if kinds and not touched_types(Ground(toolset, state)) & set(kinds):

@@ -14,7 +14,9 @@ def coverage(rows: Iterable[DraftRow], toolset: Toolset) -> Coverage:
     outcomes = Counter(row.outcome for row in kept)
     expected = Counter(row.expected_outcome or "none" for row in kept)
     triggers = Counter(str(rule.as_json()["trigger"]) for row in kept for rule in row.failure_rules)
-    several = sum(len({_key(call.tool, call.arguments) for call in row.reference_calls}) > 1 for row in kept)
+    several = sum(
+        len({f"{call.tool}/{call.arguments!r}" for call in row.reference_calls}) > 1 for row in kept
+    )
     sentences = Counter(sentence for row in kept for sentence in row.sentences)
     missing = tuple(tool.name for tool in toolset.tools if not tools[tool.name])
     notes = []
@@ -33,7 +35,3 @@ def coverage(rows: Iterable[DraftRow], toolset: Toolset) -> Coverage:
         missing_tools=missing,
         notes=tuple(notes),
     )
-
-
-def _key(tool: str, arguments: object) -> str:
-    return f"{tool}/{arguments!r}"

@@ -1,30 +1,28 @@
 """Tasks asked of a world: requests in plain English with the calls that serve them and an oracle each."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from itertools import islice
+from typing import NamedTuple
 
+from pipelines.core.english.words import singular, tokens
 from pipelines.core.failure_rules import AfterNCalls, AfterStateChange, FailureRule, ForcedReply
 from pipelines.core.json_text import JsonObject
 from pipelines.core.ledger import SetFlag
 from pipelines.core.worlds.calls import asked_of
 from pipelines.core.worlds.draw import Draw
-from pipelines.core.worlds.finders import Found, found_by
 from pipelines.core.worlds.ground import Ground, ground_of
 from pipelines.core.worlds.oracle import SOME_CALL, UNCHANGED, call_oracle, state_oracle
 from pipelines.core.worlds.shapes import Bucket, DraftRow, Outcome, ReferenceCall, Toolset
 from pipelines.core.worlds.themes import Steering, steering
-from pipelines.core.worlds.trials import Trial, trials, untried
-from pipelines.core.worlds.wording import clause, request, two_requests, with_context
+from pipelines.core.worlds.trials import Found, Trial, found_by, trials, untried
+from pipelines.core.worlds.wording import Request, Writer
 
 _REFUSALS: tuple[Outcome, ...] = ("forbidden", "refused", "not_found")
 _ERRORS = (
-    (503, "The service is temporarily unavailable."),
-    (502, "The upstream system did not answer."),
-    (429, "Too many requests, try again shortly."),
-    (500, "Internal error."),
-    (504, "The request took too long."),
-)
+    (503, "The service is temporarily unavailable."), (502, "The upstream system did not answer."),
+    (429, "Too many requests, try again shortly."), (500, "Internal error."),
+)  # fmt: skip
 #: Groups are taken in turn; within a turn, what is surest first.
 _ORDER: Mapping[str, int] = {"changed": 0, "forbidden": 1, "answered": 2, "refused": 3, "not_found": 4}
 
@@ -60,13 +58,11 @@ def bucket_notes(
     return _planned(ground or ground_of(toolset, state), bucket, rng_seed, now, axes).notes
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Plan:
+class _Plan(NamedTuple):
     """What a bucket's rows are made of."""
 
-    trials: tuple[Trial, ...]
-    outcomes: tuple[Outcome, ...]
-    several: bool
+    trials: list[Trial]
+    meant: Steering  # its outcomes are those that the axes leave
     notes: tuple[str, ...]
 
 
@@ -74,22 +70,20 @@ def _planned(ground: Ground, bucket: Bucket, rng_seed: int, now: str, axes: Coll
     skipped = untried(ground)
     usable = [tool.name for tool in ground.toolset.tools if tool.name not in skipped]
     meant = steering(ground, bucket, usable)
-    notes = [*meant.notes, *(f"No rows are made about {name}: {why}" for name, why in skipped.items())]
     outcomes, told = _within_axes(meant.outcomes, axes)
-    notes += told
+    notes = [*meant.notes, *(f"No rows are made about {name}: {why}" for name, why in skipped.items()), *told]
     found = _all_trials(ground, rng_seed, now, usable)
-    chosen = _chosen(found, meant, outcomes)
-    if not chosen and found:
-        notes.append(_nothing_said(meant, outcomes))
-        chosen = _widened(found, meant, outcomes, axes)
-        outcomes = tuple(dict.fromkeys((*outcomes, *(one.outcome for one in chosen))))
-    if not chosen:
+    wanted = {*outcomes, *(("changed", "answered") if "recovered" in outcomes else ())}
+    chosen = [one for one in found if one.outcome in wanted and meant.fits(one)]
+    if not found:
         notes.append(
             "No row can be made: no tool of this agent gives an answer on this world that could be proved."
         )
-    return _Plan(
-        trials=tuple(chosen), outcomes=outcomes, several=meant.several, notes=tuple(dict.fromkeys(notes))
-    )
+    elif not chosen and meant.tools:
+        ends = " or ".join(outcomes) or "anything that may be asked"
+        tools = ", ".join(meant.tools[:5])
+        notes.append(f"No call of {tools} on this world ends in {ends} and fits the theme.")
+    return _Plan(chosen, replace(meant, outcomes=outcomes), tuple(dict.fromkeys(notes)))
 
 
 def _within_axes(outcomes: Sequence[Outcome], axes: Collection[str]) -> tuple[tuple[Outcome, ...], list[str]]:
@@ -115,32 +109,6 @@ def _all_trials(ground: Ground, rng_seed: int, now: str, usable: Iterable[str]) 
     return known
 
 
-def _chosen(found: Iterable[Trial], meant: Steering, outcomes: Sequence[Outcome]) -> list[Trial]:
-    wanted = set(outcomes)
-    if "recovered" in wanted:
-        wanted |= {"changed", "answered"}
-    return [one for one in found if one.tool in meant.tools and one.outcome in wanted]
-
-
-def _nothing_said(meant: Steering, outcomes: Sequence[Outcome]) -> str:
-    tools = ", ".join(meant.tools[:5])
-    ends = " or ".join(outcomes) or "anything that may be asked"
-    return f"No call of {tools} on this world ends in {ends}: other rows are made instead."
-
-
-def _widened(
-    found: Sequence[Trial], meant: Steering, outcomes: Sequence[Outcome], axes: Collection[str]
-) -> list[Trial]:
-    """The same ends with other tools, else other ends with these tools, else anything."""
-    allowed, _ = _within_axes(("changed", "answered", "forbidden", "refused", "not_found"), axes)
-    kept = [one for one in found if one.outcome in allowed]
-    return (
-        [one for one in kept if one.outcome in outcomes]
-        or [one for one in kept if one.tool in meant.tools]
-        or kept
-    )
-
-
 class _Author:
     """Writes the rows of one bucket."""
 
@@ -155,7 +123,7 @@ class _Author:
         """Groups in turn, so that each tool and each end comes before any comes twice."""
         everything = self._groups()
         late = [group for group in everything if group[0].outcome == "not_found"]
-        if set(self._plan.outcomes) <= set(_REFUSALS) and len(late) < len(everything):
+        if set(self._plan.meant.outcomes) <= set(_REFUSALS) and len(late) < len(everything):
             # Whoever asks for what is not allowed does not mean a slip of the pen: those fill up only.
             yield from self._in_turns([group for group in everything if group not in late])
             yield from self._in_turns(late)
@@ -171,9 +139,9 @@ class _Author:
         }
         for turn in range(turns):
             row_of_turn = [group[turn] for group in groups if turn < len(group)]
-            if not self._plan.several:
+            if not self._plan.meant.several:
                 yield from (row for trial in row_of_turn for row in self._single(trial))
-            if turn % 2 == 0 or self._plan.several:
+            if turn % 2 == 0 or self._plan.meant.several:
                 yield from self._pairs(row_of_turn)
                 yield from self._looked_up(row_of_turn, found)
 
@@ -189,25 +157,24 @@ class _Author:
     # -- one request
 
     def _single(self, trial: Trial) -> Iterator[DraftRow]:
-        outcomes = self._plan.outcomes
-        place = self._place(trial)
-        text = with_context(
-            request(asked_of(self._ground, trial.tool), trial.candidate, self._draw, place), self._draw, place
-        )
+        outcomes = self._plan.meant.outcomes
+        place, asked = self._place(trial), self._request(trial)
+        text = asked.opened(self._draw, place, alone=True)
+        wanted = self._plan.meant.wanted(trial)
+        if asked.is_question and wanted and not wanted & {*map(singular, tokens(asked.text))}:
+            return  # a question about something else than the theme
         is_able = "recovered" in outcomes and trial.outcome in ("changed", "answered")
         self._able += is_able
         # Among rows of all kinds some meet trouble in place of the plain row: no text is asked for twice.
         if is_able and (trial.outcome not in outcomes or self._able % 6 == 3):
             yield from self._troubled(text, trial, place)
         elif trial.outcome in outcomes:
-            row = self._row(text, [trial])
-            if row is not None:
-                yield row
+            yield from self._rows(text, [trial])
 
     def _place(self, trial: Trial) -> str:
         return f"{self._bucket.name}/{trial.tool}/{sorted(trial.candidate.arguments.items())!r}"
 
-    def _row(
+    def _rows(
         self,
         text: str,
         asked: Sequence[Trial],
@@ -215,16 +182,17 @@ class _Author:
         rules: tuple[FailureRule, ...] = (),
         calls: Sequence[ReferenceCall] | None = None,
         outcome: Outcome | None = None,
-    ) -> DraftRow | None:
+    ) -> Iterator[DraftRow]:
+        """The one row, or none where nothing that stays the same was changed."""
         last = asked[-1]
         is_refusal = last.outcome in _REFUSALS
         changing = [one for one in asked if one.outcome == "changed"]
         reading = [one for one in asked if one.outcome == "answered"]
         state = UNCHANGED if is_refusal or not changing else state_oracle(changing, self._ground.world)
         if state is None:
-            return None
+            return
         must = SOME_CALL if is_refusal else call_oracle(reading) if reading else None
-        return DraftRow(
+        yield DraftRow(
             user_instruction=text,
             failure_rules=rules,
             expected_outcome="refusal" if is_refusal else "completion",
@@ -243,17 +211,14 @@ class _Author:
 
     def _troubled(self, text: str, trial: Trial, place: str) -> Iterator[DraftRow]:
         code, message = self._draw.pick(_ERRORS, f"error/{place}")
+        error = ForcedReply(code=code, message=message)
         duration = 1 + self._draw.below(2, f"duration/{place}")
-        rule = AfterNCalls(
-            tool=trial.tool, error=ForcedReply(code=code, message=message), n=1, duration=duration
-        )
+        rule = AfterNCalls(tool=trial.tool, error=error, n=1, duration=duration)
         calls = [_call(trial)] * (duration + 1)
-        row = self._row(text, [trial], rules=(rule,), calls=calls, outcome="recovered")
-        if row is not None:
-            yield row
-        yield from self._after_flag(trial, place)
+        yield from self._rows(text, [trial], rules=(rule,), calls=calls, outcome="recovered")
+        yield from self._after_flag(trial, error)
 
-    def _after_flag(self, trial: Trial, place: str) -> Iterator[DraftRow]:
+    def _after_flag(self, trial: Trial, error: ForcedReply) -> Iterator[DraftRow]:
         """Something that the request itself sets off makes the next call fail once."""
         flag = next(
             (one.flag for one in trial.answer.updates if isinstance(one, SetFlag) and one.value), None
@@ -263,53 +228,48 @@ class _Author:
         )
         if flag is None or after is None or trial.outcome != "changed":
             return
-        code, message = self._draw.pick(_ERRORS, f"error/{place}")
-        error = ForcedReply(code=code, message=message)
         rule = AfterStateChange(tool=after.tool, error=error, condition=flag, duration=1)
         calls = [_call(trial), _call(after), _call(after)]
-        row = self._row(
-            self._both(trial, after), [trial, after], rules=(rule,), calls=calls, outcome="recovered"
-        )
-        if row is not None:
-            yield row
+        both = self._both(trial, after)
+        yield from self._rows(both, [trial, after], rules=(rule,), calls=calls, outcome="recovered")
 
     # -- several calls
 
     def _pairs(self, turn: Sequence[Trial]) -> Iterator[DraftRow]:
         """Two requests in one message, about different things."""
-        if not {"changed", "answered"} & set(self._plan.outcomes):
+        if not {"changed", "answered"} & set(self._plan.meant.outcomes):
             return
         able = [one for one in turn if one.outcome in ("changed", "answered")]
         pairs = ((able[at], able[at + 1]) for at in range(0, len(able) - 1, 2))
         for first, second in islice(pairs, max(2, len(able) // 3)):
             if _apart(first, second):
-                row = self._row(self._both(first, second), [first, second])
-                if row is not None:
-                    yield row
+                yield from self._rows(self._both(first, second), [first, second])
+
+    def _request(self, trial: Trial, who: str | None = None) -> Request:
+        asked, place = asked_of(self._ground, trial.tool), self._place(trial)
+        reply, own = trial.answer.response, asked.own
+        inner = reply.get(own.name) if isinstance(reply, dict) and own is not None else None
+        shown = inner if isinstance(inner, dict) else reply if isinstance(reply, dict) else {}
+        wanted = self._plan.meant.wanted(trial)
+        return Writer(asked, trial.candidate, self._draw, place, shown, wanted, who).request
 
     def _both(self, first: Trial, second: Trial) -> str:
         place = self._place(first)
-        one = request(asked_of(self._ground, first.tool), first.candidate, self._draw, place)
-        other = clause(asked_of(self._ground, second.tool), second.candidate, self._draw, place)
-        return two_requests(one, other, self._draw, place)
+        return self._request(second).added(self._request(first).opened(self._draw, place), self._draw, place)
 
     def _looked_up(
         self, turn: Sequence[Trial], found: Mapping[tuple[str, str] | None, Found]
     ) -> Iterator[DraftRow]:
         """The user says who is meant, not under which id."""
-        if "changed" not in self._plan.outcomes:
+        if "changed" not in self._plan.meant.outcomes:
             return
         for trial in turn:
             who = found.get(trial.candidate.about) if trial.outcome == "changed" else None
             if who is None or trial.candidate.about is None:
                 continue
-            place = self._place(trial)
-            text = request(asked_of(self._ground, trial.tool), trial.candidate, self._draw, place)
-            named = text.replace(f" {trial.candidate.about[1]}", f" {who.said}", 1)
+            named = self._request(trial, who.said).opened(self._draw, self._place(trial))
             if trial.candidate.about[1] not in named:
-                row = self._row(named, [trial], calls=[who.call, _call(trial)])
-                if row is not None:
-                    yield row
+                yield from self._rows(named, [trial], calls=[who.call, _call(trial)])
 
 
 def _call(trial: Trial) -> ReferenceCall:

@@ -1,18 +1,18 @@
 """Records of an outline: ids first, so that references hold whichever way they point; then values, moments in
 causal order, sums and lists of who refers to whom."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import combinations
 
-from pipelines.core.english.words import tokens
+from pipelines.core.english.words import singular, tokens
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.worlds.draw import Draw
 from pipelines.core.worlds.outline import FieldOutline, Outline, TypeOutline
-from pipelines.core.worlds.phrases import NAMES_OF, NOTES
-from pipelines.core.worlds.pools import pool
+from pipelines.core.worlds.pools import GOODS_OF
 from pipelines.core.worlds.sums import lines_of, sums_of
-from pipelines.core.worlds.times import Clock, is_moment, rank_of
-from pipelines.core.worlds.values import Place, person_at, scalar
+from pipelines.core.worlds.times import Clock, rank_of
+from pipelines.core.worlds.values import Place, scalar
 
 MOST_LINES = 4
 #: Only said of a record that has come to it: the reason for a cancellation, its refund.
@@ -57,8 +57,8 @@ class Builder:
             if given is not None and one.name in given:
                 attributes[one.name] = given[one.name]
             elif one.name == own.id_field:
-                attributes[one.name] = int(id) if one.kind == "whole" and id.isdecimal() else id
-            elif one.refers_to is not None or not is_moment(one):
+                attributes[one.name] = one.kept(id)
+            elif one.refers_to is not None or not one.is_moment:
                 attributes[one.name] = self._value(one, place)
         for name in given or {}:
             attributes.setdefault(name, (given or {})[name])
@@ -99,10 +99,18 @@ class Builder:
             return None
         if one.refers_to == place.own.name:  # a tree: the first has nothing above it
             above = self._draw.below(place.number, place.of(one.name)) if place.number else None
-            return None if above is None else _as_kept(one, ids[above])
+            return None if above is None else one.kept(ids[above])
+        ids = self._in_role(one, ids)
         # The last owner has nothing, where there are enough: somebody who is nobody's customer.
         owners = len(ids) - 1 if len(ids) > 3 and len(self.ids[place.own.name]) >= len(ids) else len(ids)
-        return _as_kept(one, ids[self._turn(place, one.name) % owners])
+        return one.kept(ids[self._turn(place, one.name) % owners])
+
+    def _in_role(self, one: FieldOutline, ids: Sequence[str]) -> Sequence[str]:
+        """`seller_id`: of the users those whose role is seller, where a field of theirs says so."""
+        target = self.outline.types[one.refers_to or ""]
+        made = self._made.get(target.name, {})
+        role = next((each for each in target.fields if one.role in each.values), None)
+        return [id for id in ids if role and made.get(id, {}).get(role.name) == one.role] or ids
 
     def _some(self, ids: Sequence[str], here: str) -> list[Json]:
         wanted = min(len(ids), 1 + self._draw.below(3, here))
@@ -115,24 +123,20 @@ class Builder:
     def _object(self, one: FieldOutline, place: Place) -> Json:
         if one.parts:
             return {part.name: self._part(part, place, one.name) for part in one.parts}
-        last = one.words[-1]
-        here = place.of(one.name)
-        if last == "address":
-            return {kind: self._draw.pick(pool(kind), f"{here}/{kind}") for kind in ("street", "city", "zip")}
-        if last == "name" and place.own.is_person:
-            return dict(zip(("first_name", "last_name"), person_at(self._draw, place), strict=True))
-        return {}
+        names = {"address": ("street", "city", "zip"), "name": ("first_name", "last_name")}
+        texts = (FieldOutline(name=name, kind="text") for name in names.get(one.words[-1], ()))
+        return {text.name: scalar(text, place, self._draw) for text in texts}
 
     def _part(self, part: FieldOutline, place: Place, above: str) -> Json:
         inner = place._replace(name=f"{place.name}/{above}")
         if part.refers_to is not None:
             ids = self.ids.get(part.refers_to, ())
-            return _as_kept(part, self._draw.pick(ids, inner.of(part.name))) if ids else None
+            return part.kept(self._draw.pick(ids, inner.of(part.name))) if ids else None
         if part.kind == "object":
             return self._object(part, inner)
         if part.kind == "list":
             return self._list(part, inner)
-        if is_moment(part):
+        if part.is_moment:
             share = self._draw.unit(inner.of(part.name))
             return self.clock._written(part, self.clock.base(inner.of(part.name), share, None))
         return scalar(part, inner, self._draw)
@@ -140,8 +144,11 @@ class Builder:
     def _list(self, one: FieldOutline, place: Place) -> list[Json]:
         here = place.of(one.name)
         if not one.parts:
-            words = NOTES if one.words[-1] in ("notes", "comments") else _TAGS
-            return list(self._draw.shuffled(words, here)[: self._draw.below(3, here)])
+            each = FieldOutline(name=singular(one.name), kind="text", description=one.description)
+            places = (
+                place._replace(name=f"{place.name}/{at}") for at in range(1 + self._draw.below(2, here))
+            )
+            return list(dict.fromkeys(scalar(each, at, self._draw) for at in places))
         count = 1 + self._draw.below(MOST_LINES, here)
         linked = next((part for part in one.parts if part.refers_to is not None), None)
         ids = self.ids.get(linked.refers_to or "", ()) if linked is not None else ()
@@ -156,13 +163,11 @@ class Builder:
         line: JsonObject = {}
         for part in one.parts:
             if linked is not None and part.name == linked.name:
-                line[part.name] = _as_kept(part, id) if id is not None else None
+                line[part.name] = part.kept(id) if id is not None else None
             elif of is not None and (same := _same_field(of, part)) is not None:
                 line[part.name] = of[same]
             elif part.kind == "text" and part.words[-1] in ("description", "name", "item"):
-                line[part.name] = self._draw.pick(
-                    NAMES_OF["product"], place.of(f"{one.name}/{at}/{part.name}")
-                )
+                line[part.name] = self._draw.pick(GOODS_OF, place.of(f"{one.name}/{at}/{part.name}"))
             else:
                 line[part.name] = self._part(part, place, f"{one.name}/{at}")
         return line
@@ -178,21 +183,26 @@ class Builder:
             for other in links:
                 if other.name == one.name or other.refers_to in (one.refers_to, own.name):
                     continue
-                known = self._followed(
-                    other.refers_to or "", str(attributes[other.name]), one.refers_to or "", 2
-                )
+                known = self._followed(other.refers_to or "", str(attributes[other.name]), one, 2)
                 if known is not None:
-                    attributes[one.name] = _as_kept(one, known)
+                    attributes[one.name] = one.kept(known)
                     break
+        # Nobody buys from themselves: of two that are not the same by name, the second is another.
+        for one, other in combinations(links, 2):
+            same = attributes[one.name] is not None and attributes[one.name] == attributes[other.name]
+            ids = self._in_role(other, self.ids.get(other.refers_to or "", ()))
+            if same and one.refers_to == other.refers_to and other.name not in given and len(ids) > 1:
+                at = ids.index(str(attributes[one.name])) if str(attributes[one.name]) in ids else 0
+                attributes[other.name] = other.kept(ids[(at + 1) % len(ids)])
 
-    def _followed(self, kind: str, id: str, wanted: str, steps: int) -> str | None:
-        """The id of the wanted type that a record leads to."""
+    def _followed(self, kind: str, id: str, wanted: FieldOutline, steps: int) -> str | None:
+        """The id of the wanted type, in the wanted role, that a record leads to."""
         record = self._made.get(kind, {}).get(id)
         if record is None or steps == 0:
             return None
         for one in self.outline.types[kind].references:
             value = record.get(one.name)
-            if value is not None and one.refers_to == wanted:
+            if value is not None and one.refers_to == wanted.refers_to and one.role in (wanted.role, ""):
                 return str(value)
             if value is not None and one.refers_to is not None and one.refers_to != kind:
                 further = self._followed(one.refers_to, str(value), wanted, steps - 1)
@@ -217,10 +227,8 @@ class Builder:
         moments = own.moments
         if not moments and not own.references:
             return
-        parents = [
-            self._born.get((one.refers_to or "", str(attributes.get(one.name)))) for one in own.references
-        ]
-        after = max((one for one in parents if one is not None), default=None)
+        named = ((one.refers_to or "", str(attributes.get(one.name))) for one in own.references)
+        after = max((self._born[one] for one in named if one in self._born), default=None)
         count = max(len(self.ids.get(own.name, ())), place.number + 1)
         base = self.clock.base(place.name, (self._turn(place, "\0age") + 0.5) / count, after)
         if any(rank_of(one.name) is not None for one in moments):
@@ -231,7 +239,7 @@ class Builder:
 
     # -- what depends on other records
 
-    def fill_back(self, made: Mapping[str, dict[str, JsonObject]], only: Iterable[str] | None = None) -> None:
+    def fill_back(self, made: Mapping[str, dict[str, JsonObject]]) -> None:
         """`orders` of a customer: those that are hers."""
         for own in self.outline.types.values():
             for one in own.fields:
@@ -243,8 +251,7 @@ class Builder:
                 for id, record in made.get(other.name, {}).items():
                     found.setdefault(str(record.get(link)), []).append(id)
                 for id, record in made.get(own.name, {}).items():
-                    if only is None or id in only:
-                        record[one.name] = found.get(id, [])
+                    record[one.name] = found.get(id, [])
 
     def add_up(self, made: Mapping[str, dict[str, JsonObject]]) -> None:
         for name, records in made.items():
@@ -266,21 +273,12 @@ def _by_link(made: Mapping[str, dict[str, JsonObject]], kind: str, link: str | N
     return found
 
 
-_TAGS = ("priority", "gift", "repeat", "online", "phone", "partner")
-
-
-def _as_kept(one: FieldOutline, id: str) -> Json:
-    return int(id) if one.kind == "whole" and id.isdecimal() else id
-
-
 def _same_field(record: JsonObject, part: FieldOutline) -> str | None:
     """`unit_price` of a line is the product's `price`."""
     if part.name in record and not isinstance(record[part.name], list | dict):
         return part.name
     last = part.words[-1]
-    near = [
-        name for name in record if tokens(name)[-1] == last and last in ("price", "name", "rate", "title")
-    ]
+    near = [name for name in record if tokens(name)[-1] == last in ("price", "name", "rate", "title")]
     return near[0] if len(near) == 1 else None
 
 
@@ -289,10 +287,8 @@ def _in_order(types: Mapping[str, TypeOutline]) -> Iterator[str]:
     done: set[str] = set()
     waiting = list(types)
     while waiting:
-        free = [
-            name for name in waiting if all(to in done or to == name for to in _needs(types[name], types))
-        ]
-        name = free[0] if free else waiting[0]
+        free = (name for name in waiting if {*_needs(types[name], types)} <= {*done, name})
+        name = next(free, waiting[0])
         waiting.remove(name)
         done.add(name)
         yield name

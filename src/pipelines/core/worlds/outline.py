@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
-from pipelines.core.english.words import joined, singular, singulars, tokens, word_set
+from pipelines.core.english.words import joined, plural, singular, singulars, tokens, word_set
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.simulation.domain.references import ID_WORDS, noun_of_id
 
@@ -28,12 +28,14 @@ _KINDS: Mapping[str, FieldKind] = {
 
 
 #: What ends the name of a moment, and what is one without such an end.
-MOMENT_ENDS = word_set("at on date time timestamp datetime day dob birthday until deadline")
+MOMENT_ENDS = word_set("at on date time timestamp datetime day dob birthday until deadline eta etd")
 _MOMENTS = word_set("created updated modified opened closed started ended due expires scheduled")
+_FORESEEN = word_set("estimated expected scheduled planned next")
 #: What may still be to come.
 FUTURE = word_set(
     "due expires expiry expiration expire renewal renews scheduled schedule starts start ends end departure "
-    "arrival appointment next deadline until valid delivery estimated expected event return"
+    "arrival appointment next deadline until valid delivery estimated expected planned event return pickup "
+    "eta etd"
 )
 
 
@@ -61,8 +63,21 @@ class FieldOutline:
             return False
         if self.kind == "whole":
             return self.words[-1] in ("at", "timestamp")
-        is_for = self.words[-1] == "for" and self.words[0] in FUTURE
-        return self.words[-1] in MOMENT_ENDS or self.words[0] in _MOMENTS or is_for
+        first, last = self.words[0], self.words[-1]
+        is_named = last in (*MOMENT_ENDS, "start", "end") or first in _MOMENTS or "date" in self.words
+        is_foreseen = (last == "for" and first in FUTURE) or (first in _FORESEEN and last in FUTURE)
+        return is_named or is_foreseen or "YYYY-MM-DD" in self.description
+
+    @cached_property
+    def role(self) -> str:
+        """What it says of the record that it refers to: seller, of seller_id; nothing, of user_id."""
+        words = self.words[:-1] if len(self.words) > 1 and self.words[-1] in ID_WORDS else self.words
+        own = {*tokens(self.refers_to)} if self.refers_to is not None else set()
+        return "" if own & set(singulars(words)) else "_".join(words)
+
+    def kept(self, id: str) -> Json:
+        """An id as the field keeps it."""
+        return int(id) if self.kind == "whole" and id.isdecimal() else id
 
     def said(self, key: str) -> Json:
         return self.schema.get(key) if self.schema is not None else None
@@ -80,6 +95,10 @@ class TypeOutline:
         return next((one for one in self.fields if one.name == name), None)
 
     @cached_property
+    def words(self) -> tuple[str, ...]:
+        return tokens(self.name)
+
+    @cached_property
     def run(self) -> str:
         """Its name in one spelling: `supportticket`."""
         return joined(tokens(self.name))
@@ -93,6 +112,15 @@ class TypeOutline:
     def noun(self) -> str:
         """As a person says it: `support ticket`."""
         return " ".join(singulars(tokens(self.name)))
+
+    @cached_property
+    def many(self) -> str:
+        """`support tickets`."""
+        *first, last = self.noun.split()
+        return " ".join((*first, plural(last)))
+
+    def counted(self, count: int) -> str:
+        return f"{count} {self.noun if count == 1 else self.many}"
 
     @cached_property
     def references(self) -> tuple[FieldOutline, ...]:
@@ -118,21 +146,17 @@ _STATUS = ("status", "state", "stage", "phase")
 class Kinds(dict[str, TypeOutline]):
     """Types by name, never changed, with what looking through all of them has found: a thousand tools ask."""
 
-    __slots__ = ("about", "meant")
+    __slots__ = ("meant",)
 
     def __init__(self, types: Mapping[str, TypeOutline]) -> None:
         super().__init__(types)
         self.meant: dict[tuple[str, str | None], str | None] = {}  # see `type_meant`
-        self.about: dict[str, str | None] = {}  # by tool, see `spoken.about_type`
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outline:
     types: Mapping[str, TypeOutline]
     notes: tuple[str, ...] = ()
-
-    def refers_to(self, name: str, own: TypeOutline) -> str | None:
-        return type_meant(name, self.types, own)
 
 
 def field_from_schema(name: str, schema: Json, depth: int = 0) -> FieldOutline:
@@ -222,7 +246,9 @@ _ROLE_ENDS = frozenset(("by", "to", "owner", "assignee", "reporter", "requester"
 _PEOPLE = word_set(
     "user customer client member person employee agent manager student patient driver admin owner guest "
     "staff seller buyer passenger subscriber author tenant borrower contact doctor vet nurse teacher "
-    "technician worker candidate resident volunteer player host"
+    "technician worker candidate resident volunteer player host instructor trainer coach mechanic inspector "
+    "adjuster claimant landlord pupil clerk operator officer dispatcher courier therapist patron "
+    "policyholder translator"
 )
 #: What somebody is in a record, whatever the type of people is called.
 ROLES = _PEOPLE | word_set(
@@ -278,30 +304,24 @@ def _referring(
 
 
 def _target(one: FieldOutline, own: TypeOutline, types: Mapping[str, TypeOutline]) -> str | None:
-    if one.said("format") in ("date", "date-time", "email") or _is_plain(one):
+    if one.said("format") in ("date", "date-time", "email") or one.words[0] in _NO_REFERENCES:
         return None
     if one.words[0] == "parent" and one.kind != "list" and one.words[-1] in ("parent", *ID_WORDS):
         return own.name
     if one.kind == "list" and one.words[-1] not in ID_WORDS:
         # `orders` of a customer are ids of orders; `items` of an order are lines.
         found = _named(singulars(one.words), types)
-        return found if found is not None and _refers_back(types[found], own) else None
+        back = {noun_of_id(each.name)[-1:] for each in types[found].fields} if found is not None else set()
+        return found if (own.last,) in back else None
     same = [other.name for other in types.values() if other.id_field == one.name and other.name != own.name]
     if len(same) == 1:
         return same[0]
     if one.kind == "whole" and one.words[-1] not in ID_WORDS:
         return None
     found = type_meant(one.name, types, own)
-    return None if found == own.name and one.words[-1] not in ID_WORDS else found
+    is_own = found == own.name and (one.words[-1] not in ID_WORDS or joined(one.words[:-1]) == own.run)
+    return None if is_own else found
 
 
-def _refers_back(other: TypeOutline, own: TypeOutline) -> bool:
-    return any(noun_of_id(one.name)[-1:] == singulars(tokens(own.name))[-1:] for one in other.fields)
-
-
-def _is_plain(one: FieldOutline) -> bool:
-    """`zip_code`, `phone_number`, `tracking_number`: named like an id, and none of ours."""
-    return one.words[0] in _NO_REFERENCES
-
-
+#: `zip_code`, `phone_number`, `tracking_number`: named like an id, and none of ours.
 _NO_REFERENCES = word_set("zip postal post phone fax tracking serial country currency iban bank routing")

@@ -1,12 +1,15 @@
-"""Names, places and companies as people have them: lists drawn once from mimesis under fixed seeds.
+"""Names and places as people have them, drawn once from mimesis under fixed seeds, and words of our own for
+what no library has: why somebody asks, what a note says, names of goods and of rooms.
 
-A value is one of a list, picked by its own place. Drawing each from a provider of its own would be as
-repeatable and a hundred times slower.
+A value is one of a list, picked by its own place: drawing each from a provider of its own would be as
+repeatable and a hundred times slower. Reasons and notes fit any trade.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
+
+from pipelines.core.english.words import word_set
 
 POOL = 400  # values drawn per kind; doubled ones fall out
 
@@ -20,42 +23,63 @@ def pool(kind: str) -> tuple[str, ...]:
 
 def _providers(kind: str) -> Any:
     # Imported when a world is made: most processes never make one.
-    from mimesis import Address, Finance, Food, Generic, Person, Text
+    from mimesis import Address, Person
     from mimesis.locales import Locale
 
-    providers: dict[str, type[Any]] = {
-        "person": Person,
-        "address": Address,
-        "finance": Finance,
-        "food": Food,
-        "text": Text,
-        "generic": Generic,
-    }
+    providers: dict[str, type[Any]] = {"person": Person, "address": Address}
     family = _FAMILY.get(kind, "person")
     return providers[family](Locale.EN, seed=f"odyssey worlds/{kind}")
 
 
-_FAMILY = {
-    "street": "address",
-    "city": "address",
-    "state": "address",
-    "zip": "address",
-    "country": "address",
-    "company": "finance",
-    "ticker": "finance",
-    "dish": "food",
-}
+_FAMILY = dict.fromkeys(("street", "city", "state", "zip"), "address")
 _DRAWN: dict[str, Callable[[Any], Callable[[], str]]] = {
     "first_name": lambda p: p.first_name,
     "last_name": lambda p: p.last_name,
     "occupation": lambda p: p.occupation,
-    "nationality": lambda p: p.nationality,
     "street": lambda p: p.address,
     "city": lambda p: p.city,
     "state": lambda p: lambda: p.state(abbr=True),
     "zip": lambda p: p.zip_code,
-    "country": lambda p: p.country,
-    "company": lambda p: p.company,
-    "ticker": lambda p: p.stock_ticker,
-    "dish": lambda p: p.dish,
+}
+
+REASONS = (
+    "our plans have changed", "it was entered by mistake", "it is no longer needed",
+    "the details are wrong", "it was recorded twice", "we agreed on something else on the phone",
+)  # fmt: skip
+#: Why something is made, not undone.
+OCCASIONS = ("as agreed on the phone", "as discussed last week", "as set out in our letter")
+NOTES = (
+    "Please call before noon.", "A written confirmation is wanted.",
+    "This is the second contact this month.", "Please reply by e-mail.",
+    "An answer is expected this week.",
+)  # fmt: skip
+TITLES = (
+    "Printer on the second floor is offline", "Cannot open the monthly report",
+    "Question about the last invoice", "Password does not work", "Slow connection in the meeting room",
+    "Wrong address on the label", "Access to the shared calendar", "Noise from the ventilation",
+)  # fmt: skip
+COLOURS = ("black", "white", "blue", "green", "red", "grey")
+#: Types whose records are firms.
+COMPANIES = word_set(
+    "company organization organisation vendor supplier merchant stock carrier shipper broker agency insurer "
+    "contractor firm partner manufacturer publisher haulier garage"
+)
+GOODS_OF = (
+    "Desk lamp", "Water bottle", "Office chair", "Wool blanket", "Travel mug", "Backpack", "Headphones",
+    "Kettle", "Rain jacket", "Cutting board", "Bookshelf", "Tea set", "Bicycle pump", "Picture frame",
+    "Tool box", "Camping stove", "Wall clock", "Umbrella",
+)  # fmt: skip
+PET_NAMES = ("Biscuit", "Luna", "Otto", "Pepper", "Mochi", "Rufus", "Willow", "Hazel", "Bruno",
+             "Clover", "Ziggy", "Maple", "Poppy", "Tiger", "Nala", "Fern", "Oscar", "Daisy")  # fmt: skip
+NAMES_OF: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("product", "item", "article", "sku", "listing", "good"), GOODS_OF),
+    **dict.fromkeys(("pet", "animal", "dog", "cat", "horse"), PET_NAMES),
+    "class": ("Morning yoga", "Spin", "Pilates", "Boxing basics", "Swim technique", "Climbing", "Stretching"),
+    "course": ("Statistics I", "Modern history", "Organic chemistry", "Drawing", "Databases", "Ethics"),
+    "book": ("Nine Winters", "Quiet Engines", "A House of Maps", "The Glass Orchard", "Low Tide"),
+    "room": ("Cedar", "Harbour", "Linden", "Meadow", "Juniper", "Atlas", "Birch", "Foxglove"),
+    "event": ("Harvest fair", "Open studio", "City run", "Jazz evening", "Book market", "Robotics day"),
+    "project": ("Orchard", "Lantern", "Compass", "Tidewater", "Granite", "Beacon"),
+    "team": ("Billing", "Platform", "Field service", "Design", "Support"),
+    "dish": ("Lentil soup", "Grilled trout", "Mushroom risotto", "Apple crumble", "Beet salad", "Fish pie"),
 }

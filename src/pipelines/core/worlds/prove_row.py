@@ -9,6 +9,7 @@ from pipelines.core.failure_rules import Randomly
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.matching import is_matcher
 from pipelines.core.problems import Problem
+from pipelines.core.proposed_oracles.value_origins import leaves_of
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.oracles import Oracles, read_oracles
 from pipelines.core.verdict.verdict import Finding, Status
@@ -106,7 +107,7 @@ def given_away(draft: DraftRow, ground: Ground) -> Iterator[str]:
     for tool in ground.toolset.tools:
         if tool.name in words and len(tokens(tool.name)) > 1:
             yield f"names the tool {tool.name}"
-    asked = set(map(str, _leaves([call.arguments for call in draft.reference_calls])))
+    asked = set(map(str, leaves_of([call.arguments for call in draft.reference_calls])))
     said = draft.user_instruction
     for value in _asserted(draft.expected_state):
         if value in asked or value.lower() not in said.lower():
@@ -136,17 +137,6 @@ def _asserted(expected: Json) -> Iterator[str]:
             yield value
         elif isinstance(value, dict) and not is_matcher(value):
             yield from _asserted(value)
-
-
-def _leaves(value: Json) -> Iterator[Json]:
-    if isinstance(value, dict):
-        for inner in value.values():
-            yield from _leaves(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _leaves(inner)
-    else:
-        yield value
 
 
 # -- the calls
@@ -206,7 +196,7 @@ def _id_values(call: ReferenceCall, ground: Ground, known: frozenset[str]) -> It
     asked = asked_of(ground, call.tool)
     named = {one.name for one in asked.fact.arguments if asked.id_type(one) is not None}
     for name, given in call.arguments.items():
-        for value in _leaves(given):
+        for value in leaves_of(given):
             if value in (None, "") or isinstance(value, bool):
                 continue
             if name in named or (isinstance(value, str) and value in known and not value.isalpha()):

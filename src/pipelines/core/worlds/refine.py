@@ -7,18 +7,17 @@
 Sentences may follow each other (`;`, a full stop, `then`). One that cannot be followed says why, and none is.
 """
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from pipelines.core.english.words import plural
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.ledger_schema import state_problems
 from pipelines.core.problems import Problem
 from pipelines.core.simulation.expr import Expr
 from pipelines.core.simulation.expr import make as m
-from pipelines.core.worlds.asked_changes import Change, NotRead, Said
+from pipelines.core.simulation.rules.language.text import sentences as in_text
+from pipelines.core.simulation.rules.language.text import tokens
 from pipelines.core.worlds.changes import (
     add_records,
     referred_to,
@@ -31,11 +30,10 @@ from pipelines.core.worlds.changes import (
 from pipelines.core.worlds.draw import Draw
 from pipelines.core.worlds.ground import Ground
 from pipelines.core.worlds.outline import FieldOutline, TypeOutline
-from pipelines.core.worlds.restrictions import Language
-from pipelines.core.worlds.said_values import a_, refused, value_said
+from pipelines.core.worlds.restrictions import Change, Language, NotRead, Said
 from pipelines.core.worlds.shapes import NotUnderstood, Refined, Toolset, WorldSize
-from pipelines.core.worlds.times import is_moment, rank_of
-from pipelines.core.worlds.wishes import Wish
+from pipelines.core.worlds.times import rank_of
+from pipelines.core.worlds.wishes import Wish, a_, refused, value_said
 from pipelines.core.worlds.world_outline import types_in
 
 LONGEST_PROMPT = 4_000
@@ -45,9 +43,6 @@ _FORMS = (
     "understood are sentences such as “add 3 cancelled orders”, “add 2 orders whose total is over 100”, "
     "“make half of the orders cancelled”, “spread the orders over all customers”, “remove 2 closed tickets” "
     "and “set status of order O-1 to shipped”; others need a model author"
-)
-_SENTENCES = re.compile(
-    r"\s*(?:;|\n|(?<=[^\d\s])\.(?=\s|$)|(?<=\d)\.(?=\s+[A-Za-z]|\s*$)|,?\s+(?:and\s+)?then\b)\s*"
 )
 
 
@@ -82,18 +77,16 @@ def refine(
 
 
 def sentences(prompt: str) -> list[str]:
-    """Quoted text is never cut."""
-    kept: list[str] = []
-    # Space is single from here on: the pattern looks at every stretch of it from every place.
-    prompt = re.sub(r"[^\S\n]+", " ", re.sub(r"\s*\n\s*", "\n", prompt[:LONGEST_PROMPT]))
-
-    def keep(found: re.Match[str]) -> str:
-        kept.append(found[0])
-        return f"\0{len(kept) - 1}\0"
-
-    masked = re.sub(r"\"[^\"]*\"|“[^”]*”", keep, prompt)
-    parts = [part.strip(" ,") for part in _SENTENCES.split(masked)]
-    return [re.sub(r"\0(\d+)\0", lambda found: kept[int(found[1])], part) for part in parts if part]
+    """One a line, and where the language ends one; also at `;` and `then`. Quoted text is never cut."""
+    found: list[str] = []
+    for whole in (one for line in prompt[:LONGEST_PROMPT].splitlines() for one in in_text(line)):
+        cuts = [one for one in tokens(whole) if one.low in (";", "then")]
+        starts, ends = (0, *(one.end for one in cuts)), (*(one.start for one in cuts), len(whole))
+        found += [
+            whole[start:end].strip(" ,.").removesuffix(" and")
+            for start, end in zip(starts, ends, strict=True)
+        ]
+    return [one.strip(" ,") for one in found if one.strip(" ,")]
 
 
 def _in(sentence: str, problem: Problem, count: int) -> Problem:
@@ -142,7 +135,7 @@ class _Asked:
         wanted = round(len(ids) * share) if share is not None else count if count is not None else len(ids)
         if wanted > len(ids) or not ids:
             fewer = f", fewer than {wanted:g}" if ids else ""
-            raise refused(f"there are only {len(ids)} such {_many(self.own, 2)}{fewer}")
+            raise refused(f"there are only {len(ids)} such {self.own.many}{fewer}")
         return int(wanted)
 
     def given(self) -> JsonObject:
@@ -168,11 +161,6 @@ class _Asked:
 Followed = tuple[JsonObject, str]
 
 
-def _many(own: TypeOutline, count: int) -> str:
-    words = own.noun.split()
-    return own.noun if count == 1 else " ".join((*words[:-1], plural(words[-1])))
-
-
 def _some(ids: Sequence[str]) -> str:
     return ", ".join(ids[:5]) + (" and others" if len(ids) > 5 else "")
 
@@ -180,15 +168,13 @@ def _some(ids: Sequence[str]) -> str:
 def _add(asked: _Asked) -> Followed:
     own, count = asked.own, 1 if asked.change.count is None else asked.change.count
     if not 1 <= count <= MOST_ADDED or count != int(count) or asked.change.ids:
-        raise refused(
-            f"how many {_many(own, 2)} to add is not clear", f"a whole number from 1 to {MOST_ADDED:,}"
-        )
+        raise refused(f"how many {own.many} to add is not clear", f"a whole number from 1 to {MOST_ADDED:,}")
     given = asked.given()
     wish = asked.wish(asked.change.test)
     state, ids = add_records(asked.ground, own, int(count), given, wish, asked.draw, asked.now)
     if not all(wish.holds(id, types_in(state)[own.name][id]) for id in ids):
         raise refused(f"{a_(own)} cannot be all of that at once")
-    return state, f"Added {len(ids)} {_many(own, len(ids))}: {_some(ids)}."
+    return state, f"Added {own.counted(len(ids))}: {_some(ids)}."
 
 
 def _remove(asked: _Asked) -> Followed:
@@ -202,7 +188,7 @@ def _remove(asked: _Asked) -> Followed:
         gone = order[: asked.so_many(gone)]
     state, others = remove_records(asked.ground, own, gone, cascade=asked.change.cascade)
     beside = f", and {others} that referred to them" if others else ""
-    return state, f"Removed {len(gone)} {_many(own, len(gone))}{beside}: {_some(gone)}."
+    return state, f"Removed {own.counted(len(gone))}{beside}: {_some(gone)}."
 
 
 def _make(asked: _Asked) -> Followed:
@@ -213,7 +199,7 @@ def _make(asked: _Asked) -> Followed:
     is_given = {id for id in pool if given.items() <= asked.records[id].items()}
     have = {id for id in is_given if wish.holds(id, asked.records[id])}
     if target <= len(have):
-        says = f"Nothing to change: {len(have)} of {len(pool)} {_many(own, 2)} are so already."
+        says = f"Nothing to change: {len(have)} of {len(pool)} {own.many} are so already."
         return asked.ground.state, says
     ids = asked.draw.shuffled([id for id in pool if id not in have], "made")[: target - len(have)]
     changed: dict[str, Mapping[str, Json]] = {}
@@ -223,7 +209,7 @@ def _make(asked: _Asked) -> Followed:
         changed[id] = {name: value for name, value in wanted.items() if asked.records[id].get(name) != value}
     state = set_values(asked.ground, own, changed, asked.now)
     told = " and ".join(dict.fromkeys(name for values in changed.values() for name in values))
-    return state, f"Changed {told} of {len(ids)} {_many(own, len(ids))}: {_some(ids)}."
+    return state, f"Changed {told} of {own.counted(len(ids))}: {_some(ids)}."
 
 
 def _set(asked: _Asked) -> Followed:
@@ -234,14 +220,14 @@ def _set(asked: _Asked) -> Followed:
     [(name, value)] = given.items()
     state = set_values(asked.ground, own, dict.fromkeys(ids, given), asked.now)
     shown = value if value is not None else "nothing"
-    return state, f"Set {name} of {len(ids)} {_many(own, len(ids))} to {shown}."
+    return state, f"Set {name} of {own.counted(len(ids))} to {shown}."
 
 
 def _spread(asked: _Asked) -> Followed:
     own, ids, ground = asked.own, asked.meant(), asked.ground
     label, over = asked.change.over or ("", "")
     one = asked.field(asked.change.field) if asked.change.field is not None else None
-    what = f"{len(ids)} {_many(own, len(ids))}"
+    what = f"{own.counted(len(ids))}"
     if isinstance(over, float) and label == "over_span":
         moment = _moment_field(own, one)
         state = spread_times(ground, own, ids, moment, over, asked.now)
@@ -254,7 +240,7 @@ def _spread(asked: _Asked) -> Followed:
             raise refused(f"{a_(own)} does not refer to {a_(target)}")
         state = spread_owners(ground, own, ids, link, asked.draw)
         count = len(types_in(ground.state).get(target.name, {}))
-        return state, f"Spread {what} over {count} {_many(target, 2)}."
+        return state, f"Spread {what} over {target.counted(count)}."
     meant = one or (asked.field(str(over)) if label == "over_field" else None)
     if meant is None or not (meant.values or meant.kind == "boolean"):
         raise refused(
@@ -265,9 +251,9 @@ def _spread(asked: _Asked) -> Followed:
 
 
 def _moment_field(own: TypeOutline, one: FieldOutline | None) -> FieldOutline:
-    if one is not None and is_moment(one):
+    if one is not None and one.is_moment:
         return one
-    moments = [each for each in own.fields if is_moment(each)]
+    moments = [each for each in own.fields if each.is_moment]
     first = [each for each in moments if rank_of(each.name) == 1] or moments
     if not first:
         raise refused(f"{a_(own)} has no date that could be spread")

@@ -6,6 +6,7 @@ Nothing else here knows what the parts of a parsed sentence are made of.
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from pipelines.core.english.words import singulars, tokens
@@ -13,9 +14,9 @@ from pipelines.core.simulation.expr import Expr
 from pipelines.core.simulation.expr import make as m
 from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.rules.language.english import GRAMMAR
-from pipelines.core.simulation.rules.language.grammar import Find, Grammar, Match, Node, Parser
+from pipelines.core.simulation.rules.language.grammar import Find, Grammar, Match, Node, Parser, grammar_of
 from pipelines.core.simulation.rules.language.meaning import Part
-from pipelines.core.simulation.rules.language.nouns import Literal
+from pipelines.core.simulation.rules.language.nouns import Literal, role_of
 from pipelines.core.simulation.rules.language.phrases import such
 from pipelines.core.simulation.rules.language.read import MOST_READINGS, Reader, Reading, Stop
 from pipelines.core.simulation.rules.language.report import stopped_at
@@ -23,9 +24,72 @@ from pipelines.core.simulation.rules.language.scope import Choices, NotResolved,
 from pipelines.core.simulation.rules.language.text import Token
 from pipelines.core.simulation.rules.language.text import tokens as tokens_of
 from pipelines.core.simulation.rules.vocabulary import Kind, ToolNouns
-from pipelines.core.worlds.asked_changes import CHANGES, Change, NotRead, Said
 from pipelines.core.worlds.ground import Ground
 from pipelines.core.worlds.world_outline import nouns_of, types_in
+
+#: Lines that are not here (Things, Restriction, Test, Span …) are those of the language of rules.
+CHANGES = grammar_of("""
+Change: Please? (add | create | insert | generate) count=<number>? chosen=Chosen Given* -> adds
+  | Please? (remove | delete | drop) how=How? chosen=Chosen cascade=Cascade? -> removes
+  | Please? (make | turn | mark | let) how=How? chosen=Chosen (become=Become | Given) Given* -> makes
+  | Please? (set | change | update) Field how=How? chosen=Chosen (to | "=") value=Quoted -> sets
+  | Please? (clear | empty | unset) Field how=How? chosen=Chosen -> clears
+  | Please? (spread | distribute) Field? chosen=Chosen (over | across) over=Over -> spreads
+Field: The? field=<field> (of | for)
+Please: please | also | and | now | then
+How: count=<number> of? -> count | share=<percent> of? -> share | half of? -> half | most of? -> most
+  | a? third of? -> third | a? quarter of? -> quarter
+Cascade: and (everything | all | whatever) that refers to (it | them) -> cascade
+Chosen: things=Things owner=Owner? -> chosen
+  | Any? type=<type> ids+=<id> (Or ids+=<id>)* -> named
+  | Any? type=<type> without Any? other=<type> -> unused
+Owner: By who=Things -> of_such | By (The? (type=<type> | role=<role>))? id=<id> -> of_named
+  | By The? non=Non? who=Such -> of_being | By The? role=<role> -> of_role
+Non: non -> non
+By: owned by | belonging to | belong to | of | for
+Such: States -> is_so
+Become: (be | become)? States -> is_so
+  | have The? field=<field> of? test=Test -> has
+  | Restriction
+  | owner=Owner -> owned
+Given: (with | have | and | "," | "," and) given+=Filling
+Filling: The? field=<field> ("=" | of | is)? value=Quoted -> filling
+Quoted: <text> -> said | <date> -> said | "-"? <number> -> said | <id> -> said | <state> -> said
+  | <name> -> said | span=Span ago -> said
+Over: Any? type=<type> -> over_type | (all | the | its)? (values | options) -> over_values
+  | Any? field=<field> -> over_field | The? (last | past)? span=Span -> over_span
+  | The? (last | past) unit=Unit -> over_span
+""")
+
+
+class Said(NamedTuple):
+    """A value as it stands in the sentence."""
+
+    text: str
+    is_quoted: bool = False
+    days_ago: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Change:
+    """What a sentence asks for."""
+
+    verb: str  # the label of its line
+    kind: str
+    test: Expr = m.TRUE  # of the records that are meant, or of those that are made
+    ids: tuple[str, ...] = ()  # where they are named
+    count: int | float | None = None
+    share: float | None = None
+    become: Expr | None = None
+    given: tuple[tuple[str, Said], ...] = ()  # fields and what they get
+    field: str | None = None  # that is cleared or spread
+    over: tuple[str, str | float] | None = None  # its label, with the type, the field or the days
+    cascade: bool = False
+
+
+class NotRead(Exception):
+    """Where reading stopped, and what could have stood there."""
+
 
 _GRAMMAR = Grammar({**GRAMMAR.lines, **CHANGES.lines})
 _SHARES = {"half": 0.5, "most": 0.75, "third": 1 / 3, "quarter": 0.25}
@@ -170,22 +234,40 @@ class _Resolving(NamedTuple):
         others = {to: kinds[to] for to in kind.links.values() if to in kinds and to != kind.name}
         if part.node.label == "of_such":
             other = scope.kind(part.who.type)
+            if scope.about(other.name).states(part.who.type):
+                raise NotResolved(f"a {other.name} is {part.who.type.text} or not", part.who.type)
             link = _link(kind, other.name)
             return such(scope.about(other.name), part.who) or m.is_given(m.path(kind.name, *link))
         if part.node.label == "of_named":
             named = [scope.kind(part.type).name] if part.type is not None else [*others]
+            links = [keys for keys in kind.links if part.role and role_of(keys[-1]) == part.role.words]
+            named = [kind.links[keys] for keys in links] or named
             holding = [to for to in named if part.id.value in self.language.records.get(to, ())]
             to = (holding or named or [kind.name])[0]
             id = self._known(to, str(part.id.value))
-            return m.is_equal(m.path(kind.name, *_link(kind, to)), m.constant(id))
+            keys = links[0] if len(links) == 1 else _link(kind, to)
+            return m.is_equal(m.path(kind.name, *keys), m.constant(id))
+        if part.node.label == "of_role":
+            return self._in_role(part.role, kind, scope)
         failed = NotResolved(f"no {kind.name} refers to anybody")
         for other in others.values():
             try:
-                found: Expr = part.who(scope.about(other.name))
-                return found.negated() if _link(kind, other.name) else found
+                keys = _link_as(kind, other.name, part.who)
+                owner = scope.about(other.name, m.entity(other.name, m.path(kind.name, *keys)))
+                found: Expr = part.who(owner)
+                return found.negated() if part.non is not None else found
             except NotResolved as error:
                 failed = error
         raise failed
+
+    def _in_role(self, role: Any, kind: Kind, scope: Scope) -> Expr:
+        """Any `seller`, by the field that says who it is: where no record says of itself that it is one."""
+        links = [keys for keys in kind.links if role_of(keys[-1]) == role.words]
+        if len(links) != 1:
+            raise NotResolved(f"no field of {kind.name} says who its {role.text} is", role)
+        if scope.about(kind.links[links[0]]).states(role):
+            raise NotResolved(f"a {kind.links[links[0]]} is {role.text} or not", role)
+        return m.is_given(m.path(kind.name, *links[0]))
 
     def _said(self, part: Part, scope: Scope) -> Said:
         first, last = self.found[part.node.start], self.found[part.node.end - 1]
@@ -206,8 +288,17 @@ def _name(scope: Scope, field: Any) -> str:
 def _link(kind: Kind, other: str) -> tuple[str, ...]:
     found = kind.link_to(other)
     if found is None:
-        raise NotResolved(f"no field of {kind.name} says which {other}, or several do: name the field")
+        several = ", ".join(keys[-1] for keys, to in kind.links.items() if to == other)
+        which = f"several fields of {kind.name} say which {other} ({several})" if several else ""
+        raise NotResolved(f"{which or f'no field of {kind.name} says which {other}'}: name the field")
     return found
+
+
+def _link_as(kind: Kind, other: str, who: Any) -> tuple[str, ...]:
+    """The one field that refers to the other type; of several the one called as they are: seller_id."""
+    links = [keys for keys, to in kind.links.items() if to == other]
+    called = [keys for keys in links if any(role_of(keys[-1]) == each.words for each in who.states)]
+    return called[0] if len(called) == 1 else _link(kind, other)
 
 
 def _unused(kind: Kind, other: Kind) -> Expr:

@@ -15,7 +15,7 @@
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
 from pipelines.core.failure_rules import FailureRule, rule_from_stored
@@ -60,6 +60,21 @@ RejectionCode = Literal[
 ]
 
 
+class _Stored:
+    """As JSON: its fields, in their order."""
+
+    __slots__ = ()
+
+    def as_json(self) -> JsonObject:
+        return {one.name: _plain(getattr(self, one.name)) for one in fields(self)}  # type: ignore[arg-type]
+
+
+def _plain(value: Any) -> Json:
+    if isinstance(value, tuple):
+        return [each.as_json() if hasattr(each, "as_json") else each for each in value]
+    return dict(value) if isinstance(value, Mapping) else value
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Toolset:
     """What worlds and rows are made from: an agent as far as its backend is concerned."""
@@ -81,21 +96,13 @@ class MadeWorld:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Advisory:
+class Advisory(_Stored):
     """Something about a world that its author should look at."""
 
     name: str  # stable, snake_case: `unused_enum_value`
     message: str
     places: tuple[str, ...] = ()  # JSON Pointers into the state, the first few
     fix: str | None = None  # a sentence that `refine` accepts
-
-    def as_json(self) -> JsonObject:
-        return {
-            "name": self.name,
-            "message": self.message,
-            "places": list(self.places),
-            "fix": self.fix,
-        }
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -119,16 +126,13 @@ class Bucket:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ReferenceCall:
+class ReferenceCall(_Stored):
     tool: str
     arguments: JsonObject
 
-    def as_json(self) -> JsonObject:
-        return {"tool": self.tool, "arguments": self.arguments}
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class DraftRow:
+class DraftRow(_Stored):
     """One task over the shared world, before it is proved."""
 
     user_instruction: str
@@ -146,22 +150,6 @@ class DraftRow:
     about: tuple[str, ...] = ()
     #: Sentences of the behaviour text that it is a case of.
     sentences: tuple[str, ...] = ()
-
-    def as_json(self) -> JsonObject:
-        return {
-            "user_instruction": self.user_instruction,
-            "failure_rules": [rule.as_json() for rule in self.failure_rules],
-            "expected_outcome": self.expected_outcome,
-            "expected_state": self.expected_state,
-            "expected_calls": self.expected_calls,
-            "reference_calls": [call.as_json() for call in self.reference_calls],
-            "behavior": self.behavior,
-            "bucket": self.bucket,
-            "tool": self.tool,
-            "outcome": self.outcome,
-            "about": list(self.about),
-            "sentences": list(self.sentences),
-        }
 
     @classmethod
     def from_stored(cls, body: Any) -> "DraftRow":
@@ -184,12 +172,9 @@ class DraftRow:
             sentences=tuple(stored_list(body.get("sentences"))),
         )
 
-    def with_bucket(self, name: str) -> "DraftRow":
-        return replace(self, bucket=name)
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class MadeCall:
+class MadeCall(_Stored):
     """A reference call as the backend answered it when the row was proved."""
 
     tool: str
@@ -197,15 +182,6 @@ class MadeCall:
     status: int | None
     response: Json
     is_injected: bool = False
-
-    def as_json(self) -> JsonObject:
-        return {
-            "tool": self.tool,
-            "arguments": self.arguments,
-            "status": self.status,
-            "response": self.response,
-            "is_injected": self.is_injected,
-        }
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -223,7 +199,7 @@ class RejectedRow:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Coverage:
+class Coverage(_Stored):
     """What rows are about, counted, and what none is about."""
 
     rows: int = 0
@@ -235,16 +211,3 @@ class Coverage:
     by_sentence: Mapping[str, int] = field(default_factory=dict)  # of the behaviour text
     missing_tools: tuple[str, ...] = ()  # no row asks for them
     notes: tuple[str, ...] = ()  # why, where it is known: what such a tool does is only guessed
-
-    def as_json(self) -> JsonObject:
-        return {
-            "rows": self.rows,
-            "by_tool": dict(self.by_tool),
-            "by_outcome": dict(self.by_outcome),
-            "by_expected_outcome": dict(self.by_expected_outcome),
-            "by_trigger": dict(self.by_trigger),
-            "by_calls": dict(self.by_calls),
-            "by_sentence": dict(self.by_sentence),
-            "missing_tools": list(self.missing_tools),
-            "notes": list(self.notes),
-        }

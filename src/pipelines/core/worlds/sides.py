@@ -16,9 +16,10 @@ from pipelines.core.worlds.outline import FieldOutline, Outline, TypeOutline
 from pipelines.core.worlds.rule_cases import Tester, cases_of, fields_of, need_of, tester
 from pipelines.core.worlds.shapes import Toolset
 from pipelines.core.worlds.sums import LineSum, sums_of
-from pipelines.core.worlds.times import is_moment, rank_of, write_moment
+from pipelines.core.worlds.times import rank_of, write_moment
 
 _WANTED = 2  # records that are put on each side of a border
+_LOOKED_AT = 40  # records, for those that a rule's border runs through
 _LIFE = timedelta(days=36_500)  # no record is older
 
 
@@ -72,7 +73,7 @@ class Border(NamedTuple):
         found: list[tuple[Json, bool]] = []
         ledger = Ledger(self.world)
         values = values_around(field, need_of(self.rule), self.test.now)
-        is_ordered = is_moment(field) or field.kind in ("whole", "number")
+        is_ordered = field.is_moment or field.kind in ("whole", "number")
         for value in sorted(values) if is_ordered else values:  # type: ignore[type-var]
             changed = with_value(self.own, self.outline, record, field, value)
             outcome = self.test(id, changed, ledger)
@@ -94,12 +95,16 @@ def _placed(border: Border, state: JsonObject, taken: set[tuple[str, str]]) -> J
     for field in border.fields:
         if field.is_moment:  # of one that it has not come to, nothing is to be moved
             free = [id for id in free if records[id].get(field.name) is not None]
+        # Where a rule has two conditions, only records that meet the other one tell its sides apart.
+        turning = [id for id in free[:_LOOKED_AT] if len({so for _, so in border.values(field, id)}) == 2]
+        picked = turning or list(free)
         sides: dict[bool, int] = {True: 0, False: 0}
-        for value, outcome in border.values(field, free[0]) if free else ():
-            if not free or sides[outcome] >= _WANTED or (field.values and border.has_side(outcome)):
+        for value, outcome in border.values(field, picked[0]) if picked else ():
+            if not picked or sides[outcome] >= _WANTED or (field.values and border.has_side(outcome)):
                 continue  # enough of them, or a state that somebody has already
             sides[outcome] += 1
-            id = free.pop(0)
+            id = picked.pop(0)
+            free.remove(id)
             records[id] = with_value(own, border.outline, records[id], field, value)
             taken.add((own.name, id))
     return {**state, own.name: records}  # type: ignore[dict-item]
@@ -108,7 +113,7 @@ def _placed(border: Border, state: JsonObject, taken: set[tuple[str, str]]) -> J
 def values_around(field: FieldOutline, need: Expr, now: str, at: int = 0) -> list[Json]:
     """Values that may decide whether something holds, the plainest first; the at-th record gets others."""
     hints = hints_of(need, ())
-    if is_moment(field):
+    if field.is_moment:
         today = datetime.fromisoformat(now).replace(tzinfo=UTC)
         dates = (*hints.dates, *([today] if looks_at_clock(need) else []))
         moments = _moments(field, moments_around(hints._replace(dates=dates)) if dates else (), today)
@@ -151,7 +156,7 @@ def with_value(
     rule = next((each for each in sums_of(own, outline.types) if each.total == field.name), None)
     if rule is not None and rule.link is None and isinstance(value, int | float):
         _add_up_to(changed, rule, value)
-    if is_moment(field) and isinstance(value, str) and rank_of(field.name) is not None:
+    if field.is_moment and isinstance(value, str) and rank_of(field.name) is not None:
         _move_along(own, record, changed, field)
     return changed
 
@@ -175,5 +180,5 @@ def _move_along(own: TypeOutline, before: JsonObject, record: JsonObject, field:
     shift = new.at.replace(tzinfo=None) - old.at.replace(tzinfo=None)
     for one in own.fields:
         value = moment_of(before.get(one.name))
-        if one.name != field.name and is_moment(one) and rank_of(one.name) is not None and value is not None:
+        if one.name != field.name and one.is_moment and rank_of(one.name) is not None and value is not None:
             record[one.name] = write_moment(one, value.at.replace(tzinfo=None) + shift)

@@ -1,145 +1,137 @@
-"""Which states a record may be in, where no enum says so: where verbs lead, and what the texts speak of."""
+"""Which states a record may be in, where no enum says so: those that plans set and rules compare, and words
+of the behaviour text at which its reader expects a state."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from pipelines.core.english.inflection import participle
-from pipelines.core.english.states import BARRED, INITIAL, LATE, OVER
-from pipelines.core.english.words import singular, tokens, word_set
-from pipelines.core.simulation.domain.tool_facts import ToolFacts, facts_of
+from pipelines.core.english.words import singulars, tokens, word_set
+from pipelines.core.json_text import Json
+from pipelines.core.ledger import World
+from pipelines.core.simulation.build import build_simulator
+from pipelines.core.simulation.domain.fields import Field
 from pipelines.core.simulation.expr import nodes as n
-from pipelines.core.simulation.reading.descriptions import read_description
+from pipelines.core.simulation.expr.parse import parse
+from pipelines.core.simulation.rules.language.read import Reader
+from pipelines.core.simulation.rules.language.text import sentences
 from pipelines.core.simulation.rules.rule import Rule
 from pipelines.core.simulation.rules.samples import hints_of
-from pipelines.core.tools_schema import Tool
+from pipelines.core.simulation.rules.vocabulary import Kind, Vocabulary
+from pipelines.core.simulation.syntax.text import BadExpression
 from pipelines.core.worlds.outline import FieldOutline, TypeOutline
-from pipelines.core.worlds.spoken import about_type
+from pipelines.core.worlds.shapes import Toolset
+from pipelines.core.worlds.times import INITIAL
 
-MOST_TEXT = 20_000  # characters looked at
-#: What a record is in before any of the verbs: people and what they hold are active, the rest waits.
-_HELD = word_set("card account subscription membership policy licence license contract plan device")
-#: States that are no participles.
-_PLAIN = (
-    OVER | BARRED | LATE | word_set("available unavailable inactive unpaid sent lost live full processing")
-)
-#: Words that read like states and are said of calls, not of records.
-_NO_STATES = word_set(
-    "given asked called allowed required needed used named seed related used based own included limited "
-    "sorted specified changed updated returned_unchanged existing missing matching following corresponding "
-    "associated combined interested united indeed need speed feed succeed exceed proceed bring string thing "
-    "morning evening during being having nothing something king ring refused rejected denied failed been "
-    "between when then returned returning status_code"
-)
-_SAID = re.compile(
-    r"\b(?:status|state)\b(?: of [\w ]{1,30}?)?\s*(?:is|are|=|==|becomes?|to|must be|in|not|was|:)*\s*"
-    r"(?:not\s+|either\s+|already\s+|one of\s+)?['\"`‘“]?([a-z][a-z_]+)['\"`’”]?"
-    r"(?:(?:,| or|, or| and)\s+['\"`‘“]?([a-z][a-z_]+)['\"`’”]?)?",
-    re.IGNORECASE,
-)
+_MOST_SENTENCES = 60  # of the behaviour text that are looked at
+_MOST_WORDS = 6  # of one sentence that are states
+#: What people hold is active at first; the rest waits.
+_HELD = word_set("card account subscription membership policy licence license contract plan device permit")
+_States = dict[str, dict[str, None]]  # by type, in the order in which they were found
 
 
-def with_states(
-    types: Mapping[str, TypeOutline], tools: Sequence[Tool], behavior: str | None, rules: Sequence[Rule] = ()
-) -> dict[str, TypeOutline]:
+def with_states(types: Mapping[str, TypeOutline], toolset: Toolset) -> dict[str, TypeOutline]:
     """Each type whose status has no enum, with the states that were found for it."""
-    facts = facts_of(tools)
-    return {name: _with_states(one, types, facts, behavior or "", rules) for name, one in types.items()}
-
-
-def _with_states(
-    own: TypeOutline,
-    types: Mapping[str, TypeOutline],
-    facts: Sequence[ToolFacts],
-    behavior: str,
-    rules: Sequence[Rule],
-) -> TypeOutline:
-    status = own.status
-    if status is None or status.values or _lists_values(status):
-        return own
-    about = [fact for fact in facts if about_type(fact, types) == own.name]
-    found = dict.fromkeys((*_in_rules(own.name, status.name, rules), *_found(own, types, about, behavior)))
-    first = _first_state(own, list(found), about)
-    states = tuple(dict.fromkeys((first, *found)))
-    fields = tuple(
-        replace(one, values=states, is_closed=False) if one.name == status.name else one for one in own.fields
+    fields = {name: one.status for name, one in types.items() if one.status and not _lists_values(one.status)}
+    if not fields:
+        return dict(types)
+    backend = build_simulator(
+        toolset.tools,
+        ledger_schema=toolset.ledger_schema,
+        world=World({}),
+        behavior=None,
+        rules=toolset.rules,
     )
-    return replace(own, fields=fields)
-
-
-def _in_rules(kind: str, status: str, rules: Sequence[Rule]) -> Iterator[str]:
-    """What typed rules compare the status with."""
-    nodes = (node for rule in rules for expr in rule.expressions() for node in expr.walk())
-    for node in nodes:
-        if isinstance(node, n.Compare) and n.path_of(node.first) == n.Path(kind, (status,)):
-            yield from hints_of(node, ()).texts
+    names = {kind: one.name for kind, one in fields.items()}
+    found: _States = {kind: dict.fromkeys(_in_rules(kind, names[kind], toolset.rules)) for kind in names}
+    for tool in toolset.tools:
+        plan = backend.plan_of(tool.name).plan
+        for kind in names:
+            found[kind] |= dict.fromkeys(_in_plan(plan.body if plan is not None else None, kind, names[kind]))
+    _add_spoken(found, names, toolset.behavior or "", backend.vocabulary)
+    return {
+        name: _with_values(one, fields[name], [*found[name]]) if name in fields else one
+        for name, one in types.items()
+    }
 
 
 def _lists_values(status: FieldOutline) -> bool:
-    return status.schema is not None and isinstance(status.schema.get("enum"), list)
+    return bool(status.values) or isinstance(status.said("enum"), list)
 
 
-def _found(
-    own: TypeOutline, types: Mapping[str, TypeOutline], about: Sequence[ToolFacts], behavior: str
-) -> Iterator[str]:
-    for fact in about:
-        said = read_description(fact.tool.description)
-        words = tokens(fact.tool.name)
-        for at, word in enumerate(words[:-1]):  # cancel_pending_order
-            if at > 0 and singular(words[at + 1]) == singular(tokens(own.name)[-1]) and _is_state(word):
-                yield word
-        yield from said.forbidden_states
-        yield from _adjectives(own, fact.tool.description or "")
-        yield from _stated(fact.tool.description or "")
-        if fact.name.op == "transition":
-            yield said.becomes or participle(fact.name.verb)
-    text = " ".join(_sentences_about(own, types, about, behavior))
-    yield from _stated(text)
-    yield from _adjectives(own, text)
+def _with_values(own: TypeOutline, status: FieldOutline, found: Sequence[str]) -> TypeOutline:
+    usual = "active" if own.is_person or own.last in _HELD else "pending"
+    first = next((one for one in found if one in INITIAL or one in ("available", "active")), usual)
+    values = tuple(dict.fromkeys((first, *found)))
+    known = replace(status, values=values, is_closed=False)
+    return replace(own, fields=tuple(known if one.name == status.name else one for one in own.fields))
 
 
-def _sentences_about(
-    own: TypeOutline, types: Mapping[str, TypeOutline], about: Sequence[ToolFacts], behavior: str
-) -> Iterator[str]:
-    names = {fact.tool.name.lower() for fact in about}
-    last = singular(tokens(own.name)[-1])
-    others = {singular(tokens(name)[-1]) for name in types} - {last}
-    for sentence in re.split(r"(?<=[.!?;])\s+", behavior[:MOST_TEXT]):
-        words = {singular(word) for word in tokens(sentence)}
-        named = any(name in sentence.lower() for name in names)
-        if named or (last in words and not words & others):
-            yield sentence
+def _in_rules(kind: str, status: str, rules: Sequence[Rule]) -> Iterator[str]:
+    """What rules compare the status with."""
+    nodes = (node for rule in rules for expr in rule.expressions() for node in expr.walk())
+    return (text for node in nodes for text in _compared(node, n.Path(kind, (status,))))
 
 
-def _stated(text: str) -> Iterator[str]:
-    """`status is pending or paid`, `set to 'return requested'`."""
-    for found in _SAID.finditer(text[:MOST_TEXT]):
-        yield from (word.lower() for word in found.groups() if word and _is_state(word.lower()))
+def _compared(node: n.Expr, path: n.Path) -> Iterator[str]:
+    if isinstance(node, n.Compare) and n.path_of(node.first) == path:
+        yield from hints_of(node, ()).texts
 
 
-def _adjectives(own: TypeOutline, text: str) -> Iterator[str]:
-    """`a pending order`, `active cards`; both of `open or overdue rentals`."""
-    words = re.findall(r"[A-Za-z_]+", text[:MOST_TEXT])
-    last = singular(tokens(own.name)[-1])
-    for at in range(1, len(words)):
-        if singular(words[at].lower()) != last:
-            continue
-        before = words[at - 1].lower()
-        if before != "new" and _is_state(before):
-            yield before
-            if at > 2 and words[at - 2].lower() in ("or", "and") and _is_state(words[at - 3].lower()):
-                yield words[at - 3].lower()
+def _in_plan(body: Json, kind: str, status: str) -> Iterator[str]:
+    """What a plan sets the status to, and what it compares it with."""
+    if isinstance(body, list):
+        for each in body:
+            yield from _in_plan(each, kind, status)
+    elif isinstance(body, dict):
+        added = body.get("attrs") if body.get("in") == kind else None
+        yield from _constant(added.get(status) if isinstance(added, dict) else None)
+        for key, value in body.items():
+            if key == f"{kind}.{status}":
+                yield from _constant(value)
+            yield from _in_plan(value, kind, status)
+    elif isinstance(body, str) and f"{kind}.{status}" in body:
+        try:
+            nodes = [*parse(body).walk()]
+        except BadExpression:
+            return  # a message
+        yield from (text for node in nodes for text in _compared(node, n.Path(kind, (status,))))
 
 
-def _is_state(word: str) -> bool:
-    if word in _NO_STATES or len(word) < 3:
-        return False
-    return word in _PLAIN or word in INITIAL or word.endswith(("ed", "en")) or "_" in word
+def _constant(text: Json) -> Iterator[str]:
+    if isinstance(text, str) and text[:1] == text[-1:] == "'" and text[1:-1].isidentifier():
+        yield text[1:-1]
 
 
-def _first_state(own: TypeOutline, found: Sequence[str], about: Sequence[ToolFacts]) -> str:
-    known = next((one for one in (*INITIAL, "available") if one in found), None)
-    if known is not None:
-        return known
-    is_held = own.is_person or singular(tokens(own.name)[-1]) in _HELD
-    return "active" if is_held else "open" if any(fact.name.verb == "close" for fact in about) else "pending"
+def _add_spoken(found: _States, names: Mapping[str, str], behavior: str, known: Vocabulary) -> None:
+    """Read again with each state that was found: a sentence may speak of several."""
+    for sentence in sentences(behavior)[:_MOST_SENTENCES]:
+        for _ in range(_MOST_WORDS):
+            reading = Reader(_with_known(known, names, found)).read(sentence)
+            for kind, status in names.items():
+                found[kind] |= dict.fromkeys(_in_rules(kind, status, reading.rules))
+            stop = reading.stop
+            about = _spoken_of(sentence, known, names)
+            if (
+                stop is None
+                or "<state>" not in stop.allowed
+                or about is None
+                or not stop.words.isidentifier()
+            ):
+                break
+            found[about][stop.words.lower()] = None
+
+
+def _spoken_of(sentence: str, known: Vocabulary, names: Mapping[str, str]) -> str | None:
+    """The type that a sentence is about: of the tool that it names, else the one that it names itself."""
+    about = (one.about for name, one in known.tools.items() if name in sentence)
+    words = set(singulars(tokens(sentence)))
+    named = (kind for kind in names if words >= set(singulars(tokens(kind))))
+    return next((kind for kind in (*named, *about) if kind in names), None)
+
+
+def _with_known(known: Vocabulary, names: Mapping[str, str], found: _States) -> Vocabulary:
+    kinds = dict(known.kinds)
+    for kind, status in names.items():
+        own = kinds.get(kind) or Kind(name=kind, fields={}, nouns=(singulars(tokens(kind)),))
+        field = Field(name=status, kinds=frozenset({"text"}), values=tuple(found[kind]))
+        kinds[kind] = replace(own, fields={**own.fields, (status,): field})
+    return Vocabulary(tools=known.tools, kinds=kinds)

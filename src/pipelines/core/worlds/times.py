@@ -28,14 +28,20 @@ _RANKS = {
     for word in words.split()
 }
 _LATEST = word_set("updated modified last seen changed login activity")
-_STARTS = word_set("starts start departure scheduled appointment begin begins from")
+_STARTS = word_set("starts start departure scheduled appointment begin begins from pickup")
+#: What follows soon upon the start.
+_ENDS = word_set("ends end return arrival eta delivery until")
+#: What has happened when somebody speaks of it, and what lasts a year or so.
+PAST = word_set("paid loss incident accident occurred happened birth purchase purchased received")
+LONG_TERM = word_set("lease contract policy membership subscription insurance warranty licence license rent")
 #: How far a state says that things have gone, in ranks; those that ended things early are in _ENDED.
 _PROGRESS = {
     word: rank
     for rank, words in (
         (
             1,
-            "new draft pending open created placed requested submitted booked scheduled active queued",
+            "new draft pending open created placed requested submitted booked scheduled active queued "
+            "planned",
         ),
         (2, "approved confirmed accepted assigned paid processed verified processing in_progress checked_in"),
         (3, "shipped dispatched sent in_transit started out_for_delivery overdue"),
@@ -51,10 +57,6 @@ def starts_of(own: TypeOutline) -> frozenset[str]:
     """Whoever stays arrives first, whoever travels departs first: the order of the fields says which."""
     words = [word for one in own.moments for word in one.words if word in ("arrival", "departure")]
     return _STARTS if words != ["arrival", "departure"] else _STARTS - {"departure"} | {"arrival"}
-
-
-def is_moment(field: FieldOutline) -> bool:
-    return field.is_moment
 
 
 @lru_cache(maxsize=4096)
@@ -132,9 +134,9 @@ class Clock:
         past = [one for one in own.moments if rank_of(one.name) is not None]
         for one in sorted(past, key=lambda one: rank_of(one.name) or 0) if len(past) > 1 else past:
             if rank_of(one.name) == 0:
-                found[one.name] = self._written(
-                    one, base - timedelta(days=365 * 8 * (0.2 + self._draw.unit(f"{place}/{one.name}")))
-                )
+                years = (0.2 + self._draw.unit(f"{place}/{one.name}")) * 8
+                years = 18 + years * 6 if own.is_person else years
+                found[one.name] = self._written(one, base - timedelta(days=365.2 * years))
                 continue
             if has_happened(one.name, said, states) is False:
                 found[one.name] = None
@@ -142,10 +144,17 @@ class Clock:
             if found and rank_of(one.name) != 1:
                 at = self._later(last, f"{place}/{one.name}")
             found[one.name], last = self._written(one, at), at
-        for one in own.moments:
-            if one.name not in found:
-                only = len(own.moments) == 1
-                found[one.name] = self._written(one, self._other(one, place, base, last, said, only))
+        start: datetime | None = None
+        for one in sorted(own.moments, key=lambda one: starts_of(own).isdisjoint(one.words)):
+            if one.name in found:
+                continue
+            at = self._other(one, place, base, last, said, len(own.moments) == 1)
+            if not starts_of(own).isdisjoint(one.words):
+                start = at
+            elif start is not None and not _ENDS.isdisjoint(one.words):
+                hours = self._draw.between(2, 70, f"{place}/{one.name}/after")
+                at = start + timedelta(hours=hours, days=365 * (own.last in LONG_TERM))
+            found[one.name] = self._written(one, at)
         return self._ordered(own, found)
 
     def _other(
@@ -156,8 +165,8 @@ class Clock:
         if not words & FUTURE:
             return self._later(last, f"{place}/{one.name}")
         word = "_".join(tokens(status)) if isinstance(status, str) else ""
-        is_over = word in _ENDED or _PROGRESS.get(word, 1) >= 4
-        if is_over:
+        reached = 4 if word in _ENDED else _PROGRESS.get(word, 1)
+        if reached >= 4 or (reached == 3 and words & _STARTS):
             return self._at_work(base + (self.now - base) * (0.3 + 0.6 * share), place)
         # The one moment that a record has is all that tells it from others in time.
         days = 1 + share * (180 if is_only else 30) + (0 if words & _STARTS else 31)
@@ -198,7 +207,11 @@ def write_moment(field: FieldOutline, moment: datetime) -> Json:
         return int((moment - datetime(1970, 1, 1)).total_seconds())
     is_day = field.said("format") == "date" or (
         field.said("format") is None
-        and (field.words[-1] in ("on", "date", "day", "dob", "birthday") or "YYYY-MM-DD" in field.description)
+        and (
+            field.words[-1] in ("on", "day", "dob", "birthday", "birth")
+            or "date" in field.words
+            or "YYYY-MM-DD" in field.description
+        )
         and "time" not in field.description.lower()
     )
     if is_day:

@@ -1,6 +1,5 @@
 """The outline of a toolset: from its ledger schema, else from what its tools speak of."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -8,7 +7,7 @@ from pipelines.core.english.words import joined, tokens, word_set
 from pipelines.core.json_text import Json
 from pipelines.core.ledger_schema import EntityType
 from pipelines.core.problems import Problem, Refused
-from pipelines.core.simulation.domain.tool_facts import ToolFacts, facts_of
+from pipelines.core.simulation.domain.tool_facts import facts_of
 from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.rules.rule import Rule
 from pipelines.core.simulation.rules.samples import hints_of
@@ -23,7 +22,7 @@ from pipelines.core.worlds.outline import (
     with_references,
 )
 from pipelines.core.worlds.shapes import Toolset
-from pipelines.core.worlds.spoken import about_type, id_schema, named_like, said_fields, spoken_types
+from pipelines.core.worlds.spoken import Spoken, named_like, spoken_types
 from pipelines.core.worlds.states import with_states
 
 LINES = word_set("lines items entries positions products services charges articles goods")
@@ -36,7 +35,7 @@ def outline_of(toolset: Toolset) -> Outline:
     if schema is not None and schema.entities:
         types = _declared(schema.entities, toolset)
     else:
-        spoken = spoken_types(toolset.tools, toolset.behavior)
+        spoken = spoken_types(toolset.tools)
         types = {name: _told_by_rules(one, toolset.rules) for name, one in spoken.items()}
         if types:
             named = ", ".join(types)
@@ -48,15 +47,15 @@ def outline_of(toolset: Toolset) -> Outline:
         hint = "declare a ledger schema (its `entities` are the types), or paste a world of your own"
         raise Refused([Problem(path="/tools_schema", message=message, hint=hint)], "the toolset")
     plain = Kinds(with_references(Kinds(types)))
-    linked = with_states(plain, toolset.tools, toolset.behavior, toolset.rules)
+    linked = with_states(plain, toolset)
     whole = Kinds({name: _with_lines(one, linked) for name, one in linked.items()})
     return Outline(types=whole, notes=tuple(notes))
 
 
 def _declared(entities: Mapping[str, EntityType], toolset: Toolset) -> dict[str, TypeOutline]:
     plain = Kinds({name: _from_entity(one) for name, one in entities.items()})
-    facts = facts_of(toolset.tools)
-    return {name: _told_by_tools(one, plain, facts) for name, one in plain.items()}
+    spoken = Spoken(plain, facts_of(toolset.tools))
+    return {name: _told_by_tools(one, spoken) for name, one in plain.items()}
 
 
 def _from_entity(one: EntityType) -> TypeOutline:
@@ -80,13 +79,11 @@ def _from_entity(one: EntityType) -> TypeOutline:
     )
 
 
-def _told_by_tools(
-    own: TypeOutline, types: Mapping[str, TypeOutline], facts: tuple[ToolFacts, ...]
-) -> TypeOutline:
+def _told_by_tools(own: TypeOutline, spoken: Spoken) -> TypeOutline:
     """What schemas of tools add to a declared field: format, bounds, what is in it. A type declared without
     fields has those that the tools speak of."""
-    said = {joined(tokens(one.name)): one for one in said_fields(own, types, facts)}
-    narrowed = id_schema(own, types, facts)
+    said = {joined(tokens(one.name)): one for one in spoken.said_fields(own)}
+    narrowed = spoken.id_schema(own)
     fields = []
     for one in own.fields:
         also = said.pop(joined(tokens(one.name)), None)
@@ -116,7 +113,7 @@ def _with_lines(own: TypeOutline, types: Mapping[str, TypeOutline]) -> TypeOutli
     """A list named like lines, of which nothing more is known, keeps what lines have."""
     is_camel = any(any(map(str.isupper, one.name)) for one in own.fields)
     fields = tuple(
-        replace(one, parts=_line_parts(one, types, is_camel))
+        replace(one, parts=_line_parts(types, is_camel))
         if one.kind == "list" and not one.parts and one.refers_to is None and one.words[-1] in LINES
         else one
         for one in own.fields
@@ -124,31 +121,17 @@ def _with_lines(own: TypeOutline, types: Mapping[str, TypeOutline]) -> TypeOutli
     return replace(own, fields=fields)
 
 
-def _line_parts(
-    one: FieldOutline, types: Mapping[str, TypeOutline], is_camel: bool
-) -> tuple[FieldOutline, ...]:
-    named = [word for word in re.findall(r"[A-Za-z_]+", one.description) if word.lower() in _PART_KINDS]
+def _line_parts(types: Mapping[str, TypeOutline], is_camel: bool) -> tuple[FieldOutline, ...]:
     sold = next(
         (kind for kind in types.values() if tokens(kind.name)[-1] in ("product", "item", "sku")), None
     )
     parts: list[FieldOutline] = []
     if sold is not None and sold.id_field is not None:
         parts.append(FieldOutline(name=sold.id_field, kind="text", refers_to=sold.name))
-    for word in named or ("description", "quantity", named_like(("unit", "price"), is_camel)):
-        parts.append(FieldOutline(name=word, kind=_PART_KINDS[word.lower()]))  # type: ignore[arg-type]
-    return tuple(dict.fromkeys(parts))
-
-
-_PART_KINDS = {
-    "description": "text",
-    "name": "text",
-    "sku": "text",
-    "quantity": "whole",
-    "qty": "whole",
-    "price": "number",
-    "unitprice": "number",
-    "unit_price": "number",
-    "amount": "number",
-}
-
-__all__ = ["LINES", "about_type", "outline_of"]
+    priced = named_like(("unit", "price"), is_camel)
+    kinds: tuple[tuple[str, FieldKind], ...] = (
+        ("description", "text"),
+        ("quantity", "whole"),
+        (priced, "number"),
+    )
+    return (*parts, *(FieldOutline(name=name, kind=kind) for name, kind in kinds))

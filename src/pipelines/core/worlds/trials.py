@@ -3,15 +3,17 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
-from pipelines.core.json_text import Json
+from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.ledger import Add, Ledger, LedgerUpdate, Remove, SetFlag, Update
 from pipelines.core.simulation.guesses import guess_of
 from pipelines.core.simulation.rules.rule import NotFound, Require, Rule, Unchanged
-from pipelines.core.worlds.calls import Candidate, candidates, further
+from pipelines.core.worlds.calls import Candidate, asked_of, candidates, further
 from pipelines.core.worlds.draw import Draw
 from pipelines.core.worlds.ground import Answer, Ground, called
-from pipelines.core.worlds.shapes import Outcome
+from pipelines.core.worlds.shapes import Outcome, ReferenceCall
+from pipelines.core.worlds.wording import label, said
 from pipelines.wire.names import Source
 
 ENOUGH_FOUND = 5  # calls that go through, where they had to be looked for
@@ -182,3 +184,37 @@ def changes(updates: tuple[LedgerUpdate, ...], before: Ledger) -> list[LedgerUpd
         elif isinstance(one, Add | Remove):
             found.append(one)
     return found
+
+
+# -- who is meant without an id
+
+
+class Found(NamedTuple):
+    said: str  # “with email ada@example.com”, behind the noun
+    call: ReferenceCall
+
+
+def found_by(ground: Ground, trial: Trial) -> Found | None:
+    """A lookup that leads to what the trial is about, and to nothing else."""
+    kind, id = trial.candidate.about or ("", "")
+    records = ground.world.entities.get(kind, {})
+    for tool in ground.toolset.tools if id in records else ():
+        asked = asked_of(ground, tool.name)
+        needed = [one for one in asked.fact.arguments if one.is_required]
+        names = [
+            field.name for one in needed if one in asked.keys and (field := asked.field(one)) is not None
+        ]
+        is_finder = asked.own is not None and asked.own.name == kind and asked.fact.name.op != "compute"
+        values = [records[id].get(name) for name in names]
+        alike = [each for each in records.values() if [each.get(name) for name in names] == values]
+        is_whole = (
+            bool(names) and len(names) == len(needed) and not any(value in (None, "") for value in values)
+        )
+        if not is_finder or not is_whole or len(alike) > 1:
+            continue
+        arguments: JsonObject = {one.name: value for one, value in zip(needed, values, strict=True)}
+        answer = called(ground.opened(now="2000-01-01T00:00:00Z"), tool.name, arguments)
+        if answer.succeeded and id in str(answer.response):
+            told = " and ".join(f"{label(one.words)} {said(arguments[one.name])}" for one in needed)
+            return Found(f"with {told}", ReferenceCall(tool=tool.name, arguments=arguments))
+    return None

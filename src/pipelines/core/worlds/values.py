@@ -1,24 +1,17 @@
-"""One field's value: by its enum, bounds and format, else by what its name says it is."""
+"""One field's value: by its enum, bounds, pattern and format, by the examples of its schema, else by the kind
+of thing that its name and description say it is. What is none of these gets a code: `BRE-204`."""
 
+import re
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from typing import NamedTuple
 
-from pipelines.core.english.numbers import quantities
-from pipelines.core.english.words import is_plural, singular, tokens, word_set
+from pipelines.core.english.words import tokens, word_set
 from pipelines.core.json_text import Json
 from pipelines.core.worlds.draw import Draw
-from pipelines.core.worlds.examples import example_of
-from pipelines.core.worlds.outline import FieldOutline, TypeOutline
-from pipelines.core.worlds.phrases import ADJECTIVES, COLOURS, NAMES_OF, NOTES, PET_NAMES, REASONS, TITLES
-from pipelines.core.worlds.pools import pool
-
-MONEY = word_set(
-    "price amount total subtotal fee cost balance rate charge deposit salary fare rent budget limit premium "
-    "tax discount refund paid payment tip value wage bill penalty fine revenue"
-)
-COUNTS = word_set("quantity qty stock count units seats copies guests items capacity hours nights points")
-DECIMALS = word_set("weight kg km distance height width length temperature lat lng latitude longitude score")
+from pipelines.core.worlds.measures import MONEY, measure_of
+from pipelines.core.worlds.outline import FieldOutline, TypeOutline, is_person
+from pipelines.core.worlds.patterns import examples_of, is_code, text_like, uuid_like
+from pipelines.core.worlds.pools import COLOURS, COMPANIES, GOODS_OF, NAMES_OF, NOTES, OCCASIONS, TITLES, pool
 
 
 class Person(NamedTuple):
@@ -60,123 +53,18 @@ def scalar(field: FieldOutline, place: Place, draw: Draw) -> Json:
     if field.kind == "boolean":
         return bool(draw.below(2, here))
     if field.kind in ("whole", "number"):
-        return number(field, here, draw)
+        return number(field, place, draw)
     return _fitted(field, text(field, place, draw))
 
 
-# -- numbers
-
-
-def number(field: FieldOutline, here: str, draw: Draw) -> int | float:
-    least, most = bounds(field)
-    last = field.words[-1]
-    if field.kind == "whole":
-        return draw.between(int(least), max(int(least), int(most)), here)
-    decimals = 1 if last in DECIMALS else 2
-    # Small ones are more usual than large ones: squared, the half is below a quarter of the range.
-    share = draw.unit(here) ** 2 if last in MONEY else draw.unit(here)
-    return round(least + (most - least) * share, decimals)
-
-
-def bounds(field: FieldOutline) -> tuple[float, float]:
-    """From its schema, from `from 1 to 5` in its description, else by its name."""
-    said = [_or_none(field.said(key)) for key in _BOUNDING] if field.schema else _UNBOUNDED
-    return _bounds(field.name, field.kind == "whole", field.description[:300], *said)
-
-
-_BOUNDING = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
-_UNBOUNDED = (None, None, None, None)
-
-
-@lru_cache(maxsize=4096)
-def _bounds(
-    name: str,
-    is_whole: bool,
-    description: str,
-    least: float | None,
-    most: float | None,
-    above: float | None,
-    below: float | None,
-) -> tuple[float, float]:
-    usual = _usual_bounds(name)
-    step = 1 if is_whole else 0.01
-    least = above + step if least is None and above is not None else least
-    most = below - step if most is None and below is not None else most
-    if least is None and most is None:
-        return _told_bounds(description) or usual
-    if least is None:
-        return min(usual[0], most or 0), most or 0
-    return least, most if most is not None else max(usual[1], least + usual[1] - usual[0])
-
-
-def _told_bounds(description: str) -> tuple[float, float] | None:
-    if "from" not in description.lower():
-        return None
-    told = [float(min(one.values)) for one in quantities(description)[:2]]
-    return (told[0], told[1]) if len(told) == 2 and told[0] < told[1] else None
-
-
-def _or_none(value: Json) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
-def _usual_bounds(name: str) -> tuple[float, float]:
-    words = tokens(name)
-    for word in reversed(words):
-        # `total_baggages` are so many, and no sum.
-        found = _BOUNDS.get(word) if word == words[-1] or word not in MONEY else None
-        if found is not None:
-            return found
-    if words[-1] in MONEY:
-        return (5, 500)
-    if is_plural(words[-1]):
-        return (0, 5)
-    if set(words) & COUNTS:
-        return (1, 40)
-    return (1, 100)
-
-
-_BOUNDS: Mapping[str, tuple[float, float]] = {
-    "balance": (20, 6000),
-    "total": (20, 900),
-    "salary": (28000, 140000),
-    "limit": (200, 5000),
-    "rent": (600, 3200),
-    "quantity": (1, 4),
-    "qty": (1, 4),
-    "stock": (0, 60),
-    "age": (18, 80),
-    "year": (1998, 2025),
-    "percent": (0, 100),
-    "rate": (5, 250),
-    "discount": (0, 40),
-    "rating": (1, 5),
-    "stars": (1, 5),
-    "priority": (1, 5),
-    "level": (1, 5),
-    "weight": (1, 45),
-    "kg": (1, 45),
-    "hours": (10, 4000),
-    "capacity": (4, 40),
-    "months": (6, 60),
-    "points": (0, 5000),
-    "latitude": (-60, 60),
-    "longitude": (-120, 120),
-    "guests": (1, 6),
-    "nights": (1, 14),
-    "floor": (0, 12),
-    "attempts": (0, 4),
-    "tax": (1, 60),
-    "fee": (5, 300),
-    "days": (1, 30),
-    "amount": (10, 900),
-    "price": (4, 480),
-    "deposit": (50, 600),
-    "cost": (5, 400),
-    "seats": (2, 60),
-    "count": (0, 30),
-    "score": (1, 100),
-}
+def number(field: FieldOutline, place: Place, draw: Draw) -> int | float:
+    """Of money small ones are more usual: squared, the half is below a quarter of the range."""
+    least, most, step = measure_of(field, place.own.last)
+    share = draw.unit(place.of(field.name)) ** (2 if MONEY & {*field.words} else 1)
+    share = (1 + share) / 2 if field.words[0] in ("max", "maximum") else share
+    value = round((least + (most - least) * share) / step) * step
+    value = min(max(value, least), most)
+    return round(value) if field.kind == "whole" else round(value, 4 if step < 0.01 else 2)
 
 
 # -- text
@@ -184,42 +72,62 @@ _BOUNDS: Mapping[str, tuple[float, float]] = {
 
 def text(field: FieldOutline, place: Place, draw: Draw) -> str:
     here = place.of(field.name)
-    last = field.words[-1]
     written = _BY_FORMAT.get(str(field.said("format")))
     if written is not None:
         return written(place, here, draw)
-    for name in ("_".join(field.words[-2:]), last):
-        kind = _BY_NAME.get(name)
-        if kind is not None:
-            return kind(place, here, draw)
-    if set(field.words) & {
-        "notes",
-        "note",
-        "comment",
-        "description",
-        "message",
-        "summary",
-        "details",
-        "text",
-        "body",
-    }:
-        return draw.pick(NOTES, here)
-    return _like_example(field, here, draw) or f"{draw.pick(ADJECTIVES, here)} {' '.join(field.words)}"
+    pattern = field.said("pattern")
+    drawn = text_like(pattern, draw, here) if isinstance(pattern, str) else None
+    if drawn is not None:
+        return drawn
+    examples = examples_of(field)
+    codes = [one for one in examples if is_code(one)]
+    if codes and re.match(r"(19|20)\d\d\b", codes[0]):
+        return codes[0]  # a year
+    if codes:
+        return _other_digits(codes[0], here, draw)
+    kind = text_kind(field)
+    if examples and kind in ("", "name", "title", "reason", "note"):
+        return draw.pick(examples, here)
+    if kind == "name" and len(field.words) > 1 and not {*field.words} & {*place.own.words, "display", "nick"}:
+        # Of something else: a pharmacy's.
+        return f"{draw.pick(pool('last_name'), here)} {field.words[-2].capitalize()}"
+    return _KINDS[kind](place, here, draw) if kind else _code(field, here, draw)
 
 
-def _like_example(field: FieldOutline, here: str, draw: Draw) -> str | None:
-    example = example_of(field)
-    if example is None or not any(map(str.isdigit, example)):
-        return example
+def _other_digits(example: str, here: str, draw: Draw) -> str:
     return "".join(
         str(draw.below(10, f"{here}/{at}")) if each.isdigit() else each for at, each in enumerate(example)
     )
 
 
+def _code(field: FieldOutline, here: str, draw: Draw) -> str:
+    """Of what nothing is known: openly no word of anybody."""
+    return f"{field.words[0][:3].upper()}-{draw.between(100, 999, here)}"
+
+
+def text_kind(field: FieldOutline) -> str:
+    """What its name says it is: the last words first; else what its description begins with."""
+    words, says = field.words, field.description or str(field.said("description") or "")
+    if words[-1] == "name" and len(words) > 1 and is_person(words[-2]):
+        return "person"
+    ends = ("_".join(words[-2:]), words[-1], *reversed(words[:-1]))
+    found = next((_NAMED[word] for word in ends if word in _NAMED), None)
+    if found is not None:
+        return found
+    if is_person(words[-1]):
+        return "person"
+    told = tokens(re.split(r"[.;(]", says[:200])[0]) if says else ()
+    if told and told[0] in ("what", "why", "how"):
+        return "reason"
+    if "name" in told and any(map(is_person, told)):
+        return "person"
+    return next((_NAMED[word] for word in told if word in _TELLING), "")
+
+
 def _fitted(field: FieldOutline, value: str) -> str:
     longest, shortest = field.said("maxLength"), field.said("minLength")
     if isinstance(longest, int) and not isinstance(longest, bool):
-        value = value[: max(longest, 0)]
+        value = value[: max(longest, 0)].rstrip() or value[: max(longest, 0)]
     if isinstance(shortest, int) and len(value) < min(shortest, 1_000):
         value = value.ljust(min(shortest, 1_000), "x")
     return value
@@ -228,20 +136,25 @@ def _fitted(field: FieldOutline, value: str) -> str:
 def _name(place: Place, here: str, draw: Draw) -> str:
     if place.own.is_person:
         return person_at(draw, place).full
-    last = singular(tokens(place.own.name)[-1])
+    last = place.own.last
     named = NAMES_OF.get(last)
     if named is not None:
-        at = draw.below(len(named), f"{place.own.name}/names") + place.number
-        again = at // len(named) - draw.below(len(named), f"{place.own.name}/names") // len(named)
-        return named[at % len(named)] + (f" {again + 1}" if place.number >= len(named) else "")
-    if last in ("company", "organization", "vendor", "supplier", "merchant", "stock"):
+        start = draw.below(len(named), f"{place.own.name}/names") + place.number
+        again = place.number // len(named)
+        return named[start % len(named)] + (f" {again + 1}" if again else "")
+    if last in COMPANIES:
         return _company(place, here, draw)
-    adjective = ADJECTIVES[(place.number + draw.below(len(ADJECTIVES), place.own.name)) % len(ADJECTIVES)]
-    return f"{adjective.capitalize()} {last}"
+    return f"{last.capitalize()} {place.number + 1}"
 
 
 def _title(place: Place, here: str, draw: Draw) -> str:
-    return _name(place, here, draw) if place.own.last in NAMES_OF else draw.pick(TITLES, here)
+    if place.own.last in NAMES_OF:
+        return draw.pick(NAMES_OF[place.own.last], here)
+    told = TITLES if place.own.last in _REPORTED else ()
+    return draw.pick(told, here) if told else _name(place, here, draw)
+
+
+_REPORTED = word_set("ticket issue case incident request complaint task message email thread")
 
 
 def _email(place: Place, here: str, draw: Draw) -> str:
@@ -250,8 +163,7 @@ def _email(place: Place, here: str, draw: Draw) -> str:
 
 
 def _username(place: Place, here: str, draw: Draw) -> str:
-    first, last = person_at(draw, place)
-    return f"{first}_{last}".lower().replace(" ", "").replace("'", "")
+    return _email(place, here, draw).partition("@")[0].replace(".", "_")
 
 
 def _phone(place: Place, here: str, draw: Draw) -> str:
@@ -264,7 +176,22 @@ def _company(place: Place, here: str, draw: Draw) -> str:
     return f"{name} {draw.pick(_KINDS_OF_COMPANY, here + '/kind')}"
 
 
-_KINDS_OF_COMPANY = ("Supplies", "Logistics", "Partners", "Works", "Studio", "Trading", "Labs")
+_KINDS_OF_COMPANY = ("Supplies", "Logistics", "Partners", "Works", "Trading", "Services", "Brothers")
+
+
+def _somebody(place: Place, here: str, draw: Draw) -> str:
+    """Not whom the record is of, where that is a person."""
+    return f"{draw.pick(pool('first_name'), here)} {draw.pick(pool('last_name'), here + '/last')}"
+
+
+def _letters(here: str, draw: Draw) -> str:
+    return "".join(draw.pick("ABCDGKLMRSTX", f"{here}/{at}") for at in range(2))
+
+
+def _digits(count: int, before: str = "") -> "_Written":
+    return lambda place, here, draw: (
+        before + "".join(str(draw.below(10, f"{here}/{at}")) for at in range(count))
+    )
 
 
 _Written = Callable[[Place, str, Draw], str]
@@ -274,107 +201,114 @@ def _from(kind: str) -> _Written:
     return lambda place, here, draw: draw.pick(pool(kind), here)
 
 
-def _of(options: tuple[str, ...]) -> _Written:
+def _of(*options: str) -> _Written:
     return lambda place, here, draw: draw.pick(options, here)
+
+
+def _url(place: Place, here: str, draw: Draw) -> str:
+    return f"https://example.com/{place.name}"
+
+
+def _time(place: Place, here: str, draw: Draw) -> str:
+    return f"{draw.between(8, 18, here):02d}:{draw.pick((0, 15, 30, 45), here + '/m'):02d}"
 
 
 _BY_FORMAT: Mapping[str, _Written] = {
     "email": _email,
-    "uri": lambda place, here, draw: f"https://example.com/{place.name}",
-    "url": lambda place, here, draw: f"https://example.com/{place.name}",
-    "time": lambda place, here, draw: (
-        f"{draw.between(8, 18, here):02d}:{draw.pick((0, 15, 30, 45), here + '/m'):02d}:00"
-    ),
+    "uri": _url,
+    "url": _url,
+    "time": lambda place, here, draw: f"{_time(place, here, draw)}:00",
     "ipv4": lambda place, here, draw: f"192.0.2.{draw.between(1, 254, here)}",
+    "uuid": lambda place, here, draw: uuid_like(draw, here),
 }
-_BY_NAME: Mapping[str, _Written] = {
-    "email": _email,
-    "mail": _email,
-    "username": _username,
-    "user_name": _username,
-    "handle": _username,
-    "login": _username,
-    "phone": _phone,
-    "mobile": _phone,
-    "telephone": _phone,
-    "phone_number": _phone,
-    "tel": _phone,
-    "first_name": lambda place, here, draw: person_at(draw, place).first,
-    "firstname": lambda place, here, draw: person_at(draw, place).first,
-    "last_name": lambda place, here, draw: person_at(draw, place).last,
-    "surname": lambda place, here, draw: person_at(draw, place).last,
-    "lastname": lambda place, here, draw: person_at(draw, place).last,
-    "full_name": lambda place, here, draw: person_at(draw, place).full,
-    "fullname": lambda place, here, draw: person_at(draw, place).full,
-    "contact_name": lambda place, here, draw: person_at(draw, place).full,
-    "contact": lambda place, here, draw: person_at(draw, place).full,
-    "display_name": _name,
-    **dict.fromkeys(("to", "cc", "bcc", "from", "recipient", "sender"), _email),
-    **dict.fromkeys(("participants", "attendees", "recipients", "invitees", "guests"), _email),
-    "author": lambda place, here, draw: (
-        f"{draw.pick(pool('first_name'), here)} {draw.pick(pool('last_name'), here)}"
-    ),
+#: Words of a name, and the values that such a field may have.
+_OPTIONS = {
+    "country nationality": "USA|Canada|Germany|France|Spain|Japan",
+    "currency": "USD|EUR|GBP",
+    "language locale": "en|de|fr|es",
+    "timezone": "UTC|Europe/Berlin|America/New_York",
+    "role": "buyer|seller|support",
+    "tier": "standard|silver|gold",
+    "category": "general|express|bulk|special",
+    "type": "standard|express|custom",
+    "department": "sales|support|finance|operations",
+    "specialty": "general|surgery|imaging",
+}
+_KINDS: Mapping[str, _Written] = {
+    **{words.split()[0]: _of(*options.split("|")) for words, options in _OPTIONS.items()},
     "name": _name,
-    "title": lambda place, here, draw: _title(place, here, draw),
-    "subject": _of(TITLES),
-    "company": _company,
-    "employer": _company,
-    "organization": _company,
-    "vendor": _company,
-    "supplier": _company,
-    "street": _from("street"),
-    "address": _from("street"),
-    "address1": _from("street"),
-    "address_1": _from("street"),
-    "line1": _from("street"),
-    "address2": _of(("", "Suite 210", "Apt 4", "Floor 2")),
-    "address_2": _of(("", "Suite 210", "Apt 4", "Floor 2")),
-    "city": _from("city"),
-    "town": _from("city"),
-    "state": _from("state"),
-    "province": _from("state"),
-    "zip": _from("zip"),
-    "zip_code": _from("zip"),
-    "postcode": _from("zip"),
-    "postal_code": _from("zip"),
-    "country": _of(("USA", "Canada", "Germany", "France", "Spain", "Japan")),
-    "location": _from("city"),
-    "origin": _from("city"),
-    "destination": _from("city"),
-    "currency": _of(("USD", "EUR", "GBP")),
-    "language": _of(("en", "de", "fr", "es")),
-    "color": _of(COLOURS),
-    "colour": _of(COLOURS),
-    "occupation": _from("occupation"),
-    "job": _from("occupation"),
-    "reason": _of(REASONS),
-    "purpose": _of(("home repairs", "a used car", "tuition", "a kitchen", "a new roof")),
-    "description": _of(NOTES),
-    "notes": _of(NOTES),
-    "note": _of(NOTES),
-    "message": _of(NOTES),
-    "comment": _of(NOTES),
-    "body": _of(NOTES),
-    "resolution": _of(
-        ("Restarted the service.", "Replaced the part.", "Sent a new link.", "Explained the invoice.")
+    "title": _title,
+    "person": _somebody,
+    "full": lambda place, here, draw: (
+        person_at(draw, place).full if place.own.is_person else _somebody(place, here, draw)
     ),
-    "model": lambda place, here, draw: f"{_model_letters(here, draw)}-{draw.between(10, 99, here + '/n')}0",
-    "sku": lambda place, here, draw: f"SKU-{draw.between(10000, 99999, here)}",
-    "tracking_number": lambda place, here, draw: f"1Z{draw.between(10**9, 10**10 - 1, here)}",
-    "last_four": lambda place, here, draw: f"{draw.below(10000, here):04d}",
-    "pet_name": _of(PET_NAMES),
-    "url": _BY_FORMAT["url"],
-    "website": _BY_FORMAT["url"],
-    "role": _of(("buyer", "seller", "support")),
-    "tier": _of(("standard", "silver", "gold")),
-    "category": _of(("general", "express", "bulk", "special")),
-    "type": _of(("standard", "express", "custom")),
-    "timezone": _of(("UTC", "Europe/Berlin", "America/New_York")),
+    "first": lambda place, here, draw: person_at(draw, place).first,
+    "last": lambda place, here, draw: person_at(draw, place).last,
+    "email": _email,
+    "username": _username,
+    "phone": _phone,
+    "company": _company,
+    "street": _from("street"),
+    "street2": _of("", "Suite 210", "Apt 4", "Floor 2"),
+    "city": _from("city"),
+    "state": _from("state"),
+    "zip": _from("zip"),
+    "colour": _of(*COLOURS),
+    "goods": _of(*GOODS_OF),
+    "occupation": _from("occupation"),
+    "reason": _of(*OCCASIONS),
+    "note": _of(*NOTES),
+    "model": lambda place, here, draw: f"{_letters(here, draw)}-{draw.between(10, 99, here + '/n')}0",
+    "sku": _digits(5, "SKU-"),
+    "tracking": _digits(10, "1Z"),
+    "plate": lambda place, here, draw: f"{_letters(here, draw)}-{draw.between(1000, 9999, here + '/n')}",
+    "iban": _digits(20, "DE"),
+    "last_four": _digits(4),
+    "pin": _digits(4),
+    "url": _url,
+    "time": _time,
     "seat": lambda place, here, draw: f"{draw.between(1, 30, here)}{draw.pick('ABCDEF', here + '/l')}",
-    "department": _of(("sales", "support", "finance", "operations")),
-    "specialty": _of(("general", "surgery", "imaging")),
 }
-
-
-def _model_letters(here: str, draw: Draw) -> str:
-    return "".join(draw.pick("ABCDGKLMRSTX", f"{here}/{at}") for at in range(2))
+_NAMED: Mapping[str, str] = {word: words.split()[0] for words in _OPTIONS for word in words.split()} | {
+    word: kind
+    for kind, words in {
+        "first": "first_name firstname given_name",
+        "last": "last_name surname lastname family_name",
+        "full": "full_name fullname contact_name contact contact_person",
+        "name": "name display_name nickname label",
+        "title": "title subject headline",
+        "person": "author organizer driver_name holder guest passenger",
+        "email": "email mail to cc bcc from recipient sender participants attendees recipients invitees",
+        "username": "username user_name handle login",
+        "phone": "phone mobile telephone phone_number tel telephone_number mobile_number",
+        "company": "company employer organization organisation vendor supplier shipper consignee firm "
+        "insurer manufacturer company_name",
+        "street": "street address address1 address_1 line1",
+        "street2": "address2 address_2 line2",
+        "city": "city town location origin destination port area region district",
+        "state": "state province",
+        "zip": "zip zip_code postcode postal_code",
+        "colour": "color colour",
+        "goods": "product_name item_name goods",
+        "occupation": "occupation job profession",
+        "reason": "reason purpose grounds justification cause rationale explanation why",
+        "note": "notes note comment comments description message summary details text body remark remarks "
+        "instructions feedback resolution",
+        "model": "model",
+        "sku": "sku",
+        "tracking": "tracking_number tracking",
+        "plate": "plate license_plate licence_plate number_plate",
+        "iban": "iban",
+        "last_four": "last_four last4",
+        "pin": "pin passcode",
+        "url": "url website link",
+        "time": "time_slot opening_time closing_time start_time end_time",
+        "seat": "seat seat_number",
+    }.items()
+    for word in words.split()
+}
+#: Words of a description that say what a value is, whatever stands around them.
+_TELLING = word_set(
+    "email phone company firm city town address street why reason note comment message plate iban country "
+    "currency"
+)

@@ -1,223 +1,420 @@
-"""Requests in plain English: what a user who knows their ids, and no tool, would write."""
+"""Requests in plain English: what a user who knows their ids, and no tool, would write.
+
+A lookup is asked as a question, a change as a request; the values that the call takes stand in it. All other
+words are those of the tool's name, its description and its schema.
+"""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
-from pipelines.core.english.verbs import MADE_BY
-from pipelines.core.english.words import article, plural, tokens, word_set
-from pipelines.core.json_text import Json
+from pipelines.core.english.words import article, is_plural, plural, singular, singulars, tokens, word_set
+from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.simulation.domain.arguments import Argument
-from pipelines.core.simulation.domain.tool_names import first_sentence
+from pipelines.core.simulation.domain.verbs import OP_OF_VERB
 from pipelines.core.worlds.calls import Asked, Candidate
 from pipelines.core.worlds.draw import Draw
+from pipelines.core.worlds.measures import MONEY, unit_of
+from pipelines.core.worlds.outline import MOMENT_ENDS, FieldOutline, field_from_schema, is_person
+from pipelines.core.worlds.values import text_kind
 
 _MOMENT = re.compile(r"(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}):\d{2}(?:Z|\+00:00)?")
-_OPENINGS = (
-    "Please {}.",
-    "Could you {}?",
-    "I need you to {}.",
-    "Hi, can you {}?",
-    "Hello! I would like you to {}.",
-    "Would you {}, please?",
+_REQUESTS = (
+    "Please {}.", "Could you {}?", "I need you to {}.", "Hi, can you {}?", "Hello! I would like you to {}.",
     "Good morning. Please {}.",
-    "I have one request: {}, please.",
-    "Is it possible for you to {}? Then please do.",
+)  # fmt: skip
+_QUESTIONS = ("{}", "Hello! {}", "Good morning. {}")
+_MORE = ("Also, {}", "And {}", "One more thing: {}")
+_THANKS = ("Thank you.", "Thanks for your help.")
+_CONTEXTS = (*_THANKS, "A colleague asked me to take care of this.", "There is no rush.")
+_ASKERS = (*_THANKS, "A colleague wants to know.", "I hope this is the right place to ask.")
+_NEW = word_set("new updated")
+_ACRONYMS = word_set("eta etd iban vat vin sku url isbn dob ip pin")
+_PLACES = word_set("eta destination location position")  # fields of what may be somewhere
+#: Verbs that say no more than that a value becomes another.
+_PLAIN_VERBS = word_set(
+    "update set change modify edit amend correct adjust alter revise replace patch upd chg mod"
 )
-_GETS = ("look up {}", "show me {}", "tell me what you have on {}", "check {} and tell me what it says")
-_MORE = ("Also, {}.", "And please {}.", "After that, {}.", "While you are at it, {}.")
-_CONTEXTS = (
-    "I could not find the right button myself.",
-    "A colleague asked me to take care of this.",
-    "This came up in our weekly review.",
-    "There is no rush, but I would rather have it off my list.",
-    "I am writing from my phone, so excuse typos.",
-    "We talked about it last week.",
-    "I am leaving for a trip in an hour.",
-    "My accountant is waiting for it.",
-    "It has been on my mind for days.",
-    "Somebody else started this and is on leave now.",
-    "I hope this is the right place to ask.",
-    "Let me know when that is settled.",
-)
-_PRONOUNS = word_set("my your our their")
-LONGEST_SAID = 300  # characters of one value
-
-
-def request(asked: Asked, candidate: Candidate, draw: Draw, place: str) -> str:
-    opening = draw.pick(_OPENINGS, f"opening/{place}")
-    return opening.format(clause(asked, candidate, draw, place))
-
-
-def with_context(text: str, draw: Draw, place: str) -> str:
-    """Half of all people say a little more than they have to."""
-    if draw.below(2, f"context/{place}"):
-        return text
-    return f"{text} {draw.pick(_CONTEXTS, f'which/{place}')}"
-
-
-def two_requests(first: str, second: str, draw: Draw, place: str) -> str:
-    """One message that asks for two things; the second is a bare clause."""
-    return f"{first} {draw.pick(_MORE, f'more/{place}').format(second)}"
-
-
-def clause(asked: Asked, candidate: Candidate, draw: Draw, place: str) -> str:
-    """What is asked for, as it follows "please"."""
-    op = asked.fact.name.op
-    given = [
-        (one, candidate.arguments[one.name])
-        for one in asked.fact.arguments
-        if one.name in candidate.arguments
-    ]
-    if op in ("create", "notify"):
-        return _made(asked, given)
-    if op in ("list", "search") or (asked.target is None and asked.keys):
-        return _listed(asked, given, draw, place)
-    target = asked.target
-    if target is None or asked.own is None or op in ("compute", "think", "count", None):
-        return _described(asked, given)
-    thing = f"{asked.own.noun} {said(candidate.arguments.get(target.name))}"
-    rest = [(one, value) for one, value in given if one != target]
-    if op in ("get", "check"):
-        return draw.pick(_GETS, f"gets/{place}").format(thing) + _with(asked, rest)
-    if op == "update":
-        return _changed(asked, thing, rest)
-    if op in ("transfer", "fund", "withdraw"):
-        return _moved(asked, given, thing)
-    return f"{_verb(asked)} {thing}{_with(asked, rest)}"
-
-
-def _verb(asked: Asked) -> str:
-    return asked.fact.name.verb.replace("_", " ")
-
-
+_SAID_PLAINLY = word_set("details detail info information record records data status list entry my full")
+_SPOKEN = {
+    "qty": "quantity",
+    "no": "number",
+    "ref": "reference",
+    "phone": "phone number",
+    "email": "e-mail address",
+    "starts": "start",
+    "ends": "end",
+    "begins": "start",
+}
+_LONGEST_PHRASE = 12  # words of a description that a request takes over
 Given = Sequence[tuple[Argument, Json]]
 
 
-def _made(asked: Asked, given: Given) -> str:
-    own = asked.own
-    made = MADE_BY.get(asked.fact.name.verb)
-    noun = own.noun if own is not None else made or " ".join(asked.fact.thing) or "record"
-    verb = {"apply": "make"}.get(asked.fact.name.verb, _verb(asked))
-    head = f"{verb} {article(noun).lower()} {noun}"
-    ids = [(one, value) for one, value in given if asked.id_type(one) is not None and one.is_scalar]
-    named = [f"{_noun(asked, one)} {said(value)}" for one, value in ids]
-    rest = [(one, value) for one, value in given if (one, value) not in ids]
-    told = f" for {' with '.join(named)}" if named else ""
-    details = "; ".join(f"{_name(one)}: {said(value)}" for one, value in rest)
-    return f"{head}{told}" + (f" with these details: {details}" if details else "")
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """One thing that is asked for: a question, or what is to be done with details in sentences behind it."""
+
+    text: str
+    is_question: bool = False
+    details: tuple[str, ...] = ()
+
+    def opened(self, draw: Draw, place: str, *, alone: bool = False) -> str:
+        """`alone`: half of all people say a little more than they have to."""
+        opening = draw.pick(_QUESTIONS if self.is_question else _REQUESTS, f"opening/{place}")
+        more = draw.pick(_ASKERS if self.is_question else _CONTEXTS, f"which/{place}")
+        is_more = alone and draw.below(2, f"context/{place}") == 0
+        return " ".join((opening.format(self.text), *self.details, *([more] if is_more else ())))
+
+    def added(self, first: str, draw: Draw, place: str) -> str:
+        """Behind another request of the same message."""
+        mine = self.text[:1].lower() + self.text[1:] if self.is_question else f"please {self.text}."
+        return " ".join((first, draw.pick(_MORE, f"more/{place}").format(mine), *self.details))
 
 
-def _noun(asked: Asked, one: Argument) -> str:
-    kind = asked.id_type(one)
-    return asked.types[kind].noun if kind is not None else _name(one)
+@dataclass(frozen=True)  # no slots: what is derived is kept on the record
+class Writer:
+    """Words one call.
 
+    `shown` is what a lookup would answer: those of its fields are asked for that `wanted` words speak of.
+    `who` says which record is meant where its id is not said: "with phone number 555-0101".
+    """
 
-def _name(one: Argument) -> str:
-    return " ".join(one.words)
+    asked: Asked
+    candidate: Candidate
+    draw: Draw
+    place: str
+    shown: JsonObject
+    wanted: Collection[str] = ()
+    who: str | None = None
 
+    @cached_property
+    def thing(self) -> str:
+        """What is asked about: "order O-1"; "the owner with phone number 555-0101"."""
+        target, own = self.asked.target, self.asked.own
+        if target is None or own is None:
+            return ""
+        return f"the {own.noun} {self.who}" if self.who else self._named(target)
 
-def _listed(asked: Asked, given: Given, draw: Draw, place: str) -> str:
-    own = asked.own
-    noun = own.noun if own is not None else " ".join(asked.fact.thing) or "records"
-    many = " ".join((*noun.split()[:-1], plural(noun.split()[-1])))
-    is_picked = bool(given) and all(one.is_required and asked.id_type(one) is None for one, _ in given)
-    if asked.keys and is_picked and asked.fact.name.op != "list":
-        keys = " and ".join(f"{_name(one)} {said(value)}" for one, value in given)
-        return draw.pick(
-            (f"find the {noun} with {keys}", f"look for the {noun} whose record says {keys}"), place
+    @property
+    def request(self) -> Request:
+        asked, op = self.asked, self.asked.fact.name.op
+        arguments = self.candidate.arguments
+        given = [(one, arguments[one.name]) for one in asked.fact.arguments if one.name in arguments]
+        rest = [(one, value) for one, value in given if one != asked.target]
+        if op in ("list", "search") or (not self.thing and asked.keys and op != "compute"):
+            return Request(text=self._listed(given), is_question=True)
+        if op == "compute" and self.thing and (noun := self._computed()):
+            text = f"What is the {noun} of {self.thing}?"
+            return Request(text=text, is_question=True, details=self._details(rest))
+        if op == "get" and self.thing and not rest:
+            return Request(text=self._asked_about(), is_question=True)
+        amounts = [pair for pair in rest if isinstance(pair[1], int | float) and not self._is_id(pair[0])]
+        is_plain = not any(self._is_id(one) for one, _ in rest)
+        if self.thing and rest and is_plain and asked.fact.name.verb in _PLAIN_VERBS:
+            return Request(text=self._changed(rest))
+        if op in ("transfer", "fund", "withdraw") and len(amounts) == 1:
+            others = [pair for pair in rest if pair not in amounts and not self._is_id(pair[0])]
+            return Request(text=self._moved(amounts[0], given), details=self._details(others))
+        return self._done(rest)
+
+    # -- questions
+
+    def _asked_about(self) -> str:
+        """A question about one of the fields that the answer has; else for the record."""
+        own = self.asked.own
+        fields = [one for name in self.shown if own is not None and (one := own.field(name)) is not None]
+        asked = [self._question(one) for one in fields if self.shown[one.name] not in (None, "", [], {})]
+        questions = [one for one in asked if one]
+        if any(_PLACES & {*one.words} for one in fields):
+            questions.append(f"Where is {self.thing}?")
+        if self.wanted:
+            bare = {one: {*singulars(tokens(one.replace(self.thing, "")))} for one in questions}
+            questions = [one for one in questions if bare[one] & {*self.wanted}]
+        is_whole = not questions or (not self.wanted and self.draw.below(3, f"whole/{self.place}") == 0)
+        whole = [f"Can you look up {self.thing} for me?", f"What do you have on file for {self.thing}?"]
+        return self.draw.pick(whole if is_whole else questions, f"question/{self.place}")
+
+    def _question(self, one: FieldOutline) -> str | None:
+        own, words = self.asked.own, one.words
+        is_key = own is not None and one.name == own.id_field
+        if is_key or one.refers_to is not None or one.kind in ("list", "object"):
+            return None
+        if one.kind == "boolean":
+            return f"Is {self.thing} {' '.join(words[1:])}?" if words[0] == "is" and len(words) > 1 else None
+        if one.is_moment:
+            return _when(one, self.thing) if isinstance(self.shown[one.name], str) else None
+        many = next((at for at, word in enumerate(words) if is_plural(word)), None)
+        if one.kind in ("whole", "number") and many is not None and unit_of(words) is None:
+            rest = " ".join(("have", *words[many + 1 :]))
+            return f"How many {' '.join(words[: many + 1])} does {self.thing} {rest}?"
+        is_vague = one.kind == "text" and not one.values and text_kind(one) in ("", "reason", "note")
+        return None if is_vague else f"What is the {label(words)} of {self.thing}?"
+
+    def _computed(self) -> str:
+        """`fee` of calculate_berth_fee, about a berth."""
+        own = self.asked.own
+        return " ".join(word for word in self.asked.fact.name.nouns if own is None or word != own.last)
+
+    def _listed(self, given: Given) -> str:
+        asked, own = self.asked, self.asked.own
+        noun = own.noun if own is not None else " ".join(asked.fact.thing) or "record"
+        *first, last = noun.split()
+        many = " ".join((*first, plural(last)))
+        whose = _and([self._named(one) for one, _ in given if self._is_id(one)])
+        told = _and(
+            [f"{label(one.words)} {self._value(one, value)}" for one, value in given if not self._is_id(one)]
         )
-    ids = [f" of {_noun(asked, one)} {said(value)}" for one, value in given if asked.id_type(one) is not None]
-    others = [f"{_name(one)} {said(value)}" for one, value in given if asked.id_type(one) is None]
-    head = draw.pick((f"list the {many}", f"show me the {many}", f"give me all {many}"), place)
-    return head + "".join(ids) + (f" with {' and '.join(others)}" if others else "")
-
-
-def _changed(asked: Asked, thing: str, rest: Given) -> str:
-    flat: list[tuple[str, Json]] = [(_name(one), value) for one, value in rest if not isinstance(value, dict)]
-    flat += [
-        (" ".join(tokens(key)), inner)
-        for _, value in rest
-        if isinstance(value, dict)
-        for key, inner in value.items()
-    ]
-    if not flat:
-        return f"{_verb(asked)} {thing}"
-    if len(flat) == 1 and flat[0][0].split()[-1] in _WHENS:
-        *first, last = flat[0][0].split()
-        return f"change the {' '.join((*first, _WHENS[last]))} of {thing} to {said(flat[0][1])}"
-    if len(flat) == 1:
-        return f"change the {_bare(flat[0][0], thing)} of {thing} to {said(flat[0][1])}"
-    told = ", ".join(f"{name} {said(value)}" for name, value in flat)
-    return f"change these details of {thing}: {told}"
-
-
-#: `scheduled_for`, `due_on`, `starts_at`, as people say them.
-_WHENS = {"for": "time", "on": "date", "at": "time"}
-
-
-def _bare(name: str, thing: str) -> str:
-    """`new address` is said as the address, `card limit` of a card as its limit."""
-    words = [word for word in name.split() if word not in ("new", "updated", *_PRONOUNS)]
-    words = words[:-1] if len(words) > 1 and words[-1] == "id" else words
-    first = thing.split()[0]
-    return " ".join(words[1:] if len(words) > 1 and words[0] == first else words) or name
-
-
-def _moved(asked: Asked, given: Given, thing: str) -> str:
-    amounts = [
-        said(value) for one, value in given if isinstance(value, int | float) and asked.id_type(one) is None
-    ]
-    ids = [
-        (one, f"{_noun(asked, one)} {said(value)}") for one, value in given if asked.id_type(one) is not None
-    ]
-    amount = f" {amounts[0]}" if amounts else ""
-    if len(ids) > 1:
-        to = next((named for one, named in ids if "to" in one.words or "target" in one.words), ids[-1][1])
-        source = next((named for _, named in ids if named != to), ids[0][1])
-        return f"{_verb(asked)}{amount} from {source} to {to}"
-    way = "from" if asked.fact.name.op == "withdraw" else "to"
-    rest = [
-        (one, value)
-        for one, value in given
-        if asked.id_type(one) is None and not isinstance(value, int | float)
-    ]
-    return f"{_verb(asked)}{amount} {way} {thing}{_with(asked, rest)}"
-
-
-def _with(asked: Asked, rest: Given) -> str:
-    told = ""
-    for one, value in rest:
-        if asked.id_type(one) is not None and one.is_scalar:
-            told += f" for {_noun(asked, one)} {said(value)}"
-        elif isinstance(value, list):
-            told += f", {_name(one)} {said(value)}"
+        tail = f" with {told}" if told else ""
+        if asked.fact.name.op != "list" and told and not whose and all(one.is_required for one, _ in given):
+            heads = (f"Which {noun} has the {told}?", f"Can you find the {noun}{tail}?")
+        elif whose:
+            heads = (f"Which {many} does {whose} have{tail}?", f"Can you list the {many} of {whose}{tail}?")
         else:
-            told += f" with {_name(one)} {said(value)}"
-    return told
+            heads = (f"Can you list the {many}{tail}?", f"Which {many} are there{tail}?")
+        return self.draw.pick(heads, f"list/{self.place}")
 
+    # -- changes
 
-def _described(asked: Asked, given: Given) -> str:
-    """As its description has it, with what is given behind: no better words are known."""
-    sentence = first_sentence(re.sub(r"\s+", " ", asked.fact.tool.description or "")).rstrip(".").strip()
-    words = sentence if 0 < len(sentence) <= 120 else " ".join(tokens(asked.fact.tool.name))
-    head = words[:1].lower() + words[1:]
-    first, _, rest = head.partition(" ")
-    if first.endswith("s") and not first.endswith("ss") and rest:
-        head = f"{first[:-1]} {rest}"  # "Returns the …"
-    told = ", ".join(f"{_name(one)} {said(value)}" for one, value in given)
-    return f"{head} ({told})" if told else head
+    def _changed(self, rest: Given) -> str:
+        """Fields that get other values."""
+        last = self.asked.own.last if self.asked.own is not None else ""
+        flat = [
+            (tokens(key), inner, one)
+            for one, value in rest
+            for key, inner in (value.items() if isinstance(value, dict) else ((one.name, value),))
+        ]
+        told = [
+            f"the {label(_bare(words, last))} to {self._value(one, value, words)}"
+            for words, value, one in flat
+        ]
+        first = f"the {label(_bare(flat[0][0], last))}"
+        return f"change {_and([told[0].replace(first, f'{first} of {self.thing}', 1), *told[1:]])}"
+
+    def _moved(self, amount: tuple[Argument, Json], given: Given) -> str:
+        """So much from one to another."""
+        ids = [(one, self._named(one)) for one, _ in given if self._is_id(one)]
+        to = next((named for one, named in ids if {"to", "target"} & {*one.words}), ids[-1][1] if ids else "")
+        others = [named for _, named in ids if named != to]
+        way = "from" if self.asked.fact.name.op == "withdraw" and not others else "to"
+        return f"{self._verb} {self._value(*amount)}{f' from {others[0]}' if others else ''} {way} {to}"
+
+    def _done(self, rest: Given) -> Request:
+        """As the name of the tool says it where that says all; else as its description does."""
+        ids = [one for one, _ in rest if self._is_id(one)]
+        others = [pair for pair in rest if pair[0] not in ids]
+        said_there: list[Argument] = []
+        text = self._by_name(ids, said_there) or self._by_description(ids, said_there) or self._by_words()
+        # "Record a weight for animal A-1", "by some months": the one number that is given is that.
+        tail = f" for {self.thing}" if self.thing and text.endswith(f" for {self.thing}") else ""
+        head, is_one = text.removesuffix(tail), len(others) == 1 and isinstance(others[0][1], int | float)
+        noun = f" {label(others[0][0].words)}" if is_one else "\0"
+        if head.endswith(f" some{noun}"):
+            text = f"{head.removesuffix(f' some{noun}')} {self._value(*others.pop())}{noun}{tail}"
+        elif head.endswith(noun):
+            text = f"{head} of {self._value(*others.pop())}{tail}"
+        named = [self._named(one) for one in ids if one not in said_there]
+        return Request(text=f"{text} for {_and(named)}" if named else text, details=self._details(others))
+
+    @cached_property
+    def _verb(self) -> str:
+        return self.asked.fact.name.verb.replace("_", " ")
+
+    @property
+    def _is_about(self) -> bool:
+        """Whether the name has no other noun than that of what it is about."""
+        own, nouns = self.asked.own, singulars(self.asked.fact.name.nouns)
+        words = {*singulars(own.words)} if own is not None else set()
+        return bool(self.thing) and {*nouns} - _SAID_PLAINLY <= words
+
+    def _by_name(self, ids: Sequence[Argument], said_there: list[Argument]) -> str | None:
+        """`cancel_order`, `book_appointment`, `request_refund`: a verb and what it is about."""
+        fact = self.asked.fact
+        nouns = [word for word in fact.name.nouns if word not in _SAID_PLAINLY]
+        if fact.name.op in (None, "compute", "think") or fact.name.complements:
+            return None
+        if self._is_about:
+            return f"{self._verb} {self.thing}" if fact.name.op != "update" else None
+        noun = " ".join(nouns)
+        who = next((one for one in ids if self._noun(one) == noun), None)
+        if who is not None:  # notify_carrier, assign_driver
+            said_there.append(who)
+            return f"{self._verb} {self._named(who)}{f' to {self.thing}' if self.thing else ''}"
+        if not nouns or not fact.makes or fact.name.verb.split("_")[0] not in tokens(fact.tool.name):
+            return None
+        made = f"{self._verb} {noun if is_plural(nouns[-1]) else f'{article(noun).lower()} {noun}'}"
+        return f"{made} for {self.thing}" if self.thing else made
+
+    def _by_description(self, ids: Sequence[Argument], said_there: list[Argument]) -> str | None:
+        """Its first sentence, where that is a command: "Put another car on a permit."."""
+        words = _command(self.asked.fact.tool.description or "", self.asked.fact.name.verb)
+        target = self.asked.target
+        for one in (*([target] if target is not None else ()), *ids):
+            kind = self.asked.types.get(self.asked.id_type(one) or "")
+            nouns = {singular(self._noun(one)), *([kind.last] if kind is not None else [])}
+            place = _noun_phrase(words, nouns)
+            if place is not None:
+                named = self.thing if one == target else self._named(one)
+                words = [*words[: place[0]], named, *words[place[1] :]]
+                said_there.append(one)
+        return " ".join(words) if target is None or target in said_there else None
+
+    def _by_words(self) -> str:
+        name = self.asked.fact.name
+        if self._is_about:
+            return f"{self._verb} {self.thing}"
+        verb, *nouns = tokens(self.asked.fact.tool.name)[len(name.service) :] or (self._verb,)
+        if name.verb in self.asked.fact.tool.name:
+            behind = (each for one, words in name.complements for each in (one, *words))
+            verb, nouns = self._verb, [*name.nouns, *behind]
+        is_made = (
+            self.asked.makes or self.asked.fact.makes
+        )  # give notice for a lease, shorten the stay of a booking
+        head = " ".join((verb, *(["the"] if nouns and not is_made else ()), *nouns))
+        return f"{head} {'for' if is_made else 'of'} {self.thing}" if self.thing else head
+
+    # -- values
+
+    def _details(self, rest: Given) -> tuple[str, ...]:
+        long = [pair for pair in rest if self._is_long(*pair)]
+        short = [pair for pair in rest if pair not in long]
+        told = _and([f"the {self._label(one)} {_is(one)} {self._value(one, value)}" for one, value in short])
+        behind = (
+            f"{label(one.words)}{' ' if _is_clause(one.words) else ': '}{self._value(one, value).rstrip('.')}"
+            for one, value in long
+        )
+        return tuple(f"{each[:1].upper()}{each[1:]}." for each in (told, *behind) if each)
+
+    def _is_long(self, one: Argument, value: Json) -> bool:
+        is_text = isinstance(value, str) and not one.values and self._kind(one) in ("reason", "note")
+        return is_text or isinstance(value, bool | list | dict) or _is_clause(one.words)
+
+    def _label(self, one: Argument) -> str:
+        """`new start` of what is moved: it had another."""
+        own, is_many = self.asked.field(one), one.kind == "number" and is_plural(one.words[-1])
+        if is_many and unit_of(one.words) is None and one.words[-1] not in MONEY:
+            return f"number of {label(one.words)}"
+        is_moved = own is not None and own.is_moment and self.asked.fact.name.op == "update"
+        return f"new {label(one.words)}" if is_moved and one.words[0] not in _NEW else label(one.words)
+
+    def _kind(self, one: Argument) -> str:
+        return text_kind(field_from_schema(one.name, one.schema))
+
+    def _is_id(self, one: Argument) -> bool:
+        return one.is_scalar and self.asked.id_type(one) is not None
+
+    def _noun(self, one: Argument) -> str:
+        """What the argument calls what it picks: a seller, where that says more than the type."""
+        kind = self.asked.types.get(self.asked.id_type(one) or "")
+        words = [word for word in one.id_noun or () if word not in (*_NEW, "to", "from")]
+        is_plain = kind is None or (words and is_person(words[-1]))
+        return " ".join(words) or label(one.words) if is_plain or kind is None else kind.noun
+
+    def _named(self, one: Argument) -> str:
+        return f"{self._noun(one)} {said(self.candidate.arguments.get(one.name))}"
+
+    def _value(self, one: Argument, value: Json, words: tuple[str, ...] = ()) -> str:
+        if isinstance(value, list):
+            return _and([self._value(one, each, words) for each in value])
+        if one.values and isinstance(value, str):
+            return value.replace("_", " ")  # one of a list that the agent is shown
+        unit = unit_of(words or one.words) if isinstance(value, int | float) else None
+        is_title = isinstance(value, str) and " " in value and self._kind(one) in ("name", "title", "goods")
+        if unit is not None:
+            return f"{said(value)} {unit}"
+        return f'"{said(value)}"' if is_title else said(value)
 
 
 def said(value: Json) -> str:
     """A value as a person writes it; still to be copied exactly."""
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, list):
-        return " and ".join(said(each) for each in value)
     if isinstance(value, dict):
-        return ", ".join(f"{' '.join(tokens(name))} {said(each)}" for name, each in value.items())
-    text = str(value)[:LONGEST_SAID]
-    moment = _MOMENT.fullmatch(text)
-    if moment is not None:
-        return f"{moment[1]} at {moment[2]} UTC"
-    return f'"{text.rstrip(".")}"' if isinstance(value, str) and " " in text else text
+        return ", ".join(f"{label(tokens(name))} {said(each)}" for name, each in value.items())
+    if isinstance(value, list):
+        return _and([said(each) for each in value])
+    moment = _MOMENT.fullmatch(str(value))
+    whole = int(value) if isinstance(value, float) and value.is_integer() else value
+    return f"{moment[1]} at {moment[2]} UTC" if moment is not None else str(whole)
+
+
+def label(words: Sequence[str]) -> str:
+    """A field as people call it: `weight` of weight_kg, `start` of starts_at, `due date` of due_on."""
+    kept = [*words[:-1]] if unit_of(tuple(words)) is not None else [*words]
+    if len(kept) > 1 and kept[0] in ("is", "has"):
+        kept = kept[1:]
+    if len(kept) > 1 and kept[-1] in ("at", "on", "for") and not _is_clause(tuple(kept)):
+        end = {"on": "date"}.get(kept.pop(), "time")
+        kept += [end] if kept[-1] not in (*_SPOKEN, "start", "end") else []
+    if kept == ["valid", "until"]:
+        kept = ["end", "of", "validity"]
+    kept[-1] = _SPOKEN.get(kept[-1], kept[-1])
+    return " ".join(word.upper() if word in _ACRONYMS else word for word in kept)
+
+
+def _is_clause(words: Sequence[str]) -> bool:
+    """`arrives_on`: said as it stands."""
+    return len(words) == 2 and words[1] in ("on", "at") and is_plural(words[0]) and words[0] not in _SPOKEN
+
+
+def _bare(words: tuple[str, ...], last: str) -> tuple[str, ...]:
+    """`new_address` is said as the address, `card_limit` of a card as its limit."""
+    kept = tuple(word for word in words if word not in _NEW) or words
+    return kept[1:] if len(kept) > 1 and kept[0] == last else kept
+
+
+def _when(one: FieldOutline, thing: str) -> str:
+    """`When was order O-1 placed?` of placed_at, `When does it start?` of starts_at."""
+    first, end = one.words[0], one.words[-1]
+    if len(one.words) == 2 and first in ("starts", "ends", "expires", "begins", "closes", "opens"):
+        return f"When does {thing} {singular(first)}?"
+    if len(one.words) == 2 and end in ("at", "on") and first.endswith("ed"):
+        return f"When was {thing} {first}?"
+    if first == "due" and end in MOMENT_ENDS:
+        return f"When is {thing} due?"
+    return (
+        f"How long is {thing} valid?" if first == "valid" else f"What is the {label(one.words)} of {thing}?"
+    )
+
+
+def _is(one: Argument) -> str:
+    return "are" if is_plural(one.words[-1]) and one.kind == "text" else "is"
+
+
+def _and(parts: Sequence[str]) -> str:
+    return " and ".join(parts) if len(parts) < 3 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+# -- descriptions
+
+#: What may stand in front of a noun and behind it, and what ends what is said of it.
+_DETERMINERS = word_set("a an the one this that another given existing specific some any")
+_BEHIND = word_set(
+    "to for of in on at with from as into and or by until off out again back up down over between under "
+    "after before"
+)
+_ENDS = re.compile(r"\s*(?:[,;:(–—]| (?:so that|which|who|that|if|when|unless|once|using|by its) )")
+
+
+def _command(description: str, verb: str) -> list[str]:
+    """The words of its first sentence in the imperative; none where it is no command, or a long one."""
+    sentence = re.split(r"(?<=\w)[.!?](?:\s|$)", " ".join(description.split()), maxsplit=1)[0]
+    words = _ENDS.split(sentence, maxsplit=1)[0].split()
+    first = words[0].lower() if 1 < len(words) <= _LONGEST_PHRASE else ""
+    is_third = first.endswith("s") and not first.endswith("ss")
+    if is_third and words[1].lower() not in _DETERMINERS:
+        return []  # "Orders of a customer": nothing says that it is a verb
+    first = singular(first) if is_third else first
+    return [first, *words[1:]] if first in OP_OF_VERB or first == verb else []
+
+
+def _noun_phrase(words: Sequence[str], nouns: Collection[str]) -> tuple[int, int] | None:
+    """From its article to the noun, where nothing shows that more belongs to it: a customer record."""
+    for at, word in enumerate(words):
+        is_end = at + 1 == len(words) or words[at + 1].lower() in _BEHIND
+        if at and is_end and singular(word.lower()) in nouns:
+            places = range(at - 1, max(0, at - 5), -1)
+            start = next((back for back in places if words[back].lower() in _DETERMINERS), None)
+            if start is not None:
+                return start, at + 1
+    return None

@@ -1,10 +1,10 @@
 """The outline of a world that is there: what its records show, with what the toolset says of them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from pipelines.core.english.words import joined, singulars, tokens
-from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.json_text import JsonObject
 from pipelines.core.ledger import World, is_flag_section
 from pipelines.core.problems import Refused
 from pipelines.core.simulation.domain.fields import Field
@@ -57,11 +57,8 @@ def outline_of_world(toolset: Toolset, state: JsonObject, survey: Survey | None 
 
 def _shown(name: str, records: Sequence[JsonObject], said: TypeOutline | None, known: Survey) -> TypeOutline:
     table = known.tables.get(name)
-    fields = (
-        table.fields
-        if table is not None
-        else next((one.fields for one in known.singletons if one.entity_type == name), {})
-    )
+    alone = next((one.fields for one in known.singletons if one.entity_type == name), {})
+    fields = table.fields if table is not None else alone
     seen = {
         one.name: _field(one, said.field(one.name) if said is not None else None, records)
         for one in fields.values()
@@ -108,10 +105,6 @@ def _with_held(own: TypeOutline, references: Sequence[Reference], state: JsonObj
         )
         fields.append(replace(one, refers_to=to if one.name != own.id_field else None, parts=parts))
     return replace(own, fields=tuple(fields))
-
-
-def values_of(records: Sequence[JsonObject], name: str) -> Iterator[Json]:
-    return (record.get(name) for record in records)
 
 
 # -- as rules speak of it

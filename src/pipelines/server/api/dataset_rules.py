@@ -24,12 +24,21 @@ router = APIRouter(tags=["datasets"])
 RULES = "/api/datasets/{dataset_id}/rules"
 
 
+_Examples = Annotated[bool, Query(description="with calls that show what each rule does")]
+
+
 @router.get("/api/datasets/{dataset_id}/sentences")
 async def list_dataset_sentences(
-    dataset_id: Id, platform: Ours, key: Viewer, agent_id: OptionalId = None
+    dataset_id: Id, platform: Ours, key: Viewer, agent_id: OptionalId = None, examples: _Examples = False
 ) -> Response:
-    """How each sentence of its first five behaviour texts is read by the tools of its agent or another."""
-    return answer(await read_sentences.sentences_of_dataset(platform, key.org_id, dataset_id, agent_id))
+    """How each sentence of its behaviour texts is read by the tools of its agent or another.
+
+    Of its first 200 tasks, and as many texts as ten seconds allow.
+    """
+    found = await read_sentences.sentences_of_dataset(
+        platform, key.org_id, dataset_id, agent_id, with_examples=examples
+    )
+    return answer(found)
 
 
 @router.get("/api/tasks/{task_id}/sentences")
@@ -38,7 +47,7 @@ async def list_task_sentences(
     platform: Ours,
     key: Viewer,
     agent_id: OptionalId = None,
-    examples: Annotated[bool, Query(description="with calls that show what each rule does")] = False,
+    examples: _Examples = False,
 ) -> Response:
     """How each sentence of its behaviour text is read in its world: as which rules, or why not."""
     found = await read_sentences.sentences_of_task(

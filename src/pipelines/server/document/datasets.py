@@ -66,7 +66,7 @@ _SENTENCE = {
                 "message": TEXT,
                 "suggestions": told(
                     listed(either(TEXT, OBJECT)),
-                    "up to three nearest sentences, where somebody looks at them",
+                    "up to three nearest sentences of the first that are not read, with what each `drops`",
                 ),
             },
         )
@@ -108,7 +108,13 @@ SCHEMAS: Schemas = {
             "warnings": listed(ref("Problem")),
             "notes": told(listed(TEXT), "what was taken otherwise than it stands in the file"),
             "sentences": told(
-                listed(record("A sentence and its first row.", {**_SENTENCE, "row": WHOLE})),
+                listed(
+                    record(
+                        "A sentence and its first row.",
+                        {**_SENTENCE, "row": WHOLE},
+                        {"examples": _EXAMPLES},
+                    )
+                ),
                 "of behaviour texts, as they were read for the agent; at most 200, without suggestions",
             ),
             "reused": told(YES_NO, "it was there already, and nothing was stored"),
@@ -142,6 +148,7 @@ SCHEMAS: Schemas = {
                 )
             ),
             "findings": listed(record("A finding and its task.", {**_FINDING, "task_id": ID})),
+            "texts_not_read": told(WHOLE, "how many of the texts there was no time for"),
         },
     ),
     "AuthoredRule": record(

@@ -84,9 +84,9 @@ async def _page(request: Request, visitor: Visitor, dataset_id: int, *, said: st
     platform = platform_of(request)
     dataset = await find_dataset(platform, visitor.org_id, dataset_id)
     rules = await translate_rules.read_rules(platform, visitor.org_id, dataset_id)
-    shown: Any = {"items": [], "findings": []}
+    shown: Any = {"items": [], "findings": [], "texts_not_read": 0}
     if dataset.agent_id is not None:
-        shown = await sentences_of_dataset(platform, visitor.org_id, dataset_id, None)
+        shown = await sentences_of_dataset(platform, visitor.org_id, dataset_id, None, with_examples=True)
     return await page(
         request,
         visitor,
@@ -99,6 +99,7 @@ async def _page(request: Request, visitor: Visitor, dataset_id: int, *, said: st
         rules=[(rule, rule.as_json(), _typed_rules(rule)) for rule in rules],
         sentences=sentence_rows(shown["items"]),
         findings=shown["findings"],
+        texts_not_read=shown["texts_not_read"],
         why_not=await _why_not(platform, dataset),
         failed=said,
     )

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from pipelines.core.json_text import JsonObject, dumps
-from pipelines.core.simulation.sentences import suggested
+from pipelines.core.json_text import JsonObject
+from pipelines.core.simulation.sentences import call_in_words, suggested
 from pipelines.core.yaml_text import as_yaml
 
 MOST_SENTENCES = 200  # on a page
@@ -62,7 +62,7 @@ def _row(shown: Any) -> SentenceRow:
         rules=_rules(shown),
         ways=[" ".join(way["read_as"]) for way in shown["readings"]],
         reasons=[one for one in reasons if one],
-        suggestions=suggested(shown),
+        suggestions=[one.said() for one in suggested(shown)],
     )
 
 
@@ -87,18 +87,8 @@ def example_rules(examples: Sequence[Any]) -> list[ReadRule]:
     return [
         ReadRule(
             as_yaml(one["rule"])[:LONGEST_YAML],
-            [_call(call) for call in one.get("passes", ())],
-            [_call(call) for call in one.get("refused", ())],
+            [call_in_words(call, LONGEST_CALL) for call in one.get("passes", ())],
+            [call_in_words(call, LONGEST_CALL) for call in one.get("refused", ())],
         )
         for one in examples
     ]
-
-
-def _call(call: Any) -> str:
-    """`cancel_order {"order_id": "4521"} → 409 already_shipped`."""
-    before = "".join(f"{one['tool']}, then " for one in call.get("before", ()))
-    body = call["body"]
-    error = body.get("error") if isinstance(body, dict) else None
-    code = f" {error.get('code')}" if isinstance(error, dict) and call["status"] >= 400 else ""
-    said = f"{before}{call['tool']} {dumps(call['arguments']).decode()} → {call['status']}{code}"
-    return said if len(said) <= LONGEST_CALL else said[: LONGEST_CALL - 1] + "…"

@@ -176,3 +176,15 @@ def test_calls_are_bounded_obey_the_schema_and_are_the_same_each_time() -> None:
 def test_a_rule_without_a_tool_that_is_known_has_no_examples() -> None:
     found: Any = examples(require("gone", "true"), VOCABULARY, simulator(), simulator())
     assert found == {"passes": [], "refused": [], "calls": 0, "differ": 0, "refused_count": 0}
+
+
+def test_no_further_call_is_tried_once_the_time_is_up() -> None:
+    times = iter([True, True, False])
+    found: Any = examples(
+        require("refund_order", "order.paid"),
+        VOCABULARY,
+        simulator(),
+        simulator(),
+        may_read=lambda: next(times),
+    )
+    assert found["calls"] == 2

@@ -66,6 +66,17 @@ class RuleBook:
         other.__dict__.update(reader=self.reader, by_language=self.by_language)
         return other
 
+    def without(self, rule: Rule) -> "RuleBook":
+        """The same without one rule of the text. What was found out about the others stands as it is."""
+        other = replace(self)
+        readings = (
+            replace(one, rules=tuple(each for each in one.rules if each != rule)) for one in self.readings
+        )
+        left = Tried(tuple(one for one in self.tried.rules if one.rule != rule))
+        known = {"reader": self.reader, "by_language": self.by_language, "findings": []}
+        other.__dict__.update(known, readings=tuple(readings), tried=left)
+        return other
+
     @cached_property
     def rules(self) -> tuple[Rule, ...]:
         """Every rule that was read, in the order in which they hold: typed ones first."""

@@ -2,6 +2,8 @@
 simulator with the rule and one without it."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import partial
 from itertools import chain, islice, product, zip_longest
 from typing import Any, NamedTuple, Protocol
 
@@ -9,6 +11,7 @@ from pipelines.core.example_arguments import example_arguments
 from pipelines.core.json_schema import CompiledSchema
 from pipelines.core.json_text import Json, JsonObject, dumps, same
 from pipelines.core.ledger import Ledger, World
+from pipelines.core.simulation.call_history import CallHistory
 from pipelines.core.simulation.expr import make as m
 from pipelines.core.simulation.expr.nodes import Path
 from pipelines.core.simulation.rules import rule as r
@@ -23,7 +26,8 @@ MOST_SHOWN = 3
 _MOST_BEFORE = 10  # calls before the one that is shown
 _LONGEST = 2_000  # bytes of a body or a record that is shown whole
 _NO_SUCH = "no-such-id"
-_ANY_DAY = "2026-01-01T12:00:00Z"
+_RUN = "a rule that is tried"
+ANY_DAY = "2026-01-01T12:00:00Z"  # where nobody says when the run takes place
 
 
 class Made(NamedTuple):
@@ -41,52 +45,72 @@ class Asked(Protocol):
     def answer(self, tool: str, arguments: JsonObject, ledger: Ledger, moment: Moment) -> SimulatedReply: ...
 
 
-#: Where in a run a call stands: after which successful calls, and when.
-MomentAfter = Callable[[Sequence[Made], str], Moment]
-
-
-def plain_moment(before: Sequence[Made], now: str) -> Moment:
-    return Moment("a rule that is tried", len(before) + 1, now)
-
-
 class _Try(NamedTuple):
     call: Made
     now: str
     before: tuple[Made, ...]
 
 
+class _Shown:
+    """Calls to be shown: those with other arguments before the same call at another time."""
+
+    def __init__(self) -> None:
+        self._first: list[Json] = []
+        self._again: list[Json] = []
+        self._known: set[bytes] = set()
+
+    def take(self, one: _Try, as_json: Callable[[], Json]) -> None:
+        call = dumps([*one.call])
+        place = self._again if call in self._known else self._first
+        self._known.add(call)
+        if len(place) < MOST_SHOWN:
+            place.append(as_json())
+
+    @property
+    def calls(self) -> list[Json]:
+        return [*self._first, *self._again][:MOST_SHOWN]
+
+
 def examples(
-    rule: Rule, vocabulary: Vocabulary, under: Asked, without: Asked, moment_after: MomentAfter = plain_moment
+    rule: Rule,
+    vocabulary: Vocabulary,
+    under: Asked,
+    without: Asked,
+    *,
+    now: str = ANY_DAY,
+    may_read: Callable[[], bool] = lambda: True,
 ) -> JsonObject:
-    """`under` has the rule, `without` is the same without it."""
-    passes: list[Json] = []
-    refused: list[Json] = []
+    """`under` has the rule, `without` is the same without it; `now` is the run's date and time. No further
+    call is tried once `may_read` says no."""
+    passes, refused = _Shown(), _Shown()
     calls = differ = refused_count = 0
     tools = [name for name in rule.tools if name in under.tools and name in vocabulary.tools]
     each = -(-MOST_CALLS // max(1, len(tools)))
-    tries = chain.from_iterable(islice(_tries(name, rule, vocabulary, under), each) for name in tools)
+    tries = chain.from_iterable(islice(_tries(name, rule, vocabulary, under, now), each) for name in tools)
     for one in islice(tries, MOST_CALLS):
-        before, after = _seen(one, without, moment_after), _seen(one, under, moment_after)
+        if not may_read():
+            break
+        before, after = _seen(one, without), _seen(one, under)
         is_alike = same(before.response, after.response) and before.updates == after.updates
         is_alike = is_alike and before.status == after.status
         calls, differ = calls + 1, differ + (not is_alike)
         refused_count += before.status < 400 <= after.status
-        shown = passes if is_alike else refused
-        if len(shown) < MOST_SHOWN and (after.status < 400 or not is_alike):
-            shown.append(_as_json(one, after, vocabulary, under.world))
+        if after.status < 400 or not is_alike:
+            shown = passes if is_alike else refused
+            shown.take(one, partial(_as_json, one, after, vocabulary, under.world))
     counts: JsonObject = {"calls": calls, "differ": differ, "refused_count": refused_count}
-    return {"passes": passes, "refused": refused, **counts}
+    return {"passes": passes.calls, "refused": refused.calls, **counts}
 
 
-def _seen(one: _Try, asked: Asked, moment_after: MomentAfter) -> SimulatedReply:
-    ledger, made = Ledger(asked.world), list[Made]()
+def _seen(one: _Try, asked: Asked) -> SimulatedReply:
+    ledger, history = Ledger(asked.world), CallHistory.of(call.tool for call in one.before)
     try:
-        for call in one.before:
-            reply = asked.answer(*call, ledger, moment_after(made, one.now))
-            if reply.status < 400:
-                ledger.apply(reply.updates)
-                made.append(call)
-        return asked.answer(*one.call, ledger, moment_after(made, one.now))
+        for number, call in enumerate(one.before, 1):
+            reply = asked.answer(*call, ledger, Moment(_RUN, number, one.now, history))
+            ledger.apply(reply.updates)
+            if history is not None and reply.status < 400:
+                history.add(*call)
+        return asked.answer(*one.call, ledger, Moment(_RUN, len(one.before) + 1, one.now, history))
     except SimulationFailed as failed:
         return SimulatedReply(502, {"error": {"code": failed.code, "message": str(failed)}})
 
@@ -111,16 +135,17 @@ def _short(value: Json) -> Json:
 # -- which calls are tried
 
 
-def _tries(name: str, rule: Rule, vocabulary: Vocabulary, asked: Asked) -> Iterator[_Try]:
-    """Calls that differ in what the rule looks at, the record fastest."""
+def _tries(name: str, rule: Rule, vocabulary: Vocabulary, asked: Asked, now: str) -> Iterator[_Try]:
+    """Calls that differ in what the rule looks at, the record fastest, first of all at the run's own time."""
     expr, tool, world = m.all_of(*rule.expressions()), vocabulary.tools[name], asked.world
     paths = [path for path in expr.refs() if path.root in world.entities]
     some = {kind: dict(islice(all.items(), samples.MOST_RECORDS)) for kind, all in world.entities.items()}
     seen = (value_at(one, path.keys) for path in paths for one in some[path.root].values())
     hints = samples.hints_of(expr, seen)
+    dated = hints._replace(dates=(_moment(now), *hints.dates))
     varied: dict[str, list[Any]] = {}
     for argument in samples.arguments_read(expr) or ():
-        values = samples.values_for(tool.arguments.get(argument, {}), hints, is_dated=samples.is_dated(expr))
+        values = samples.values_for(tool.arguments.get(argument, {}), dated, is_dated=samples.is_dated(expr))
         varied[argument] = [*(values or ()), *([] if argument in tool.required else [LEFT_OUT])]
     missing = rule.form.entity_type if isinstance(rule.form, r.NotFound) else None
     for argument, kind in tool.lookups:
@@ -128,16 +153,23 @@ def _tries(name: str, rule: Rule, vocabulary: Vocabulary, asked: Asked) -> Itera
             records = _differing(vocabulary.kinds[kind], paths, some)
             unknown = [_NO_SUCH] if kind == missing else []
             varied[argument] = [*unknown, *varied.pop(argument, ()), *records]
-    moments = samples.moments_around(hints) if samples.looks_at_clock(expr) else [_ANY_DAY]
-    factors: list[list[Any]] = [[*moments], *varied.values()]
+    moments = samples.moments_around(hints) if samples.looks_at_clock(expr) else ()
+    factors: list[list[Any]] = [[*dict.fromkeys((now, *moments))], *varied.values()]
     most = max(2, int(MOST_CALLS ** (1 / max(1, sum(len(values) > 1 for values in factors)))))
-    plain = example_arguments(asked.tools[name].input_schema, {kind: {**each} for kind, each in some.items()})
+    state: JsonObject = {kind: {**each} for kind, each in some.items()}
+    plain = example_arguments(asked.tools[name].input_schema, state)
     accepts = CompiledSchema(asked.tools[name].input_schema).accepts
-    for now, *values in product(*(values[:most] for values in factors)):
+    for at, *values in product(*(values[:most] for values in factors)):
         given = plain | dict(zip(varied, values, strict=True))
         arguments = {key: value for key, value in given.items() if value is not LEFT_OUT}
-        for before in _befores(rule.form, Made(name, arguments), asked) if accepts(arguments) else ():
-            yield _Try(Made(name, arguments), str(now), before)
+        call = Made(name, arguments)
+        for before in _befores(rule.form, call, asked, state) if accepts(arguments) else ():
+            yield _Try(call, str(at), before)
+
+
+def _moment(now: str) -> datetime:
+    at = datetime.fromisoformat(now)
+    return at if at.tzinfo is not None else at.replace(tzinfo=UTC)
 
 
 def _differing(kind: Kind, paths: Sequence[Path], some: Mapping[str, Mapping[str, Any]]) -> list[str]:
@@ -153,7 +185,7 @@ def _differing(kind: Kind, paths: Sequence[Path], some: Mapping[str, Mapping[str
     return [id for row in zip_longest(*groups.values()) for id in row if id is not None]
 
 
-def _befores(form: r.Form, call: Made, asked: Asked) -> Iterator[tuple[Made, ...]]:
+def _befores(form: r.Form, call: Made, asked: Asked, state: JsonObject) -> Iterator[tuple[Made, ...]]:
     """Calls that come before: none, and those that make a difference to a rule that counts them."""
     yield ()
     match form:
@@ -162,5 +194,5 @@ def _befores(form: r.Form, call: Made, asked: Asked) -> Iterator[tuple[Made, ...
         case r.RunningTotal():
             yield from ((call,), (call,) * _MOST_BEFORE)
         case r.After(tool=name) if name in asked.tools:
-            given = example_arguments(asked.tools[name].input_schema, {})
+            given = example_arguments(asked.tools[name].input_schema, state)
             yield (Made(name, given | {key: one for key, one in call.arguments.items() if key in given}),)

@@ -36,19 +36,21 @@ class TriedTranslation:
         return sum(count for one in self.examples if isinstance(count := one[key], int))
 
 
-def tried_translation(sentence: str, bodies: Sequence[Json], around: PlannedSimulator) -> TriedTranslation:
-    """On top of what is in force: `around` has the text in which the sentence stands."""
+def tried_translation(
+    sentence: str, bodies: Sequence[Json], around: PlannedSimulator, *, now: str | None = None
+) -> TriedTranslation:
+    """On top of what is in force: `around` has the text in which the sentence stands, `now` is its task's."""
     if not bodies:
         return TriedTranslation(problem="no rule came of it")
     wrong = rule_problems(bodies, around.vocabulary)
     if wrong:
         return TriedTranslation(problem="; ".join(one.message for one in wrong[:MOST_TOLD]))
-    under, without = around.translated_as(sentence, bodies), around.translated_as(sentence, ())
+    under = around.translated_as(sentence, bodies)
     reading = next(one for one in under.rule_book.readings if one.sentence == sentence)
     shown = tuple(read_as(reading, under.rule_book.reader))
     if (why := _no_place(reading, under)) is not None:
         return TriedTranslation(problem=why, read_as=shown)
-    examples = tuple(rule_examples(reading.rules, under, without))
+    examples = tuple(rule_examples(reading.rules, under, now=now))
     tried = TriedTranslation(read_as=shown, examples=examples)
     return replace(tried, warning=_no_difference(tried, under.uniform.get(sentence)))
 

@@ -111,6 +111,46 @@ def test_a_suggestion_over_some_of_the_nouns_names_the_others() -> None:
     assert any("pending" in one.drops for one in found if "pending" not in one.sentence)
 
 
+def test_a_word_that_is_misspelled_is_corrected() -> None:
+    for text in (
+        "cancel_order fails when the order's status is shiped.",
+        "Shiped orders cannot be cancelled.",
+        "Shipped orders cannot be canceled by cancl_order.",
+    ):
+        assert said(text)[0].sentence == "cancel_order fails when the order's status is 'shipped'."
+
+
+@pytest.mark.parametrize(
+    ("sentence", "word"),
+    [
+        ("For shipped orders one cannot use cancel_order, sorry.", "when"),
+        ("Only pending orders are for cancel_order, sorry.", "unless"),
+    ],
+)
+def test_where_the_sentence_says_which_way_it_is_meant_only_that_is_suggested(
+    sentence: str, word: str
+) -> None:
+    found = [one.sentence for one in said(sentence) if "status" in one.sentence]
+    assert found
+    assert all(f" {word} " in one for one in found), found
+
+
+def test_first_come_those_that_make_a_difference_in_the_world() -> None:
+    reader = shop()
+    reading = reader.read("For cancel_order it is about pending and shipped, sorry.")
+    plain = suggestions(reading, reader)
+    assert "pending" in plain[0].sentence
+    live = suggestions(reading, reader, lambda rules: all("pending" not in str(one.form) for one in rules))
+    assert "pending" not in live[0].sentence
+    assert {one.sentence for one in live} != {one.sentence for one in plain[:1]}
+
+
+def test_a_unit_or_a_bound_that_a_suggestion_does_not_have_is_left_out() -> None:
+    found = said("cancel_order is about the order's status and at most two days, sorry.")
+    assert found
+    assert all("days" in one.drops or "days" in one.sentence for one in found)
+
+
 def test_of_a_sentence_with_two_readings_both_are_suggested() -> None:
     state = {"ticket": {"t-1": {"amount": 5}}}
     reader = reader_of(state, tool("close_ticket", "ticket_id", "amount?"))
@@ -123,6 +163,26 @@ def test_of_a_sentence_with_two_readings_both_are_suggested() -> None:
 @pytest.mark.parametrize("sentence", ["Be friendly and concise.", "x", "Order o-1 is shipped."])
 def test_where_nothing_is_near_nothing_is_suggested(sentence: str) -> None:
     assert said(sentence) == []
+
+
+def test_what_only_odd_sentences_begin_with_is_not_listed() -> None:
+    reader = shop()
+    told = stopped_at(reader.read("No single refund goes over 20."), reader)
+    assert told.startswith("reading stopped at “single”; a rule speaks of a tool (cancel_order, ")
+    assert "or of a type (order, user, product)" in told
+    told = stopped_at(reader.read("The order moves."), reader)
+    assert "possible here: a field, a value or state, “that”" in told
+
+
+@pytest.mark.parametrize("text", ["🙂🙂", "…", "—\n🙂"])
+def test_a_text_without_a_word_is_not_read(text: str) -> None:
+    (reading,) = shop().read_text(text)
+    assert reading.sentence == text
+    assert stopped_at(reading, shop()).startswith("reading stopped at “")
+
+
+def test_a_blank_text_has_no_sentence() -> None:
+    assert shop().read_text(" \n") == []
 
 
 def test_a_reading_as_the_api_shows_it() -> None:

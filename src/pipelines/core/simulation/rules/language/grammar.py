@@ -62,6 +62,10 @@ class Grammar:
         """Every word of the grammar itself."""
         return frozenset(_words(one for line in self.lines.values() for one in line))
 
+    def words_of(self, *lines: str) -> frozenset[str]:
+        """The words of some lines that can be told from those between words: `least` of `at least`."""
+        return frozenset(one for name in lines for one in _words(self.lines[name]) if len(one) > 3)
+
     @cached_property
     def starts(self) -> Mapping[str, frozenset[str] | None]:
         """What each line can begin with: words, and nouns in `<>`; None where it may be empty."""

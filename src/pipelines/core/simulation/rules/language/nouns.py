@@ -24,7 +24,7 @@ Index: TypeAlias = Mapping[str, Mapping[Words, None]]  # phrases in the singular
 DEEDS = ("do", "done", "doing", "deeds")  # the forms in which a sentence says what a tool does
 _LONGEST = 8  # words of a noun
 #: What the name of a date may end with that is not said: "shipped" for shipped_at.
-_DATE_ENDS = word_set("at on date time")
+DATE_ENDS = word_set("at on date time")
 #: Words that open or close a part of a sentence, and so are no error code.
 _NO_CODE = SMALL.keys() | word_set(
     "when if unless once while where and or with otherwise for error errors response status until before "
@@ -96,6 +96,17 @@ class Nouns:
         """Whether some noun begins there."""
         return any(self.table[name](tokens, at) for name in ("tool", "type", "field", "state", *DEEDS))
 
+    @cached_property
+    def spellings(self) -> tuple[str, ...]:
+        """Every word of a noun of this world."""
+        kinds = self.vocabulary.kinds.values()
+        words = [
+            *map(words_of, self._field_names()),
+            *self._states(),
+            *(noun for one in kinds for noun in one.nouns),
+        ]
+        return tuple(dict.fromkeys((*self._tool_names, *(word for each in words for word in each))))
+
     def _field_names(self) -> Iterator[str]:
         yield "id"
         for kind in self.vocabulary.kinds.values():
@@ -109,7 +120,7 @@ class Nouns:
             for keys, one in kind.fields.items():
                 yield from (words_of(value) for value in one.values if isinstance(value, str) and value)
                 yield switch_words(keys[-1])[-1] if "boolean" in one.kinds else ()
-                yield words_of(keys[-1])[:-1] if words_of(keys[-1])[-1] in _DATE_ENDS else ()
+                yield words_of(keys[-1])[:-1] if words_of(keys[-1])[-1] in DATE_ENDS else ()
 
     def _tool(self, tokens: Tokens, at: int) -> Sequence[Match]:
         name = self._tool_names.get(tokens[at].low)
@@ -215,7 +226,7 @@ def switch_words(name: str) -> list[Words]:
 def is_dated(name: str, words: Words) -> bool:
     """Whether a field is the date of a state: shipped_at of `shipped`."""
     own = words_of(name)
-    return len(own) > 1 and own[-1] in _DATE_ENDS and joined(own[:-1]) == joined(words)
+    return len(own) > 1 and own[-1] in DATE_ENDS and joined(own[:-1]) == joined(words)
 
 
 def _is_status(token: Token) -> bool:

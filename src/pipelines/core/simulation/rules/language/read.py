@@ -71,7 +71,8 @@ class Reader:
             says = f"the text has {size:,} bytes; at most {LONGEST_TEXT:,} are read, so none of it is"
             return [_stopped(text[:200], says)]
         found: list[Reading] = []
-        for number, sentence in enumerate(_joined(sentences(text))):
+        without_words = [text.strip()[:200]] if text.strip() else []
+        for number, sentence in enumerate([*_joined(sentences(text))] or without_words):
             if number >= MOST_SENTENCES:
                 found.append(_stopped(sentence, f"sentences past the {MOST_SENTENCES}th are not read"))
             elif not may_read():

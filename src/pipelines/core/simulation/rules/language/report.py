@@ -2,14 +2,15 @@
 there and what to write instead.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.simulation.rules.forms import as_json
+from pipelines.core.simulation.rules.language.english import GRAMMAR
 from pipelines.core.simulation.rules.language.nouns import DEEDS
 from pipelines.core.simulation.rules.language.read import Reader, Reading
 from pipelines.core.simulation.rules.language.say import say
-from pipelines.core.simulation.rules.language.suggest import Suggestion, suggestions
+from pipelines.core.simulation.rules.language.suggest import MakesADifference, Suggestion, suggestions
 
 MOST_ALLOWED = 8
 _MOST_NAMED = 4
@@ -42,14 +43,24 @@ def stopped_at(reading: Reading, reader: Reader) -> str:
     if reading.readings:
         ways = [" ".join(f"{say(rule, reader.vocabulary)}." for rule in rules) for rules in reading.readings]
         return f"it can be read in {len(ways)} ways: " + " / ".join(f"“{way}”" for way in ways)
-    allowed = [*_allowed(stop.allowed, reader)]
-    return stop.message + (f"; possible here: {', '.join(allowed)}" if allowed else "")
+    before = reader.tokens(reading.sentence[: stop.start])
+    is_begun = any(reader.nouns.knows(before, at) for at in range(len(before)))
+    if allowed := [*_allowed(stop.allowed, reader)] if is_begun or _nouns(stop.allowed) else []:
+        return f"{stop.message}; possible here: {', '.join(allowed)}"
+    # What few odd sentences begin with is no help.
+    begins = _nouns(GRAMMAR.starts["Sentence"] or ()) if stop.allowed else []
+    some = [*_allowed([one for one in begins if one in ("<tool>", "<type>")], reader)]
+    return stop.message + (f"; a rule speaks of {' or of '.join(some)}" if some else "")
 
 
-def _allowed(wanted: tuple[str, ...], reader: Reader) -> Iterator[str]:
+def _nouns(wanted: Iterable[str]) -> list[str]:
+    return [one for one in wanted if one.startswith("<") and len(one) > 2]
+
+
+def _allowed(wanted: Sequence[str], reader: Reader) -> Iterator[str]:
     """What could have stood there: nouns of the world with examples, then words."""
-    nouns = [one[1:-1] for one in wanted if one.startswith("<") and len(one) > 2]
-    kinds = dict.fromkeys(_KINDS[name] for name in nouns if name in _KINDS)
+    nouns = {one[1:-1] for one in _nouns(wanted)}
+    kinds = dict.fromkeys(said for name, said in _KINDS.items() if name in nouns)
     words = [one for one in wanted if one[0].isalpha()]
     examples = {"a tool": [*reader.vocabulary.tools], "a type": [*reader.vocabulary.kinds]}
     found = [
@@ -60,7 +71,13 @@ def _allowed(wanted: tuple[str, ...], reader: Reader) -> Iterator[str]:
     yield from (f"“{word}”" for word in words[: max(0, MOST_ALLOWED - len(found))])
 
 
-def reading_json(reading: Reading, reader: Reader, *, suggest: bool = True) -> JsonObject:
+def reading_json(
+    reading: Reading,
+    reader: Reader,
+    *,
+    suggest: bool = True,
+    makes_a_difference: MakesADifference | None = None,
+) -> JsonObject:
     """A sentence as the API shows it."""
     rules: list[Json] = [as_json(rule) for rule in reading.rules]
     shown: list[Json] = [*read_as(reading, reader)]
@@ -68,7 +85,8 @@ def reading_json(reading: Reading, reader: Reader, *, suggest: bool = True) -> J
     stop = reading.stop
     if stop is None:
         return body
-    found: list[Json] = [_json(one) for one in (suggestions(reading, reader) if suggest else ())]
+    made = suggestions(reading, reader, makes_a_difference) if suggest else ()
+    found: list[Json] = [_json(one) for one in made]
     return body | {
         "not_read": {
             "words": stop.words,
