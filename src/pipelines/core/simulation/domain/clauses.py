@@ -60,7 +60,6 @@ _AFTER_NOUNS = word_set(
     "by for from of in on with at as within between per and or that which who whose not is are was were to "
     "currently still already left due flagged assigned after before during"
 )
-_WHITHER = word_set("within into out off away back to")  # "A resident moves within town"
 _SUBJECTS = ARTICLES | {"another", "somebody", "someone"}
 _TELLS = word_set("did has have had was were will cannot")
 _VAGUE = VAGUE | word_set(

@@ -32,7 +32,7 @@ from pipelines.core.simulation.domain.roles import states_of, status_path, value
 from pipelines.core.simulation.domain.shapes import Collection
 from pipelines.core.simulation.expr.make import compare, constant, differs, message
 from pipelines.core.simulation.reading.descriptions import read_description
-from pipelines.core.simulation.reading.steps import Step, dot, refusal, require, word
+from pipelines.core.simulation.reading.steps import Step, dot, refusal, require, told_as, word
 from pipelines.core.simulation.reading.tool_reading import Reading
 
 Path = tuple[str, ...]
@@ -307,7 +307,7 @@ def state_conditions(reading: Reading, collection: Collection, noun: str, target
     path = status_of(reading, collection)
     if path is None:
         return []
-    status, shown = dot(noun, *path), noun.replace("_", " ")
+    status, shown = dot(noun, *path), told_as(noun).replace("_", " ")
     steps: list[Step] = []
     if isinstance(target, str):
         already = refusal(f"already_{word(target)}", f"The {shown} is already {target}")

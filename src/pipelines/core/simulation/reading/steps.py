@@ -19,7 +19,7 @@ from pipelines.core.simulation.expr.make import (
     is_equal,
     message,
 )
-from pipelines.core.simulation.expr.nodes import Constant, Expr, Field, Name
+from pipelines.core.simulation.expr.nodes import Constant, Expr, Name
 from pipelines.core.simulation.functions import FUNCTIONS
 from pipelines.core.simulation.guessed_refusals import REFERENCE
 
@@ -53,15 +53,6 @@ def dot(base: str | Expr, *names: str) -> Expr:
     return fields(Name(base) if isinstance(base, str) else base, *names)
 
 
-def is_part_of(place: Expr, of: Expr) -> bool:
-    """Whether it is a field of that, or one further below."""
-    while isinstance(place, Field):
-        place = place.of
-        if place == of:
-            return True
-    return False
-
-
 def name_for(words: str | Sequence[str], avoid: Sequence[str] = ()) -> str:
     """A readable name to bind: `order`; never one that means something else in the language."""
     parts = tokens(words) if isinstance(words, str) else tuple(words)
@@ -76,9 +67,18 @@ def name_for_many(word: str) -> str:
 def _unlike_others(name: str, avoid: Sequence[str], kind: str) -> str:
     name = re.sub(r"[^A-Za-z0-9_]", "_", name)
     name = name if name.isidentifier() else f"the_{name}"
-    if name in _TAKEN or name in FUNCTIONS or name in avoid or keyword.iskeyword(name):
-        return f"{name}_{kind}"
-    return name
+    return f"{name}_{kind}" if name in avoid or _means_something(name) else name
+
+
+def _means_something(name: str) -> bool:
+    """In Python, or in the language of plans."""
+    return name in _TAKEN or name in FUNCTIONS or keyword.iskeyword(name)
+
+
+def told_as(noun: str) -> str:
+    """What a caller is told of a thing: `class`, though a plan has to call it `class_record`."""
+    plain = noun.removesuffix("_record")
+    return plain if _means_something(plain) else noun
 
 
 def find_one(noun: str, entity_type: str, id: Expr) -> Step:
@@ -95,18 +95,18 @@ def find_reference(noun: str, entity_type: str, id: Expr) -> Step:
 
 
 def not_found(noun: str, given: Expr | None = None) -> Step:
-    shown = noun.replace("_", " ").capitalize()
+    shown = told_as(noun).replace("_", " ").capitalize()
     which = (" ", given) if given is not None else ()
-    return refusal(f"{noun}_not_found", message(shown, *which, " not found"), 404)
+    return refusal(f"{told_as(noun)}_not_found", message(shown, *which, " not found"), 404)
 
 
 def missing(noun: str, id: Expr) -> Step:
     """The same, with the noun as the plan spells it."""
-    return refusal(f"{noun}_not_found", message(f"{noun} ", id, " not found"), 404)
+    return refusal(f"{told_as(noun)}_not_found", message(f"{told_as(noun)} ", id, " not found"), 404)
 
 
-def refusal(error: str, told: str | Message, status: int = 409) -> Step:
-    shown = message(told) if isinstance(told, str) else told
+def refusal(error: str, why: str | Message, status: int = 409) -> Step:
+    shown = message(why) if isinstance(why, str) else why
     return {"status": status, "error": word(error), "message": shown}
 
 

@@ -35,7 +35,7 @@ from pipelines.core.simulation.reading.states import (
     switch_field,
     told_state,
 )
-from pipelines.core.simulation.reading.steps import Bound, Drafted, Step, dot, refusal, require, word
+from pipelines.core.simulation.reading.steps import Bound, Drafted, Step, dot, refusal, require, told_as, word
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.writing import change_notes, change_remarks, change_reply, time_like
 
@@ -133,7 +133,7 @@ def stated(reading: Reading, bound: Bound, change: Change) -> Drafted:
     shown = f"not {shown}" if change.value is False else shown
     if isinstance(change.value, bool) and reading.name.op == "transition":
         shown = participle(reading.name.verb)
-    told = f"The {bound.noun.replace('_', ' ')} is already {shown}"
+    told = f"The {told_as(bound.noun).replace('_', ' ')} is already {shown}"
     others = others_of(reading)
     changes: dict[Expr, Draft] = {place: literal if isinstance(change.value, str) else change.value}
     for one in others:
