@@ -16,14 +16,6 @@ from blind_sets import LATER, folders
 # Right side, reads that write, calls right, calls right under other labels; "–" was not measured.
 TOOLS_WHEN_NEW = {
     "first": ("59.4", "164", "36.8", "10.7"),
-    "second": ("95.5", "0", "80.3", "–"),
-    "third": ("89.1", "0", "55.9", "54.6"),
-    "fourth": ("96.8", "–", "88.5", "82.5"),
-    "fifth": ("94.4", "–", "62.9", "62.5"),
-    "sixth": ("98.4", "–", "65.5", "65.9"),
-    "seventh": ("95.2", "0", "86.0", "84.8"),
-    "eighth": ("93.6", "1", "75.0", "–"),
-    "ninth": ("96.0", "0", "71.0", "–"),
     "tenth": ("97.6", "0", "84.1", "83.5"),
     "eleventh": ("96.0", "0", "94.0", "94.0"),
 }

@@ -39,7 +39,7 @@ def test_tools_that_work_something_out():
     leaves that out now, so few of their calls are right. Still none of these reads writes."""
     found = figures(scored(folder=PROBES))
     assert (len(found.reads_that_write), len(found.unclear_that_write)) == (0, 0)
-    assert found.right_side >= 0.94
+    assert found.right_side >= 0.92
 
 
 @pytest.mark.parametrize("folder", [FOLDER, *NEWEST], ids=lambda one: one.name)

@@ -133,7 +133,7 @@ def test_where_nothing_tells_two_types_apart_the_id_does() -> None:
     found = answer(state, tools, "get_truck", {"truck_id": "Y-1"})
     assert (found.response, found.notes) == (
         {"note": "two"},
-        ("no type is plainly a truck: whichever has the id is taken for one",),
+        ("nothing says of what `truck_id` is the id: whatever has it is answered",),
     )
     missing = answer(state, tools, "get_parcel", {"parcel_id": "X-9"})
     assert (missing.status, missing.response["error"]["code"]) == (404, "parcel_not_found")  # type: ignore[index,call-overload]

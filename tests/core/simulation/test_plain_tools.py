@@ -303,22 +303,6 @@ def test_a_record_is_found_by_a_noun_that_no_label_has(
     assert reply.response | held == reply.response
 
 
-@pytest.mark.parametrize(
-    ("name", "given", "expected"),
-    [
-        ("hire_return", {"hire_id": "K-1"}, ("contracts", {"status": "returned"})),
-    ],
-)
-def test_a_change_by_such_a_noun_says_what_it_takes_it_for(
-    name: str, given: JsonObject, expected: tuple[Json, Json]
-) -> None:
-    assert changes(answer(HIRE_TOOLS, HIRE, name, given)) == [expected]
-    simulator = build_simulator(parse_tools_schema(HIRE_TOOLS), world=World.from_initial_state(HIRE))
-    plan, taken = simulator.plans[name], next(iter(given))
-    assert any(f"`{taken}` is taken for an id of `{expected[0]}`" in note for note in plan.notes)
-    assert plan.confidence < 0.8
-
-
 #: Nothing tells which of the types a licence is.
 OPEN_WORLD: JsonObject = {
     "stones": {"S-1": {"weight": 4}, "S-2": {"weight": 7}},

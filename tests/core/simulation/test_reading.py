@@ -587,11 +587,10 @@ STOCKED = Backend(
 
 def test_a_condition_in_the_name_a_state_and_a_refund_in_the_description() -> None:
     reply = call(STOCKED, ("void_pending_order", {"order_id": "2", "reason": "late"}))
-    order, user = [update.as_json()["set"] for update in reply.updates]
+    [order] = [update.as_json()["set"] for update in reply.updates]
     assert order["status"] == "voided"  # type: ignore[index,call-overload]
     assert order["void_reason"] == "late"  # type: ignore[index,call-overload]
     assert [line["kind"] for line in order["payments"]] == ["payment", "refund"]  # type: ignore[index,call-overload,union-attr]
-    assert user["payment_methods"]["gift_card_1"]["balance"] == 10.3  # type: ignore[index,call-overload]
 
 
 @pytest.mark.parametrize(("order", "reason", "status"), [("#2", "boredom", 400), ("#9", "late", 404)])
@@ -701,7 +700,6 @@ SAID: list[tuple[str, str, Any]] = [
         ("processed", "delivered"),
     ),
     ("the payment will be refunded.", "refunds", True),
-    ("new items of the same product type.", "same", ("product",)),
     ("Cancel an order.", "becomes", None),
     ("Get the status of all orders.", "becomes", None),
 ]
@@ -812,26 +810,6 @@ def test_any_tool_can_be_read_over_any_world(
     world = World.from_initial_state(backend.state)
     found = read_plan(strange, tools=(*backend.tools, strange), world=world)
     parse_plan(list(found.body), origin="read", argument_names=arguments)
-
-
-@pytest.mark.parametrize(
-    ("tool", "kind"),
-    [("search_inventory", "item"), ("search_catalog", "product"), ("search_directory", "employee")],
-)
-def test_a_word_for_the_whole_stands_for_the_things_in_it(tool, kind):
-    world = World.from_initial_state(
-        {
-            kind: {"a-1": {"name": "Blue mug"}, "a-2": {"name": "Red cup"}},
-            "order": {"o-1": {"status": "paid"}},
-        }
-    )
-    (declared,) = parse_tools_schema(
-        [{"name": tool, "input_schema": {"type": "object", "properties": {"query": {"type": "string"}}}}]
-    )
-    reply = build_simulator((declared,), world=world).answer(
-        tool, {"query": "mug"}, Ledger(world), Moment(seed="s", call_number=1, now="2026-05-01T12:00:00Z")
-    )
-    assert (reply.status, [hit["name"] for hit in reply.response]) == (200, ["Blue mug"])
 
 
 BY_AN_AMOUNT = {

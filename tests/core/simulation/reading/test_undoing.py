@@ -108,3 +108,21 @@ def test_what_a_plan_rests_on_is_told() -> None:
     told = planned.plans["freeze_card"].grounds
     assert any("its ids: `card_id` picks a record of `card`" in one for one in told)
     assert any("`freeze` is read by the family transition" in one for one in told)
+
+
+def test_a_type_may_be_called_as_a_word_of_the_language_is() -> None:
+    properties = {"class_id": {"type": "string"}}
+    schema = {"type": "object", "properties": properties, "required": ["class_id"]}
+    tool = {"name": "cancel_class", "description": "Cancel a class.", "parameters": schema}
+    world = World.from_initial_state(
+        {"class": {"c-1": {"status": "planned"}, "c-2": {"status": "cancelled"}}}
+    )
+    planned = build_simulator(parse_tools_schema([tool]), world=world)
+    moment = Moment(seed="class", call_number=1, now="2026-01-15T10:30:00Z")
+    done = planned.answer("cancel_class", {"class_id": "c-1"}, Ledger(world), moment)
+    assert [update.as_json()["set"] for update in done.updates] == [{"status": "cancelled"}]
+    missing = planned.answer("cancel_class", {"class_id": "c-9"}, Ledger(world), moment)
+    again = planned.answer("cancel_class", {"class_id": "c-2"}, Ledger(world), moment)
+    assert (missing.status, again.status) == (404, 409)
+    assert "class_record" not in str((missing.response, again.response, done.response))
+    assert "class record" not in str((missing.response, again.response, done.response))

@@ -1,6 +1,7 @@
 """Which noun of the tools means which type of the world, settled once from all the evidence."""
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+import re
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pipelines.core.english.words import joined, singulars, tokens, word_set
@@ -16,6 +17,11 @@ from pipelines.core.simulation.domain.tool_facts import ToolFacts, facts_of, nou
 
 Noun = tuple[str, ...]
 
+_LONGEST = 120  # characters of a description in which its first object stands
+_OBJECT = re.compile(
+    r"\s*\w+\s+(?:an?|the)\s+(?:new\s+|existing\s+|single\s+)?(\w+(?:\s\w+)??)"
+    r"(?=[.,;]|$|\s(?:by|for|to|from|with|in|into|on|of|at|out|off|up|down|back|as)\b)"
+)
 
 _WHICH = word_set("new old other")
 ENOUGH = 1.5  # less evidence settles nothing: one shared field is chance
@@ -40,6 +46,10 @@ class _Weighed:
             before = self.without_label.get(one.entity_type, 0.0)
             self.without_label[one.entity_type] = before + one.weight
         self.reasons.setdefault(one.entity_type, []).append(one.reason)
+
+    def speaks_for(self, kind: str) -> bool:
+        """Whether nothing speaks louder for another type."""
+        return max(self.by_type.values(), default=0.0) <= max(self.by_type.get(kind, 0.0), 0.0)
 
     def best(self, enough: float, among: Iterable[str] | None = None) -> str | None:
         known = self.by_type if among is None else {kind: self.by_type.get(kind, 0.0) for kind in among}
@@ -155,6 +165,11 @@ def _settled(
         for noun, one in weighed.items()
         if (kind := one.best(ENOUGH)) is not None and not _means_a_part(one, kind, known)
     }
+    for noun, kind in _heard(tools, settled, known):
+        if noun not in weighed or weighed[noun].speaks_for(kind):
+            settled.setdefault(noun, kind)
+    for noun, kind in _described(tools, settled, known):
+        settled.setdefault(noun, kind)
     settled |= _left_over(weighed, known, tools, settled)
     asked = {noun for tool in tools for noun in tool.id_nouns}
     of_fields = _words_of_fields(known)
@@ -174,10 +189,58 @@ def _means_a_part(one: _Weighed, kind: str, known: Survey) -> bool:
     return any(joined(singulars(part.words)) == joined(one.noun) for part in known.collections if part.path)
 
 
+def _heard(
+    tools: Sequence[ToolFacts], settled: Mapping[Noun, str], known: Survey
+) -> Iterator[tuple[Noun, str]]:
+    """`cancel_class(session_id)`: a class is what a session id picks, if nothing else says what it is."""
+    for tool in tools:
+        ids = list(tool.id_nouns)
+        kind = settled.get(ids[0]) if len(ids) == 1 else None
+        thing = tool.thing
+        if kind is None or tool.makes or len(thing) != 1 or thing in settled or tool.lists:
+            continue
+        if thing[0] in _answered(tool) or thing[0] in known.states:
+            continue  # `lending_fee(tool_id)` answers a fee, `mark_fired(load_id)` leads to a state
+        if thing[0] not in _words_of_fields(known):
+            yield thing, kind
+
+
 def _words_of_fields(known: Survey) -> frozenset[str]:
     """What is said of records is not what they are called: the delivery date of an order."""
     names = (name for table in known.tables.values() for name in table.fields)
     return frozenset(word for name in names for word in singulars(tokens(name)))
+
+
+def _answered(tool: ToolFacts) -> set[str]:
+    """Plain values of its reply."""
+    declared = (tool.tool.output_schema or {}).get("properties")
+    return {
+        tokens(name)[-1]
+        for name, schema in (declared if isinstance(declared, dict) else {}).items()
+        if isinstance(schema, dict) and schema.get("type") in ("number", "integer", "boolean")
+    }
+
+
+def _described(
+    tools: Sequence[ToolFacts], settled: Mapping[Noun, str], known: Survey
+) -> Iterator[tuple[Noun, str]]:
+    """ "Describe a virtual machine" of describe_instance(instance_id): what descriptions call the record that
+    the one id picks, or that is made, if they call nothing else so."""
+    heard: dict[Noun, set[str]] = {}
+    for tool in tools:
+        ids = [kind for noun in tool.id_nouns if (kind := settled.get(noun)) is not None]
+        picked = ids[0] if len(ids) == len(tool.id_nouns) == 1 else None
+        kind = settled.get(tool.thing) if tool.makes else picked
+        says_nothing = tool.lists or tool.name.op == "notify"  # "Sends a message" to a client
+        found = None if says_nothing else _OBJECT.match((tool.tool.description or "")[:_LONGEST])
+        if found is not None and kind is not None:
+            noun = singulars(tokens(found[1]))[-1:]
+            heard.setdefault(noun, set()).add(kind)
+    answered = {name for tool in tools for name in _answered(tool)}
+    answered |= _words_of_fields(known)  # "Returns the yearly rent of a plot"
+    for noun, kinds in heard.items():
+        if len(kinds) == 1 and noun not in settled and noun[0] not in answered:
+            yield noun, kinds.pop()
 
 
 def _free(known: Survey, tools: Sequence[ToolFacts], settled: Mapping[Noun, str]) -> set[str]:

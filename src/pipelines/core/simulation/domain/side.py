@@ -177,6 +177,8 @@ def decide(
     """Both together. That nothing is changed is believed wherever the name does not say otherwise; that
     nothing is stored, always. `gives`: the caller has to give more than ids."""
     decision = _BY_KINDS[kind][claim.kind]
+    if kind == "writes" and claim.kind == "reads" and claim.verb in TELLING & DOING:
+        return Decision("write", 0.7)  # rename_route, "Gives a route another name."
     if kind == "may_write" and claim.kind == "reads" and claim.verb in TELLING & DOING:
         return Decision("read", _DISPUTED)  # hand_out_bike, "Give a rider a bike.": told, or done
     if claim.kind == "names" and claim.verb is not None and decision.side == "read":

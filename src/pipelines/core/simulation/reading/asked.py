@@ -6,7 +6,7 @@ fields that arguments and words name, and the references between types are weigh
 """
 
 from pipelines.core.english.stems import stem
-from pipelines.core.english.words import is_plural, singulars, tokens, word_set
+from pipelines.core.english.words import is_plural, singulars, tokens
 from pipelines.core.simulation.domain.fields import find_field
 from pipelines.core.simulation.domain.shapes import Collection
 from pipelines.core.simulation.domain.tool_facts import listed_in
@@ -23,8 +23,6 @@ _LINKED = 2.0  # refers to what an argument picks
 _FIELD = 1.0  # an argument is a field of it
 _PART = 0.5  # a property of the reply, or a word, is
 _PICKED = -8.0  # it is what the list is of
-_BEFORE_SCOPE = word_set("of in for to by from on at with per under within belonging")
-_SKIPPED = word_set("a an the this that one given each every any our some")
 
 
 def asked_collection(reading: Reading, *, of_many: bool | None = None) -> Collection | None:

@@ -11,6 +11,7 @@ from pipelines.core.simulation.reading.restrictions import stated_in
 from pipelines.core.simulation.reading.steps import Drafted
 from pipelines.core.simulation.reading.tool_reading import Reading
 
+_MAY = word_set("can may could might allowed able")
 _ASKS = word_set("can is has may are does should must check was")
 
 
@@ -24,9 +25,11 @@ def read_check(reading: Reading) -> Drafted | None:
         asked = [condition_of(one, bound.noun, bound.collection) for one in given]
         kept = [field_for(one, bound.collection) for one in given]
         conditions = [one for one in asked if one is not None] if None not in (*asked, *kept) else []
-    else:
+    elif not _MAY & {*tokens(reading.tool.name), *tokens(reading.said.summary.lower())}:
         words = [word for word in tokens(reading.tool.name) if word not in _ASKS]
         conditions = stated_in(words, bound.collection, bound.noun)
+    else:
+        conditions = []  # what may be done has not been done
     if not conditions:
         return None
     truth = all_of(*conditions)

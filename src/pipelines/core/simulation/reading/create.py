@@ -27,7 +27,7 @@ from pipelines.core.simulation.expr.nodes import Constant, Expr, Item, Name
 from pipelines.core.simulation.reading.asked import is_spoken_of
 from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.records import noun_of, source_of
-from pipelines.core.simulation.reading.replies import properties_of, reply
+from pipelines.core.simulation.reading.replies import as_expression, properties_of, reply
 from pipelines.core.simulation.reading.session import current_user
 from pipelines.core.simulation.reading.states import initial_state, status_of
 from pipelines.core.simulation.reading.steps import (
@@ -375,15 +375,15 @@ def _kept(home: _Home, attrs: dict[str, Draft]) -> list[Step]:
         return [{"let": {"new_key": _new_id(home), noun: attrs}}, {"set": {place: Name(noun)}}]
     added: dict[str, Draft] = {"in": collection.entity_type, "attrs": attrs, "as": noun}
     if home.counter is not None or collection.id_field is not None:
-        added["id"] = call("str", attrs.get(home.id_field))
+        added["id"] = call("str", as_expression(attrs.get(home.id_field)))
     steps: list[Step] = [{"add": added}]
     if home.own_id is not None:
         added["id"] = call("str", home.own_id)
         taken = refusal(f"{noun}_exists", message("There is already one with ", home.own_id))
         steps.insert(0, require(is_null(entity(collection.entity_type, home.own_id)), taken))
     if collection.placeholder is not None and home.service is not None:
-        place = dot(name_for(home.service.entity_type), *collection.placeholder[2])
-        steps.insert(0, {"unset": [place]})
+        kept = dot(name_for(home.service.entity_type), *collection.placeholder[2])
+        steps.insert(0, {"unset": [kept]})
     return steps
 
 

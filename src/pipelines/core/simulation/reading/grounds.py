@@ -115,8 +115,8 @@ def _contradictions(reading: Reading) -> Iterator[str]:
 
 def is_doubtful(reading: Reading, steps: Sequence[Step]) -> bool:
     """Too far-fetched to be made: a new record of which the call says nothing, or one where the call names
-    several; a change of nothing but one record, where the call need not say which, or into a place that no record has and no word of the tool
-    speaks of (`advance_case(case_id, step)`, where cases have no step)."""
+    several; a change of nothing but one record, where the call need not say which, or into a place that no
+    record has and no word of the tool speaks of (`advance_case(case_id, step)`, where cases have no step)."""
     if not reading.arguments and _adds_to_others(reading, steps):
         return True
     if any(_is_several_in_one(reading, step) for step in steps):

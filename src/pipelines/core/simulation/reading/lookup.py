@@ -89,6 +89,7 @@ def _by_any_id(reading: Reading) -> Drafted | None:
     """`get_details_by_id(id)`, or an id of what no type is called: whatever has it is meant."""
     about = reading.subject
     given = [one for one in reading.arguments if one.is_required and one.is_scalar and one.words[-1] in _IDS]
+    given = [one for one in given if about is None or one is about.id_argument]
     tables = [table for table in reading.known.tables.values() if not table.is_empty]
     is_known = about is not None and not is_only_spoken_of(about.collection)
     if len(given) != 1 or is_known or not tables:

@@ -14,6 +14,7 @@ from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.shapes import Collection, Link
 from pipelines.core.simulation.expr.make import Draft, arg, compare, constant, differs, listed
 from pipelines.core.simulation.expr.nodes import Expr, Name, Not
+from pipelines.core.simulation.reading.bound_names import spoken
 from pipelines.core.simulation.reading.records import noun_of
 from pipelines.core.simulation.reading.replies import Source, reply
 from pipelines.core.simulation.reading.scope import Thing, scope_of, stems
@@ -121,7 +122,7 @@ def _referred(reading: Reading, direction: str) -> Drafted | None:
     steps = [*scope.steps, *_changed(kept, held, direction)]
     steps.append({"return": change_reply(reading, kept.holder.bound)})
     done = "gets" if direction == "put" else "loses"
-    note = f"`{held}` is the list that {done} the id of the {kept.member.noun.replace('_', ' ')}"
+    note = f"`{held}` is the list that {done} the id of the {spoken(kept.member.noun).replace('_', ' ')}"
     return Drafted(steps=tuple(steps), notes=(note,), confidence=0.8)
 
 
@@ -143,7 +144,7 @@ def _changed(kept: _Kept, held: Expr, direction: str) -> list[Step]:
     if direction == "take":
         rest = listed(Name("one"), "one", held, Not(same_id(Name("one"), given)))
         return [require(is_in, not_found(kept.member.noun, given)), {"set": {held: rest}}]
-    told = f"The {kept.member.noun.replace('_', ' ')} is there already"
+    told = f"The {spoken(kept.member.noun).replace('_', ' ')} is there already"
     return [
         require(Not(is_in), refusal(f"already_in_{kept.holder.noun}", told)),
         {"append": {held: given}},

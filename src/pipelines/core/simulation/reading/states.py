@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from pipelines.core.english.inflection import participle
+from pipelines.core.english.inflection import IRREGULAR, participle
 from pipelines.core.english.polarity import without_denial
 from pipelines.core.english.states import (
     AFTER_DEATH,
@@ -31,6 +31,7 @@ from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.roles import states_of, status_path, valued_fields
 from pipelines.core.simulation.domain.shapes import Collection
 from pipelines.core.simulation.expr.make import compare, constant, differs, message
+from pipelines.core.simulation.reading.bound_names import spoken
 from pipelines.core.simulation.reading.descriptions import read_description
 from pipelines.core.simulation.reading.steps import Step, dot, refusal, require, word
 from pipelines.core.simulation.reading.tool_reading import Reading
@@ -48,6 +49,7 @@ _IS_SO = re.compile(r"\b(?:it|is then|is|are)\s+((?:not\s+|no longer\s+)?[a-z][\
 _CONDITIONS = word_set("once when if unless until while before after as")
 _LONGEST_READ = 600  # characters of a description: what a tool does is said at its beginning
 _UNDOING = ("un", "dis", "de")
+_IRREGULAR = frozenset(forms[-1] for forms in IRREGULAR.values())
 
 
 class Change(NamedTuple):
@@ -146,9 +148,10 @@ def _changes(reading: Reading, collection: Collection, by_verb: bool) -> Iterato
     undone = undone_by(reading, collection)
     found = _named(reading, collection, undone) or _described(reading, collection)
     yield found or next((Change((name,), False, True) for (name, *_), value in undone if value is True), None)
-    last, marks = tokens(reading.tool.name)[-1], verb in ("mark", "set", "flag")
-    if marks and status is not None and last in leads and last.endswith(("ed", "en", "wn")):
-        yield Change(status, in_style(last, known))  # both say the state, no record has it
+    last = tokens(reading.tool.name)[-1]
+    is_done = last.endswith(("ed", "en", "wn")) or last in _IRREGULAR
+    if status is not None and last in leads and is_done:
+        yield Change(status, in_style(last, known), True)  # both say the state, though no record has it
     if by_verb and (verb in LEADS_TO or not undoes(reading)):
         state = in_style(options[0], known or reading.known.states)
         yield Change(status or _place_of_state(state, collection) or ("status",), state, is_known=False)
@@ -163,8 +166,8 @@ def _named(reading: Reading, collection: Collection, undone: frozenset[tuple[Pat
     nouns = [at for at, word in enumerate(words) if singular(word) in own]
     named = [*words[:1], *words[max(nouns, default=0) + 1 :]] if nouns != [0] else [*words[1:]]
     status = status_path(collection.fields)
-    for spoken in (named, words) if words[0] in OFF or not named else (named,):
-        said = {stem(word) for word in spoken}
+    for some in (named, words) if words[0] in OFF or not named else (named,):
+        said = {stem(word) for word in some}
         states = [one for one in states_of(collection.fields, status) if said.issuperset(_content(one))]
         states = [one for one in states if (status, one) not in undone]
         if states and status is not None:
@@ -305,7 +308,7 @@ def state_conditions(reading: Reading, collection: Collection, noun: str, target
     path = status_of(reading, collection)
     if path is None:
         return []
-    status, shown = dot(noun, *path), noun.replace("_", " ")
+    status, shown = dot(noun, *path), spoken(noun).replace("_", " ")
     steps: list[Step] = []
     if isinstance(target, str):
         already = refusal(f"already_{word(target)}", f"The {shown} is already {target}")
@@ -319,6 +322,6 @@ def state_conditions(reading: Reading, collection: Collection, noun: str, target
         done = participle(verb).replace("_", " ")
         why = message(f"{article(shown)} {shown} that is ", status, f" cannot be {done}")
         steps.append(
-            require(compare(status, "not in", constant(forbidden)), refusal(f"cannot_{word(verb)}", why))
+            require(compare(status, "not in", constant([*forbidden])), refusal(f"cannot_{word(verb)}", why))
         )
     return steps

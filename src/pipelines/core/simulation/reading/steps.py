@@ -18,7 +18,7 @@ from pipelines.core.simulation.expr.make import (
     is_equal,
     message,
 )
-from pipelines.core.simulation.expr.nodes import Constant, Expr, Field, Name
+from pipelines.core.simulation.expr.nodes import Constant, Expr, Name
 from pipelines.core.simulation.guessed_refusals import REFERENCE
 from pipelines.core.simulation.reading.bound_names import name_for as name_for
 from pipelines.core.simulation.reading.bound_names import name_for_many as name_for_many
@@ -53,15 +53,6 @@ def dot(base: str | Expr, *names: str) -> Expr:
     return fields(Name(base) if isinstance(base, str) else base, *names)
 
 
-def is_part_of(place: Expr, of: Expr) -> bool:
-    """Whether it is a field of that, or one further below."""
-    while isinstance(place, Field):
-        place = place.of
-        if place == of:
-            return True
-    return False
-
-
 def find_one(noun: str, entity_type: str, id: Expr) -> Step:
     # Without `else` the language itself answers 404 `order_not_found`, after the entity type.
     found: Step = {"as": noun, "in": entity_type, "id": id}
@@ -88,8 +79,8 @@ def missing(noun: str, id: Expr) -> Step:
     return refusal(f"{called}_not_found", message(f"{called} ", id, " not found"), 404)
 
 
-def refusal(error: str, told: str | Message, status: int = 409) -> Step:
-    shown = message(told) if isinstance(told, str) else told
+def refusal(error: str, why: str | Message, status: int = 409) -> Step:
+    shown = message(why) if isinstance(why, str) else why
     return {"status": status, "error": word(error), "message": shown}
 
 

@@ -6,7 +6,7 @@ line_id: a line); a noun that is a value of the status field is a condition, not
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pipelines.core.english.stems import stem
 from pipelines.core.english.words import joined, singular, singulars, tokens, word_set
@@ -47,9 +47,38 @@ def subject_of(
         if (subject := _by_argument(argument, position, name, known, service)) is not None
     ]
     if not found:
-        return _by_only_argument(name, arguments, known, service)
+        ways = (_by_only_argument, _by_unique_field)
+        return next((one for way in ways if (one := way(name, arguments, known, service))), None)
     keeper = _OF_A_KEEPER if name.op in ("update", "transition") else _OF_A_KEEPER / 2
     return max(found, key=lambda one: one.score + keeper * _keeps_others(one, found))
+
+
+_KEYED = ("update", "delete", "transition")
+_TOLD_FREELY = word_set("reason note notes comment description text message remark title subject")
+
+
+def _by_unique_field(
+    name: ToolName, arguments: Sequence[Argument], known: Survey, service: Singleton | None
+) -> Subject | None:
+    """`delete_guest_by_email(email)`, `set_user_role(email, role)`: the one field given that no two records
+    share, of a thing that the name speaks of."""
+    table = best_collection(named_thing(name), known, service) if name.op in _KEYED else None
+    if table is None or table.form != "table" or table.is_empty:
+        return None
+    named = {joined(words) for preposition, words in name.complements if preposition == "by"}
+    fields = {one.name: find_field(table.fields, one.name) for one in arguments if one.is_required}
+    fit = [
+        one
+        for one in arguments
+        if (field := fields.get(one.name)) is not None
+        and table.fields[field].kinds == {"text"}
+        and not (table.fields[field].values or one.values or one.words[-1] in _TOLD_FREELY)
+        and (joined(one.words) in named if named else not {*one.words} & {*name.nouns})
+    ]
+    if len(fit) != 1 or (name.op == "update" and len(arguments) < 2):
+        return None
+    by_field = replace(table, id_field=fields[fit[0].name], found_by_field=True)
+    return Subject(collection=by_field, id_argument=fit[0], score=1.0)
 
 
 def _by_only_argument(
@@ -100,9 +129,9 @@ def _by_argument(
     key = known.refers_to(argument.words) if argument.is_required else None
     if noun is None and key is None:
         return None
-    words = argument.words if noun is None else noun or named_thing(name)
+    words = argument.words if noun is None else noun or _thing_of_bare_id(name, known, service)
     keyed = known.tables.get(key) if key is not None else None
-    collection = keyed or best_collection(words, known, service)
+    collection = home_of(argument, known) or keyed or best_collection(words, known, service)
     if collection is None or (not collection.of_records and not collection.is_empty):
         return None
     called = collection.called if argument.is_key else ()  # sell_cow(ear_tag) speaks of cows, not of tags
@@ -114,6 +143,19 @@ def _by_argument(
         score=mentioned + argument.is_required + position * 0.1,
         is_taken=argument.is_key,
     )
+
+
+def _thing_of_bare_id(name: ToolName, known: Survey, service: Singleton | None) -> tuple[str, ...]:
+    """get_price(id) of what? get_plan_of_member(id) of a member."""
+    of = name.complement("of")
+    return of if of and best_collection(of, known, service) is not None else named_thing(name)
+
+
+def home_of(argument: Argument, known: Survey) -> Collection | None:
+    """Where the things with such ids are defined: kept under those very ids, not merely listed. An order's
+    items have item ids too, but an item is at home where it is the key."""
+    own = [one for one in known.collections if one.form != "list" and one.id_field == argument.name]
+    return own[0] if argument.id_noun and len(own) == 1 else None
 
 
 def best_collection(

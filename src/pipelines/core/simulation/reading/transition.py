@@ -23,6 +23,7 @@ from pipelines.core.simulation.expr.make import (
     is_null,
 )
 from pipelines.core.simulation.expr.nodes import Constant, Expr, Not
+from pipelines.core.simulation.reading.bound_names import spoken
 from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.money import price_difference, refund_steps
 from pipelines.core.simulation.reading.records import others_of, ownership, record_of
@@ -133,7 +134,7 @@ def stated(reading: Reading, bound: Bound, change: Change) -> Drafted:
     shown = f"not {shown}" if change.value is False else shown
     if isinstance(change.value, bool) and reading.name.op == "transition":
         shown = participle(reading.name.verb)
-    told = f"The {bound.noun.replace('_', ' ')} is already {shown}"
+    told = f"The {spoken(bound.noun).replace('_', ' ')} is already {shown}"
     others = others_of(reading)
     changes: dict[Expr, Draft] = {place: literal if isinstance(change.value, str) else change.value}
     for one in others:
@@ -286,7 +287,8 @@ def _kept_as(argument: Argument, reading: Reading, fields: Mapping[str, Field]) 
     names = (argument.name, "_".join(argument.words[1:])) if argument.words[0] == "new" else (argument.name,)
     own = next((found for name in names if (found := find_field(fields, name))), None)
     if own is not None and not fields[own].keeps:
-        return own
+        # `cancel_order(order_id, user_id?)`: an id that may be left out says who asks, and is no new owner.
+        return own if argument.is_required or argument.id_noun is None else None
     if argument.id_noun is not None or argument.kind in ("list", "object"):
         return None
     if argument.words[-1] in _OF_THE_CHANGE and len(argument.words) == 1:
