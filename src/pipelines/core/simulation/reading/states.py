@@ -172,7 +172,7 @@ def _named(reading: Reading, collection: Collection, undone: frozenset[tuple[Pat
         states = [one for one in states if (status, one) not in undone]
         if states and status is not None:
             return Change(status, max(states, key=lambda one: (len(_content(one)), one)), True)
-        if (found := _switch_named(spoken, collection)) is not None:
+        if (found := _switch_named(some, collection)) is not None:
             return found
     return None
 
