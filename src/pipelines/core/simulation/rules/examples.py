@@ -159,8 +159,14 @@ def _tries(name: str, rule: Rule, vocabulary: Vocabulary, asked: Asked, now: str
     state: JsonObject = {kind: {**each} for kind, each in some.items()}
     plain = example_arguments(asked.tools[name].input_schema, state)
     accepts = CompiledSchema(asked.tools[name].input_schema).accepts
+    about = next((one for one in tool.lookups if one.kind == tool.about), None)
     for at, *values in product(*(values[:most] for values in factors)):
         given = plain | dict(zip(varied, values, strict=True))
+        record = some.get(about.kind, {}).get(str(given.get(about.argument))) if about is not None else None
+        # What the record has is the likeliest to be let through by other rules: its own user_id.
+        given |= {
+            key: one for key, one in (record or {}).items() if key in tool.arguments and key not in varied
+        }
         arguments = {key: value for key, value in given.items() if value is not LEFT_OUT}
         call = Made(name, arguments)
         for before in _befores(rule.form, call, asked, state) if accepts(arguments) else ():
