@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tool_scores import DECLARED, ELEVENTH, LIKELY, SIXTH, TENTH, writes
+from tool_scores import DECLARED, ELEVENTH, LIKELY, TENTH, writes
 
 from pipelines.core.json_text import loads
 from pipelines.core.ledger import World
 from pipelines.core.simulation.build import ToolPlan, build_simulator
 from pipelines.core.tools_schema import parse_tools_schema
 
-FOLDERS = (SIXTH, TENTH, ELEVENTH)
+FOLDERS = (TENTH, ELEVENTH)
 
 
 def plans_with(folder: Path, **hints: bool) -> Iterator[tuple[dict[str, Any], ToolPlan]]:

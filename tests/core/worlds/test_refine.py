@@ -266,7 +266,7 @@ REFUSED = {
     "add 3 dragons": "reading stopped at “dragons”; possible here: a type (customer, order)",
     "add 99999 orders": "how many",
     "add 3 orders with order_id O-9": "ids are given by the world",
-    "add 3 orders with total over many": "reading stopped at “many”; possible here: a number",
+    "add 3 orders with total over many": "reading stopped at “many”; possible here: a type",
     "add 3 orders with flavour mint": "reading stopped at “flavour”; possible here: a field",
     "add 3 orders with email late": "no order has a field `email`",
     "add 3 orders owned by customer C-9": "there is no customer C-9",

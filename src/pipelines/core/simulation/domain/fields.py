@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import islice
 from typing import Literal
 
 from pipelines.core.english.words import is_plural, joined, singular, tokens, word_set
@@ -12,6 +13,7 @@ from pipelines.core.json_text import Json, JsonObject
 Form = Literal["table", "map", "list"]
 SAMPLE = 200  # records looked at per kind: enough for every field of a real table, few enough for any size
 MAX_DEPTH = 4
+FEW = 12  # different values of a field that rules may name
 
 #: A word as code has it: a text field of which all values are such keeps states, kinds or roles.
 _CODED = re.compile(r"[a-z]+(?:[_-][a-z]+)*")
@@ -28,6 +30,7 @@ class Field:
     name: str
     kinds: frozenset[str] = frozenset()  # text, number, boolean, null, list, object
     values: tuple[Json, ...] = ()  # declared, or the set of words that a state, a kind or a role is told in
+    seen: tuple[Json, ...] = ()  # the different scalar values, when they are few: those that rules may name
     example: Json = None  # some scalar value, to write others like it
     keeps: Form | None = None  # map or list when it holds many things rather than being one
     of_records: bool = False  # the many things are objects
@@ -35,6 +38,11 @@ class Field:
     parts: Mapping[str, "Field"] = field(default_factory=dict)  # of the object, or of each record kept
     id_field: str | None = None  # of the records kept
     is_empty: bool = False  # a container in which nothing was ever seen
+
+    @property
+    def named_values(self) -> tuple[Json, ...]:
+        """What a rule may call by its name: what was seen, and what is declared."""
+        return tuple(dict.fromkeys((*self.seen, *self.values)))
 
 
 def fields_of(records: Iterable[Mapping[str, Json]], depth: int = 0) -> dict[str, Field]:
@@ -117,7 +125,14 @@ def _field(name: str, values: list[Json], depth: int) -> Field:
     texts = {value for value in values if isinstance(value, str)}
     is_coded = tokens(name)[-1] in _VOCABULARIES or all(map(_CODED.fullmatch, texts))
     example = next((value for value in values if value is not None), None)
-    return Field(name=name, kinds=kinds, values=tuple(sorted(texts)) if is_coded else (), example=example)
+    few = [*islice(dict.fromkeys(one for one in values if isinstance(one, (str, bool, int, float))), FEW + 1)]
+    return Field(
+        name=name,
+        kinds=kinds,
+        values=tuple(sorted(texts)) if is_coded else (),
+        seen=tuple(few) if len(few) <= FEW else (),
+        example=example,
+    )
 
 
 def _object_field(name: str, kinds: frozenset[str], objects: list[JsonObject], depth: int) -> Field:

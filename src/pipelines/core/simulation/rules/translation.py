@@ -102,7 +102,7 @@ def _tool(tool: ToolNouns) -> JsonObject:
 def _fields(vocabulary: Vocabulary, kind: str) -> JsonObject:
     told: JsonObject = {}
     for path, field in [*vocabulary.kinds[kind].fields.items()][:MOST_FIELDS]:
-        values = [value for value in field.values if isinstance(value, (str, int, float))]
+        values = [value for value in field.named_values if isinstance(value, (str, int, float))]
         told[".".join(path)] = {"kinds": [*sorted(field.kinds)], "values": [*values[:MOST_VALUES]]}
     return told
 

@@ -118,7 +118,7 @@ class Nouns:
     def _states(self) -> Iterator[Words]:
         for kind in self.vocabulary.kinds.values():
             for keys, one in kind.fields.items():
-                yield from (words_of(value) for value in one.values if isinstance(value, str) and value)
+                yield from (words_of(value) for value in one.named_values if isinstance(value, str) and value)
                 yield switch_words(keys[-1])[-1] if "boolean" in one.kinds else ()
                 yield words_of(keys[-1])[:-1] if words_of(keys[-1])[-1] in DATE_ENDS else ()
 

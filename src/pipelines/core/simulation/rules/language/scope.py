@@ -53,7 +53,7 @@ class Bound(NamedTuple):
     def texts(self) -> list[str]:
         """The texts it may be, where these are known."""
         listed = self.schema.get("enum") if self.schema else None
-        seen = self.field.values if self.field else ()
+        seen = self.field.named_values if self.field else ()
         known: Sequence[Json] = listed if isinstance(listed, list) else seen
         return [value for value in known if isinstance(value, str)]
 
@@ -70,7 +70,9 @@ class Bound(NamedTuple):
 
     @property
     def is_date(self) -> bool:
-        seen = [one for one in (self.field.values or (self.field.example,)) if one] if self.field else []
+        seen = (
+            [one for one in (self.field.named_values or (self.field.example,)) if one] if self.field else []
+        )
         if any(isinstance(one, str) for one in seen):
             return all(moment_of(one) is not None for one in seen)
         is_unseen = self.field is None or self.field.kinds <= {"null"}
@@ -258,7 +260,7 @@ class Scope:
 
     def _is_of_another(self, named: Named) -> bool:
         fields = (one for kind in self.vocabulary.kinds.values() for one in kind.fields.values())
-        values = (value for one in fields for value in one.values if isinstance(value, str))
+        values = (value for one in fields for value in one.named_values if isinstance(value, str))
         return any(same_name(value, named) for value in values)
 
     def state(self, named: Named, *, has_been: bool = False) -> Expr:
