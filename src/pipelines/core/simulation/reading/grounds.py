@@ -53,7 +53,7 @@ def grounds_of(
     """`others`: further families that gave a plan, by name."""
     own = effects_of(drafted.steps)
     fits_too = tuple(
-        f"{name} {' and '.join(_EFFECTS[one] for one in sorted(effects_of(other.steps)))}"
+        f"{name} {', '.join(_EFFECTS[one] for one in sorted(effects_of(other.steps)))}"
         for name, other in others
         if effects_of(other.steps) and not effects_of(other.steps) & own
     )
