@@ -1,7 +1,7 @@
 """Reading against the blind tools: which side its plans are on, and whether calls do what they should.
 
-`python tests/blind/tool_scores.py [trade…] [-v] [--second|…]` prints the figures, with -v each tool
-and call it got wrong, with --second those of the second set.
+`python tests/blind/tool_scores.py [trade…] [-v] [--tenth|--eleventh]` prints the figures, with -v each tool
+and call it got wrong, with a flag those of a later set.
 """
 
 import random
