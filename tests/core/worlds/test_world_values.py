@@ -221,10 +221,10 @@ def test_what_has_not_begun_lies_ahead_and_ends_soon_after_it_begins() -> None:
 def test_states_are_those_that_plans_set_and_sentences_speak_of() -> None:
     tools = [
         tool("get_berth", "Get a berth.", berth_id="string"),
-        tool("release_berth", "Release a berth.", berth_id="string"),
+        tool("close_berth", "Close a berth.", berth_id="string"),
     ]
-    of = toolset(tools, None, "release_berth only succeeds when the berth's status is occupied or reserved.")
+    of = toolset(tools, None, "close_berth only succeeds when the berth's status is occupied or reserved.")
     state: Any = make_world(of, size="standard", rng_seed=1, now=NOW).state
-    assert {one["status"] for one in state["berth"].values()} >= {"occupied", "reserved", "released"}
+    assert {one["status"] for one in state["berth"].values()} >= {"occupied", "reserved", "closed"}
     assert ground_of(of, state).rules
     assert trade("veterinary").ledger_schema is None

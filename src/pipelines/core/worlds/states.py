@@ -21,6 +21,7 @@ from pipelines.core.worlds.outline import FieldOutline, TypeOutline
 from pipelines.core.worlds.shapes import Toolset
 from pipelines.core.worlds.times import INITIAL
 
+_FIRST = "pending"  # the state of what has one of which nothing says how it begins
 _MOST_SENTENCES = 60  # of the behaviour text that are looked at
 _MOST_WORDS = 6  # of one sentence that are states
 #: What people hold is active at first; the rest waits.
@@ -58,7 +59,7 @@ def _lists_values(status: FieldOutline) -> bool:
 
 
 def _with_values(own: TypeOutline, status: FieldOutline, found: Sequence[str]) -> TypeOutline:
-    usual = "active" if own.is_person or own.last in _HELD else "pending"
+    usual = "active" if own.is_person or own.last in _HELD else _FIRST
     first = next((one for one in found if one in INITIAL or one in ("available", "active")), usual)
     values = tuple(dict.fromkeys((first, *found)))
     known = replace(status, values=values, is_closed=False)
@@ -132,6 +133,6 @@ def _with_known(known: Vocabulary, names: Mapping[str, str], found: _States) -> 
     kinds = dict(known.kinds)
     for kind, status in names.items():
         own = kinds.get(kind) or Kind(name=kind, fields={}, nouns=(singulars(tokens(kind)),))
-        field = Field(name=status, kinds=frozenset({"text"}), values=tuple(found[kind]))
+        field = Field(name=status, kinds=frozenset({"text"}), values=tuple(found[kind]) or (_FIRST,))
         kinds[kind] = replace(own, fields={**own.fields, (status,): field})
     return Vocabulary(tools=known.tools, kinds=kinds)

@@ -75,7 +75,7 @@ def read_tool_name(
     if prefix and words[: len(prefix)] == prefix and len(words) > len(prefix):
         words = words[len(prefix) :]
     words = _merged(words)
-    at = _verb_at(words)
+    at = _verb_at(words, picks)
     kind = name_kind(words, at, things)
     is_verb = at is not None and (kind in ("may_write", "writes") or (at == 0 and kind == "names"))
     own = words[at] if at is not None and is_verb else words[0] if at is None else None
@@ -165,10 +165,12 @@ def _merged(words: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(merged)
 
 
-def _verb_at(words: tuple[str, ...]) -> int | None:
-    """Word 1, then 2, then the last; a word that is as often a noun gives way to a plainer verb."""
+def _verb_at(words: tuple[str, ...], picks: Collection[str] = ()) -> int | None:
+    """Word 1, then 2, then the last; a word that is as often a noun gives way to a plainer verb. What an id
+    picks (`update_find(find_id)`) is a thing."""
     last = len(words) - 1
     places = [at for at in dict.fromkeys((0, 1, last)) if at <= last and words[at] in OP_OF_VERB]
+    places = [at for at in places if at == 0 or singular(words[at]) not in picks]
     places = [
         at for at in places if at == 0 or (words[at] != "new" and (at < last or words[at] not in THINGS))
     ]
