@@ -36,7 +36,7 @@ _UNITS = _table("""
 5 900 1: km kms kilometers kilometres miles mi
 2 25 0.5: m meters metres
 5 220 1: cm
-4 40 0.5: in inches
+4 40 0.5: inches
 10 900 5: mm
 8 80 1: ft feet
 5 180 5: min mins minutes minute

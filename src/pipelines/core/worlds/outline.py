@@ -66,7 +66,8 @@ class FieldOutline:
         first, last = self.words[0], self.words[-1]
         is_named = last in (*MOMENT_ENDS, "start", "end") or first in _MOMENTS or "date" in self.words
         is_foreseen = (last == "for" and first in FUTURE) or (first in _FORESEEN and last in FUTURE)
-        return is_named or is_foreseen or "YYYY-MM-DD" in self.description
+        is_told = "date" in tokens(self.description) or "YYYY-MM-DD" in self.description
+        return is_named or is_foreseen or is_told
 
     @cached_property
     def role(self) -> str:

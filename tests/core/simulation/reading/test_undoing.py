@@ -126,3 +126,26 @@ def test_a_type_may_be_called_as_a_word_of_the_language_is() -> None:
     assert (missing.status, again.status) == (404, 409)
     assert "class_record" not in str((missing.response, again.response, done.response))
     assert "class record" not in str((missing.response, again.response, done.response))
+
+
+def test_a_part_that_is_named_is_not_the_whole_record() -> None:
+    world = World.from_initial_state({"sample": {"s-1": {"status": "stored", "tags": ["a"]}}})
+    schema = {
+        "type": "object",
+        "properties": {"sample_id": {"type": "string"}, "tag": {"type": "string"}},
+        "required": ["sample_id", "tag"],
+    }
+    tools = parse_tools_schema(
+        [{"name": "tag_remove", "description": "Take a tag off a sample.", "parameters": schema}]
+    )
+    plan = build_simulator(tools, world=world).plan_of("tag_remove")
+    assert plan.is_guess
+    assert plan.plan is not None
+    assert not any("remove" in step for step in plan.plan.body)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(("name", "is_guess"), [("dispose_load", True), ("list_loads", False)])
+def test_a_word_that_nobody_lists_is_no_sure_read(name: str, is_guess: bool) -> None:
+    described = "Dispose of a load." if is_guess else "Lists all loads."
+    found = simulator(name, described, **({"load_id": "string"} if is_guess else {}))
+    assert found.plan_of(name).is_guess is is_guess

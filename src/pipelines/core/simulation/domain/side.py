@@ -177,6 +177,8 @@ def decide(
     """Both together. That nothing is changed is believed wherever the name does not say otherwise; that
     nothing is stored, always. `gives`: the caller has to give more than ids."""
     decision = _BY_KINDS[kind][claim.kind]
+    if kind == "names" and claim.kind == "names" and verb is not None and _may_be_done(description, verb):
+        return Decision("unclear", _UNSURE)
     if kind == "writes" and claim.kind == "reads" and claim.verb in TELLING & DOING:
         return Decision("write", 0.7)  # rename_route, "Gives a route another name."
     if kind == "may_write" and claim.kind == "reads" and claim.verb in TELLING & DOING:
@@ -197,6 +199,13 @@ def decide(
     if kind == "writes" and gives_back and _tells_of_a_result(description):
         return Decision("write", 0.8)
     return decision
+
+
+def _may_be_done(description: str | None, word: str) -> bool:
+    """dispose_sample, "Dispose of a sample.": the first word of both, which is listed as no noun."""
+    words = tokens((description or "")[:200].lower())
+    is_listed = word in _TOLD | _PARTICULARS or is_plural(word)
+    return words[:2] == (word, "of") and words[2:3] in (("a",), ("an",), ("the",)) and not is_listed
 
 
 _OF_A_THING = Decision("unclear", 0.4)

@@ -94,7 +94,9 @@ def narrowing(
             found["offset"] = arg(one.name)
         elif word in _SORTS:
             found["sort"] = arg(one.name)
-        elif condition is None and (dated := _on_date(one, collection, each, said)) is not None:
+        elif (condition is None or _is_bound(one, collection)) and (
+            dated := _on_date(one, collection, each, said)
+        ) is not None:
             conditions.append(dated if one.is_required else _if_given(one, dated))
             assumed.append(f"`{one.name}` is taken for `{dated}`, by the words around it")
         elif condition is not None:
@@ -261,6 +263,11 @@ def _named_with(rest: Sequence[str], fields: Mapping[str, Field]) -> tuple[str, 
         return (within[0],)
     begins = (name for name in fields if singulars(rest) == singulars(tokens(name)[: len(rest)]))
     return next(((name,) for name in begins), None)
+
+
+def _is_bound(argument: Argument, collection: Collection) -> bool:
+    """`to_date` beside `from_date`: a bound, unless a field is called so itself."""
+    return argument.words[0] in _LEAST | _MOST and argument.name not in collection.fields
 
 
 def _on_date(

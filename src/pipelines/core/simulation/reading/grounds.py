@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pipelines.core.english.stems import stem
-from pipelines.core.english.words import is_plural, singulars, tokens
+from pipelines.core.english.words import is_plural, singular, singulars, tokens
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.clauses import claim_of
 from pipelines.core.simulation.expr.make import Draft, arg, expressions_in
@@ -115,11 +115,14 @@ def _contradictions(reading: Reading) -> Iterator[str]:
 
 def is_doubtful(reading: Reading, steps: Sequence[Step]) -> bool:
     """Too far-fetched to be made: a new record of which the call says nothing, or one where the call names
-    several; a change of nothing but one record, where the call need not say which, or into a place that no
-    record has and no word of the tool speaks of (`advance_case(case_id, step)`, where cases have no step)."""
+    several; a removal of a record where the call names a part; a change of nothing but one record, where the
+    call need not say which, or into a place that no record has and no word of the tool speaks of
+    (`advance_case(case_id, step)`, where cases have no step)."""
     if not reading.arguments and _adds_to_others(reading, steps):
         return True
     if any(_is_several_in_one(reading, step) for step in steps):
+        return True
+    if "remove" in effects_of(steps) and _names_a_part(reading, _unheeded(reading, steps)):
         return True
     about = reading.subject
     written = [(place, value) for step in steps for place, value in (step.get("set") or {}).items()]
@@ -196,6 +199,14 @@ def _unanswered(reading: Reading, body: Sequence[Step]) -> tuple[str, ...]:
         return ()
     names = sorted(properties_of(reading.output))
     return tuple(name for name in names if not any(name in one for one in written))
+
+
+def _names_a_part(reading: Reading, names: Sequence[str]) -> bool:
+    """`tag_remove(accession_id, tag)`, where an accession keeps tags: the record itself stays."""
+    about = reading.subject
+    fields = about.collection.fields if about is not None else {}
+    parts = {singular(tokens(name)[-1]) for name, one in fields.items() if one.keeps is not None}
+    return any(tokens(name)[-1] in parts for name in names)
 
 
 def _unheeded(reading: Reading, body: Sequence[Step]) -> tuple[str, ...]:
