@@ -227,13 +227,13 @@ def test_all_problems_of_all_parts_come_at_once():
 
 
 def test_a_tool_with_problems_of_its_own_is_still_a_declared_name():
-    tools = [{"name": "refund"}, {"type": "function", "function": {"name": "search"}}]
+    tools = [{"name": "refund"}, {"type": "function", "function": {"name": "search", "parameters": 5}}]
     found = problems(
         LEAST | {"tools_schema": tools} | sub_agents({"actor_id": "a", "tools": ["refund", "search"]})
     )
     assert {problem.path for problem in found} == {
         "/tools_schema/0/input_schema",
-        "/tools_schema/1/input_schema",
+        "/tools_schema/1/function/parameters",
     }
 
 

@@ -134,6 +134,9 @@ SCHEMAS: Schemas = {
             "is_guess": YES_NO,
             "settled_by": told(or_null(TEXT), "what would make it more than a guess"),
             "hints": told(listed(TEXT), "what the tool's annotations say it does, which decided the plan"),
+            "grounds": told(
+                listed(TEXT), "what the plan rests on: what was matched, and what speaks against it"
+            ),
             "plan": told(or_null(listed(OBJECT)), "its steps"),
             "notes": listed(TEXT),
         },
