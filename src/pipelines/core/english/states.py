@@ -67,9 +67,8 @@ FINAL = DEAD | word_set(
 )
 #: Nothing is outstanding any more, though some things may still be done.
 OVER = FINAL | word_set("approved paid ended failed accepted")
-#: Whoever or whatever is in one of these states is gone for good, or (barred) takes no part in anything new.
+#: Whoever or whatever is in one of these states is gone for good.
 GONE = word_set("closed terminated archived retired withdrawn dissolved decommissioned deceased")
-BARRED = GONE | word_set("suspended frozen blocked banned deactivated inactive disabled expelled revoked")
 #: Verbs that every final state stands against.
 STOPPED_BY_FINAL = word_set(
     "cancel approve reject decline deny ship dispatch confirm start pause hold suspend"

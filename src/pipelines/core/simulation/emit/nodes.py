@@ -192,10 +192,6 @@ def assign_entry(container: ast.expr, key: ast.expr, value: ast.expr) -> ast.stm
     return _Assign(targets=[_Subscript(value=container, slice=key, ctx=_STORE)], value=value)
 
 
-def assign_attribute(owner: ast.expr, name: str, value: ast.expr) -> ast.stmt:
-    return _Assign(targets=[_Attribute(value=owner, attr=name, ctx=_STORE)], value=value)
-
-
 def set_attribute(value: ast.expr, name: str, to: ast.expr) -> ast.stmt:
     return _Assign(targets=[_Attribute(value=value, attr=name, ctx=_STORE)], value=to)
 

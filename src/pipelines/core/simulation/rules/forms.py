@@ -5,7 +5,7 @@ checked by `check`, where these are known.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from pipelines.core.authored import Fields, as_list, as_object, did_you_mean, quoted
@@ -400,11 +400,3 @@ _WRITERS: Mapping[type, Callable[..., tuple[str, JsonObject]]] = {
     r.Only: lambda one: ("only", {"names": [*one.names]}),
     r.Mask: lambda one: ("mask", {"target": one.name, "count": one.count}),
 }
-
-
-def all_tools(rules: Iterable[Rule]) -> Collection[str]:
-    """Every tool that some rule names."""
-    return {
-        *(name for rule in rules for name in rule.tools),
-        *(rule.form.tool for rule in rules if isinstance(rule.form, r.After)),
-    }
