@@ -109,7 +109,9 @@ class _Reading:
         self._unread: list[int] = []
 
     def row(self, row: int, seed: Seed) -> None:
-        is_new_world = types_of(seed) not in self._of_types and len(self._of_types) < MOST_WORLDS
+        is_new_world = (
+            types_of(seed.initial_state) not in self._of_types and len(self._of_types) < MOST_WORLDS
+        )
         if not seed.behavior_instructions and not is_new_world:
             return
         # Rows of one dataset mostly share their rules and the make of their worlds: each is read once.
@@ -121,7 +123,7 @@ class _Reading:
         if simulator is not None and key not in self._read:
             self._read[key] = self._look_at(row, simulator, seed.now)
         if simulator is not None and is_new_world:
-            self._of_types[types_of(seed)] = (row, simulator)
+            self._of_types[types_of(seed.initial_state)] = (row, simulator)
         self._found += (replace(problem, row=row) for problem in self._read[key])
 
     def _simulator(self, seed: Seed) -> PlannedSimulator:

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from pipelines.core.json_text import JsonObject
 from pipelines.core.problems import Problem
-from pipelines.core.seed import Seed
 from pipelines.core.simulation.build import PlannedSimulator, ToolPlan
 from pipelines.core.simulation.guessed_refusals import Refusal
 from pipelines.core.tools_schema import Tool
@@ -79,6 +79,6 @@ def guesses_over(read: Iterable[tuple[int, PlannedSimulator]], tools: Sequence[T
             )
 
 
-def types_of(seed: Seed) -> Types:
-    """Worlds of the same types are taken for alike: plans hang on which there are, seldom on their fields."""
-    return tuple(sorted(seed.initial_state))
+def types_of(initial_state: JsonObject) -> Types:
+    """Worlds with the same types count as alike: a plan depends on the types, seldom on their fields."""
+    return tuple(sorted(initial_state))
