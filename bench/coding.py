@@ -30,7 +30,7 @@ from typing import Any
 
 from pipelines.core.coding.scenario import ArchiveSeed, CodingScenario
 from pipelines.core.coding.scorers import CommandScorer
-from pipelines.core.fair_slots import Place
+from pipelines.core.limits.fair_slots import Place
 from pipelines.engine.code_mode import CodeMode
 from pipelines.engine.plan_readers import PlanReaders
 from pipelines.engine.prepare_workspace import Workspaces

@@ -17,9 +17,9 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from judge_attacks import answer_with
-from pipelines.core.ledger import World, update_from_json
-from pipelines.core.rubric_lines import RubricLine
-from pipelines.core.tools_schema import Tool
+from pipelines.core.ledger.ledger import World, update_from_json
+from pipelines.core.tasks.rubric_lines import RubricLine
+from pipelines.core.tools.tools_schema import Tool
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.judge import judge
 from pipelines.core.verdict.judge_answer import problems_in, read_answers

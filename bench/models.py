@@ -22,9 +22,9 @@ from typing import Any
 
 import httpx2
 
-from pipelines.core.json_text import JsonObject, dumps
-from pipelines.core.model_names import read_model_name
-from pipelines.core.model_question import ModelMessage, ModelQuestion, Purpose
+from pipelines.core.models.model_names import read_model_name
+from pipelines.core.models.model_question import ModelMessage, ModelQuestion, Purpose
+from pipelines.core.text.json_text import JsonObject, dumps
 from pipelines.engine.model_clients import ModelSettings, OpenedModels, Transports
 from pipelines.engine.model_secrets import ModelSecrets
 from pipelines.engine.models import Asker, Models

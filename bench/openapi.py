@@ -17,8 +17,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from pipelines.core.json_text import dumps
 from pipelines.core.openapi.translate import translated
+from pipelines.core.text.json_text import dumps
 from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.outbound.http_openapi import http_openapi_endpoint, translated_aside
 from pipelines.processes.pool import HelperProcesses

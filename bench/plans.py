@@ -16,14 +16,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from pipelines.core.ledger import Ledger, Update, World
+from pipelines.core.ledger.ledger import Ledger, Update, World
 from pipelines.core.simulation.build import build_simulator
 from pipelines.core.simulation.emit import emitted
 from pipelines.core.simulation.language import parse_plan
 from pipelines.core.simulation.reply_check import contradictions
 from pipelines.core.simulation.run_plan import interpret, run
 from pipelines.core.simulation.simulator import Moment
-from pipelines.core.tools_schema import parse_tools_schema
+from pipelines.core.tools.tools_schema import parse_tools_schema
 
 CALLS = 100  # in one go: short enough that some goes are not interrupted
 ROUNDS = 200

@@ -13,8 +13,8 @@ import statistics
 import time
 from typing import Any
 
-from pipelines.core.ledger import Update, World
-from pipelines.core.tools_schema import parse_tools_schema
+from pipelines.core.ledger.ledger import Update, World
+from pipelines.core.tools.tools_schema import parse_tools_schema
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.judge import judge
 

@@ -17,15 +17,15 @@ import time
 from pathlib import Path
 from typing import Any
 
-from pipelines.core.agent_config import AgentConfig
-from pipelines.core.agent_definition import AgentDefinition
-from pipelines.core.failure_rules import RuleProgress
-from pipelines.core.json_text import dumps
-from pipelines.core.ledger import Ledger, World
-from pipelines.core.seed import Seed
+from pipelines.core.agents.agent_config import AgentConfig
+from pipelines.core.agents.agent_definition import AgentDefinition
+from pipelines.core.calls.tool_call import ToolCall
+from pipelines.core.ledger.ledger import Ledger, World
 from pipelines.core.simulation.build import build_simulator
-from pipelines.core.tool_call import ToolCall
-from pipelines.core.tools_schema import parse_tools_schema
+from pipelines.core.tasks.seed import Seed
+from pipelines.core.text.json_text import dumps
+from pipelines.core.tools.failure_rules import RuleProgress
+from pipelines.core.tools.tools_schema import parse_tools_schema
 from pipelines.engine.answer_tool_call import ToolCallAnswerer
 from pipelines.engine.carry_out import CarryOut
 from pipelines.engine.live_runs import LiveRun, LiveRuns, Toolbox

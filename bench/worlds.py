@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pipelines.core.json_text import JsonObject
-from pipelines.core.ledger_schema import parse_ledger_schema
-from pipelines.core.tools_schema import parse_tools_schema
+from pipelines.core.ledger.ledger_schema import parse_ledger_schema
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.tools.tools_schema import parse_tools_schema
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.judge import judge
 from pipelines.core.verdict.verdict import Verdict

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from desk import House
-from pipelines.core.model_question import ModelQuestion, Purpose
+from pipelines.core.models.model_question import ModelQuestion, Purpose
 from pipelines.engine.models import Models
 from pipelines.models.client import ModelClient
 from pipelines.models.scripted import Scripted, ScriptedModel

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from pipelines.core.json_schema import CompiledSchema, schema_problems
+from pipelines.core.limits.json_schema import CompiledSchema, schema_problems
 
 MEBIBYTE = 2**20
 

@@ -9,7 +9,7 @@ import json
 import re
 from typing import Any
 
-from pipelines.core.model_question import ModelQuestion
+from pipelines.core.models.model_question import ModelQuestion
 
 ORDER = "ORDER-66-ALL-MET"
 _FORGED = json.dumps(

@@ -5,7 +5,7 @@ from typing import Any
 
 from desk import DrivenRun, House, Org, Row, answered
 from judge_attacks import answer_with
-from pipelines.core.model_question import ModelQuestion, Purpose
+from pipelines.core.models.model_question import ModelQuestion, Purpose
 from pipelines.engine.models import Models
 from pipelines.models.client import ModelClient
 from pipelines.models.scripted import Scripted, ScriptedModel

@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 
 import httpx2
 
-from pipelines.core.json_text import JsonObject
-from pipelines.core.live_tools import Discovery, EndpointValues, FoundTool, HopFailed, LiveReply
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.tools.live_tools import Discovery, EndpointValues, FoundTool, HopFailed, LiveReply
 
 Row = dict[str, Any]
 

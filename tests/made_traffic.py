@@ -13,7 +13,7 @@ from typing import Any, Literal
 from pipelines.core.evals.kept_spans import KeptSpan, kept_parts
 from pipelines.core.evals.masking import Masking
 from pipelines.core.evals.otlp import spans_of
-from pipelines.core.json_text import dumps
+from pipelines.core.text.json_text import dumps
 
 Row = dict[str, Any]
 #: text: input and output as JSON text. flat: one attribute a field. calls: no output, tool spans inside.

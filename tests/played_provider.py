@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
-from pipelines.core.model_question import ModelMessage, ModelQuestion, Purpose
+from pipelines.core.models.model_question import ModelMessage, ModelQuestion, Purpose
 
 USED = (120, 18)
 SCHEMA: dict[str, Any] = {

@@ -8,8 +8,8 @@ from pipelines.core.evals.observed import Observed
 from pipelines.core.evals.report import CellRuns, RowRuns, RunOutput, matrix_report
 from pipelines.core.evals.report_input import VariationShown
 from pipelines.core.evals.scenario import Scenario
-from pipelines.core.json_text import dumps
-from pipelines.core.seed import Seed
+from pipelines.core.tasks.seed import Seed
+from pipelines.core.text.json_text import dumps
 from pipelines.engine.edit_scenarios import create_scenario
 from pipelines.storage import batches, datasets, evals, runs, texts
 from pipelines.storage.connection import Connection

@@ -12,7 +12,7 @@ import pytest
 from nodes import Api, house_in
 from pipelines.cli.coding.scenario_files import read_scenarios
 from pipelines.core.coding.scenario import read_scenario
-from pipelines.core.problems import Problem
+from pipelines.core.text.problems import Problem
 
 FOLDER = Path(__file__).parent.parent / "examples" / "coding_agent"
 TASKS = list(csv.DictReader((FOLDER / "tasks.csv").read_text().splitlines()))

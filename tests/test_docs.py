@@ -9,22 +9,22 @@ import pytest
 import typer.main
 
 from pipelines.cli.main import app as cli
-from pipelines.core.agent_response_schema import COUNT_KEYS, NUMBER_KEYS, TEXT_KEYS
-from pipelines.core.failure_rules import (
+from pipelines.core.agents.agent_response_schema import COUNT_KEYS, NUMBER_KEYS, TEXT_KEYS
+from pipelines.core.ledger.ledger_adapter import WRITE_POLICIES, LedgerAdapter
+from pipelines.core.simulation.functions import FUNCTIONS
+from pipelines.core.simulation.rules.forms import FORMS, read_rules
+from pipelines.core.tasks.task_columns import COLUMNS
+from pipelines.core.text.problems import Problem
+from pipelines.core.text.yaml_text import read_yaml
+from pipelines.core.tools.failure_rules import (
     FIELDS_BY_TRIGGER,
     AfterNCalls,
     AfterStateChange,
     Randomly,
     parse_failure_rules,
 )
-from pipelines.core.ledger_adapter import WRITE_POLICIES, LedgerAdapter
-from pipelines.core.problems import Problem
-from pipelines.core.simulation.functions import FUNCTIONS
-from pipelines.core.simulation.rules.forms import FORMS, read_rules
-from pipelines.core.task_columns import COLUMNS
-from pipelines.core.tools_schema import Tool
+from pipelines.core.tools.tools_schema import Tool
 from pipelines.core.verdict.pending_words import PENDING_WORDS
-from pipelines.core.yaml_text import read_yaml
 from pipelines.server.app import App
 from pipelines.server.errors import status_of
 from pipelines.server.metrics import METRICS

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.core import cassette, rubric_lines, seed_session
+from pipelines.core.calls import cassette
 from pipelines.core.coding import junit, read_scorers, scenario, workspace_seed
 from pipelines.core.evals import contract, otlp, review, review_requests, scenario_file, spans, text_shift
 from pipelines.core.openapi import document, translate
 from pipelines.core.persona import facts, question, values
+from pipelines.core.tasks import rubric_lines, seed_session
 from pipelines.core.worlds import refine
 from pipelines.core.worlds.by_model import change_question, row_question, told
 from pipelines.engine import (

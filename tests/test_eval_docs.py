@@ -17,7 +17,7 @@ from pipelines.core.evals.scenario_file import read_scenario_file
 from pipelines.core.evals.shift import shift
 from pipelines.core.evals.summary import rate_over
 from pipelines.core.evals.variation import BUILTIN
-from pipelines.core.statistics import (
+from pipelines.core.text.statistics import (
     benjamini_hochberg,
     exact_mcnemar,
     fisher_exact,

@@ -49,7 +49,7 @@ FREE = {
     "a get": "run.seed.get('turn_mode')",
     "a name of its own": "definition = agent.definition\nname = definition.get('name')",
     "all of it": "{**dict(before.definition.items())}",
-    "a part decoded": "from pipelines.core.tools_schema import Tool, tools_from_stored",
+    "a part decoded": "from pipelines.core.tools.tools_schema import Tool, tools_from_stored",
     "a part decoded by its module": "rules = parse_failure_rules(rules, tools=None)",
 }
 

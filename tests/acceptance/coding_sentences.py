@@ -58,7 +58,7 @@ USERS: dict[str, Said] = {
     ),
     "put scenario_ref and overrides in a CSV": Said(
         (OWN_PARTS,),
-        "core/coding/task_rows.py",
+        "core/coding/coding_tasks.py",
         'if is_given(axes, "setup_command"):',
         'if is_given(axes, "setup_commands"):',
     ),
@@ -153,7 +153,7 @@ BUILT: dict[str, Said] = {
     ),
     "1 tasks copy them whole": Said(
         (KEPT, f"{SCENARIO}::test_a_task_copies_its_scenario_whole_with_what_its_row_says_otherwise"),
-        "core/coding/task_rows.py",
+        "core/coding/coding_tasks.py",
         "return replace(seed, coding_scenario=merged.as_json())",
         "return replace(seed, coding_scenario=merged.as_json() | {'scorers': []})",
     ),
@@ -168,12 +168,12 @@ BUILT: dict[str, Said] = {
     ),
     "1 an unknown scenario_ref is refused with row, column and did-you-mean": Said(
         (REFUSED_ROWS,),
-        "core/coding/task_rows.py",
+        "core/coding/coding_tasks.py",
         "near = did_you_mean(ref.strip(), context.scenarios)",
         "near = None",
     ),
     "1 agents over HTTP are refused": Said(
-        (REFUSED_ROWS,), "core/coding/task_rows.py", "if context.is_http_agent:", "if False:"
+        (REFUSED_ROWS,), "core/coding/coding_tasks.py", "if context.is_http_agent:", "if False:"
     ),
     "1 when the batch is started, too": Said(
         (f"{FLOW}::test_a_batch_of_coding_tasks_needs_a_code_agent",),
@@ -469,12 +469,15 @@ BUILT: dict[str, Said] = {
     ),
     "6 the transcript is in the run, its calls in the trace": Said(
         (TRACED,),
-        "core/agent_reply.py",
+        "core/agents/agent_reply.py",
         'messages=_read_messages(body.get("messages"), warnings),',
         "messages=None,",
     ),
     "6 and in ATIF": Said(
-        (TRACED,), "core/atif.py", "    if row.kind == TOOL_CALL:\n        return _call_step(row)\n", ""
+        (TRACED,),
+        "core/agents/atif.py",
+        "    if row.kind == TOOL_CALL:\n        return _call_step(row)\n",
+        "",
     ),
     "speed: nothing is left behind": Said(
         (f"{ROWS}::test_nothing_of_the_runs_is_left_behind",),

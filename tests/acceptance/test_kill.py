@@ -19,10 +19,10 @@ from served import Server, running, visiting
 
 from desk import STATE, DrivenRun, Org, Row, answered, outage, refused
 from nodes import House, eventually, house_in
+from pipelines.core.calls.run_moment import seed_name, world_name
 from pipelines.core.evals.variation import BUILTIN
-from pipelines.core.failure_rules import chance_of, draw
-from pipelines.core.run_moment import seed_name, world_name
-from pipelines.core.tasks_csv import parse_tasks
+from pipelines.core.task_files.read_tasks import parse_tasks
+from pipelines.core.tools.failure_rules import chance_of, draw
 from played_agents import PlayedAgent, played
 from pressed import V1, ended_matrix, eval_runs, scenario, yields_to_authority
 

@@ -13,8 +13,8 @@ import pytest
 
 from desk import STATE, Row, outage
 from nodes import Api, house_in
+from pipelines.core.calls.tool_call import Reply, ToolCall
 from pipelines.core.simulation.simulator import Wait
-from pipelines.core.tool_call import Reply, ToolCall
 from pipelines.engine.answer_tool_call import ToolCallAnswerer
 from pipelines.engine.carry_out import CarryOut
 from pipelines.engine.live_runs import LiveRuns

@@ -10,9 +10,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from pipelines.core.agent_definition import AgentDefinition
-from pipelines.core.json_text import JsonObject
-from pipelines.core.seed import Seed
+from pipelines.core.agents.agent_definition import AgentDefinition
+from pipelines.core.tasks.seed import Seed
+from pipelines.core.text.json_text import JsonObject
 from pipelines.storage import agents, batches, datasets, runs, texts
 from pipelines.storage.connection import Connection, transaction
 from pipelines.storage.database import READERS, Database, Heard, SequenceTaken, Store

@@ -4,13 +4,13 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from pipelines.core.agent_definition import AgentDefinition
+from pipelines.core.agents.agent_definition import AgentDefinition
 from pipelines.core.coding.diff import ChangedFile, WorkspaceDiff
 from pipelines.core.coding.grading import Grading
 from pipelines.core.coding.scenario import CodingScenario, FilesSeed
 from pipelines.core.coding.scorers import MaxDiffLinesScorer, Status
 from pipelines.core.coding.scoring import result_of
-from pipelines.core.seed import Seed
+from pipelines.core.tasks.seed import Seed
 from pipelines.storage import agents, batches, coding, datasets, runs, texts
 from pipelines.storage.connection import Connection
 from pipelines.storage.database import Database, Store

@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from pipelines.core.agent_definition import AgentDefinition
-from pipelines.core.seed import Seed
+from pipelines.core.agents.agent_definition import AgentDefinition
+from pipelines.core.tasks.seed import Seed
 from pipelines.storage import agents, batches, datasets, eval_scenarios, evals, runs, texts
 from pipelines.storage.connection import Connection
 from pipelines.storage.database import Database, Store

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.core.json_text import dumps
+from pipelines.core.text.json_text import dumps
 from pipelines.storage import authored_rules, postgres_store, sqlite_store
 from pipelines.storage.connection import Connection
 from pipelines.storage.database import Database, Store

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from test_migrated_verdicts import NOW, fill
 
-from pipelines.core.trace_row import TraceRow
+from pipelines.core.tools.trace_row import TraceRow
 from pipelines.storage import postgres_store, sqlite_store
 from pipelines.storage.connection import Connection
 from pipelines.storage.database import Database, Store

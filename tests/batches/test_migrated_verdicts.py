@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.core.json_text import dumps
+from pipelines.core.text.json_text import dumps
 from pipelines.storage import batch_outcomes, postgres_store, runs, sqlite_store
 from pipelines.storage.connection import Connection
 from pipelines.storage.database import Database, Store

@@ -12,9 +12,9 @@ import pytest
 
 from desk import TASK, House, answered, open_house, refused
 from nodes import eventually
-from pipelines.core.agent_definition import AgentDefinition
-from pipelines.core.model_budget import Budget
-from pipelines.core.model_question import (
+from pipelines.core.agents.agent_definition import AgentDefinition
+from pipelines.core.models.model_budget import Budget
+from pipelines.core.models.model_question import (
     Failure,
     ModelAnswer,
     ModelGaveNothing,

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from pipelines.core.seed import Seed
+from pipelines.core.tasks.seed import Seed
 from pipelines.storage import datasets, oracles, texts
 from pipelines.storage.connection import Connection
 from pipelines.storage.database import Database, Store

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from pipelines.core.agent_definition import AgentDefinition
-from pipelines.core.seed import Seed
+from pipelines.core.agents.agent_definition import AgentDefinition
+from pipelines.core.tasks.seed import Seed
 from pipelines.storage import agents, batch_outcomes, batches, datasets, run_lists, runs, texts
 from pipelines.storage.connection import Connection
 from pipelines.storage.database import Database

@@ -10,7 +10,7 @@ from pipelines.core.evals.decisions import SpanLine
 from pipelines.core.evals.kept_spans import kept_parts
 from pipelines.core.evals.masking import Masking
 from pipelines.core.evals.spans import Span
-from pipelines.core.json_text import loads_own
+from pipelines.core.text.json_text import loads_own
 from pipelines.storage import drafts, spans
 from pipelines.storage.database import Database, Store
 from pipelines.storage.keys import add_org

@@ -8,9 +8,9 @@ from typing import Any, cast
 
 import pytest
 
-from pipelines.core.json_text import dumps
-from pipelines.core.seed import Seed
-from pipelines.core.tasks_csv import parse_tasks
+from pipelines.core.task_files.read_tasks import parse_tasks
+from pipelines.core.tasks.seed import Seed
+from pipelines.core.text.json_text import dumps
 from pipelines.engine.name_tasks import READ_HERE, name_every_task
 from pipelines.engine.platform import Platform
 from pipelines.processes.pool import HelperProcesses

@@ -10,7 +10,7 @@ from nodes import Api, House
 from pipelines.core.evals.injection import Injection, inject, seed_of
 from pipelines.core.evals.scenario import Scenario, read_scenario
 from pipelines.core.evals.variation import BUILTIN
-from pipelines.core.seed import Seed
+from pipelines.core.tasks.seed import Seed
 from pipelines.odyssey import Envelope
 from pipelines.server.settings import DATABASE_FILE
 from pipelines.storage.datasets import as_texts

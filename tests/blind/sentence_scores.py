@@ -12,13 +12,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pipelines.core.json_text import Json
-from pipelines.core.ledger import Ledger, World
+from pipelines.core.ledger.ledger import Ledger, World
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.call_history import CallHistory
 from pipelines.core.simulation.sentences import shown_sentences
 from pipelines.core.simulation.simulator import Moment, SimulatedReply, SimulationFailed
-from pipelines.core.tools_schema import Tool, parse_tools_schema
+from pipelines.core.text.json_text import Json
+from pipelines.core.tools.tools_schema import Tool, parse_tools_schema
 
 HERE = Path(__file__).parent
 FOURTEENTH, FIFTEENTH = HERE / "sentences_fourteenth", HERE / "sentences_fifteenth"

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from tool_scores import DECLARED, ELEVENTH, LIKELY, TENTH, writes
 
-from pipelines.core.json_text import loads
-from pipelines.core.ledger import World
+from pipelines.core.ledger.ledger import World
 from pipelines.core.simulation.build import ToolPlan, build_simulator
-from pipelines.core.tools_schema import parse_tools_schema
+from pipelines.core.text.json_text import loads
+from pipelines.core.tools.tools_schema import parse_tools_schema
 
 FOLDERS = (TENTH, ELEVENTH)
 

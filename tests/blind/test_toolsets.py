@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pipelines.core.ledger_schema import parse_ledger_schema
-from pipelines.core.tools_schema import parse_tools_schema
+from pipelines.core.ledger.ledger_schema import parse_ledger_schema
+from pipelines.core.tools.tools_schema import parse_tools_schema
 from pipelines.core.worlds.advisories import tool_cannot_succeed
 from pipelines.core.worlds.draft_rows import draft_rows
 from pipelines.core.worlds.ground import ground_of

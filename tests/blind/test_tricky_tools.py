@@ -7,9 +7,9 @@ import pytest
 import yaml
 from tool_scores import writes
 
-from pipelines.core.ledger import World
+from pipelines.core.ledger.ledger import World
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
-from pipelines.core.tools_schema import parse_tools_schema
+from pipelines.core.tools.tools_schema import parse_tools_schema
 
 TRADES: list[dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("tricky_tools.yaml").read_text())
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from pipelines.core.json_text import Json, same
+from pipelines.core.text.json_text import Json, same
 
 _TIME_ENDINGS = ("at", "on", "date", "time", "timestamp")
 _TYPES: dict[str, tuple[type, ...]] = {

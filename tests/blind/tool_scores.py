@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 import tool_facts
 from blind_sets import chosen, folders
 
-from pipelines.core.json_text import Json, loads
-from pipelines.core.ledger import Add, Ledger, LedgerUpdate, Remove, Update, World
+from pipelines.core.ledger.ledger import Add, Ledger, LedgerUpdate, Remove, Update, World
 from pipelines.core.simulation.build import PlannedSimulator, ToolPlan, build_simulator
 from pipelines.core.simulation.simulator import Moment, SimulationFailed
-from pipelines.core.tools_schema import parse_tools_schema
+from pipelines.core.text.json_text import Json, loads
+from pipelines.core.tools.tools_schema import parse_tools_schema
 
 (FOLDER, *_, TENTH, ELEVENTH, _, _, _, _) = folders("tools")
 NOW = "2026-01-15T10:30:00Z"

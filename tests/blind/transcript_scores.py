@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 from blind_sets import chosen, folders
 
-from pipelines.core.ledger import Add, LedgerUpdate, Remove, Update, World
-from pipelines.core.tools_schema import parse_tools_schema
+from pipelines.core.ledger.ledger import Add, LedgerUpdate, Remove, Update, World
+from pipelines.core.tools.tools_schema import parse_tools_schema
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.judge import judge
 from pipelines.core.verdict.verdict import JudgeError

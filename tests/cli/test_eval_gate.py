@@ -9,8 +9,8 @@ from pipelines.cli.eval.gate import FailOn, exit_code, unmet
 from pipelines.cli.eval.junit import as_junit
 from pipelines.cli.eval.run import Ran
 from pipelines.cli.suite_report import cell_cases
-from pipelines.core.gate import ExitCode
-from pipelines.core.suite_file import EvalSuite, SuiteAgent
+from pipelines.core.results.gate import ExitCode
+from pipelines.core.task_files.suite_file import EvalSuite, SuiteAgent
 
 
 def with_verdict(verdict: str) -> Row:

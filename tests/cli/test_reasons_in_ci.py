@@ -14,11 +14,11 @@ from pipelines.cli.dev_report import Report
 from pipelines.cli.junit import as_junit
 from pipelines.cli.run import Ran, gate_code
 from pipelines.cli.suite_report import as_markdown, as_results, task_cases
-from pipelines.core.compare_results import as_markdown as compared
-from pipelines.core.compare_results import compare_results
-from pipelines.core.gate import ExitCode
-from pipelines.core.results import read_results
-from pipelines.core.suite_file import SuiteAgent, TaskSuite
+from pipelines.core.results.compare_results import as_markdown as compared
+from pipelines.core.results.compare_results import compare_results
+from pipelines.core.results.gate import ExitCode
+from pipelines.core.results.results import read_results
+from pipelines.core.task_files.suite_file import SuiteAgent, TaskSuite
 from pipelines.core.verdict.verdict import PendingReason, Verdict
 
 Row = dict[str, Any]

@@ -16,8 +16,8 @@ import yaml
 from nodes import clean_environment
 from pipelines.cli.ci_init import write_workflows
 from pipelines.cli.init import write_agent
-from pipelines.core.results import read_results
-from pipelines.core.suite_file import read_suite_file
+from pipelines.core.results.results import read_results
+from pipelines.core.task_files.suite_file import read_suite_file
 from warm_process import finished
 
 PATIENCE_S = 300.0

@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 
 import uvloop
 
-from pipelines.core.json_text import JsonObject
-from pipelines.core.live_tools import Discovery, FoundTool, HopFailed, LiveReply
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.tools.live_tools import Discovery, FoundTool, HopFailed, LiveReply
 from pipelines.engine.code_endpoint import CodeEndpoint, code_endpoint
 from pipelines.engine.code_mode import CodeMode
 from pipelines.outbound.address_guard import AddressPolicy

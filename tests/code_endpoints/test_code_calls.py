@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from functions_desk import Desk
 
-from pipelines.core.json_schema import CompiledSchema
-from pipelines.core.json_text import Json
-from pipelines.core.live_tools import HopFailed
+from pipelines.core.limits.json_schema import CompiledSchema
+from pipelines.core.text.json_text import Json
+from pipelines.core.tools.live_tools import HopFailed
 from pipelines.engine.code_endpoint import CodeEndpoint
 from pipelines.odyssey.tools import tools_schema
 

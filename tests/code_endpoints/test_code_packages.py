@@ -3,7 +3,7 @@
 import pytest
 from functions_desk import Desk, local_server
 
-from pipelines.core.live_tools import HopFailed
+from pipelines.core.tools.live_tools import HopFailed
 
 
 @pytest.mark.slow

@@ -300,6 +300,6 @@ async def test_bad_credentials_are_refused_without_a_word_of_their_value(org, bo
 
 
 def test_the_example_is_an_agent_of_one_file():
-    from pipelines.core.code_entry import entry_problems
+    from pipelines.core.code.code_entry import entry_problems
 
     assert entry_problems(CODE_AGENT.read_bytes(), "agent.py", function="run", place="") == []

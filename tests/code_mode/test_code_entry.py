@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.core.code_entry import entry_problems
+from pipelines.core.code.code_entry import entry_problems
 
 
 def told(source, function="run"):

@@ -13,8 +13,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from pipelines.core.code_secrets import name_complaint, together_complaint, value_complaint, value_warnings
-from pipelines.core.redaction import Redaction
+from pipelines.core.code.code_secrets import (
+    name_complaint,
+    together_complaint,
+    value_complaint,
+    value_warnings,
+)
+from pipelines.core.code.redaction import Redaction
 from pipelines.sandbox.output import LEFT_OUT
 
 

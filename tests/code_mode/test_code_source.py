@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.core.code_source import GitSource, UploadedFiles, is_git_ref, read_code_source
-from pipelines.core.code_tree import CodeFile, packed, tree_hash
-from pipelines.core.code_zip import read_archive
-from pipelines.core.problems import Refused
+from pipelines.core.code.code_source import GitSource, UploadedFiles, is_git_ref, read_code_source
+from pipelines.core.code.code_tree import CodeFile, packed, tree_hash
+from pipelines.core.code.code_zip import read_archive
+from pipelines.core.text.problems import Refused
 
 AGENT = "def run(task_input, *, proxy_url, run_token):\n    return 'done'\n"
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.core import code_zip
-from pipelines.core.code_tree import CodeFile, packed
-from pipelines.core.code_zip import read_archive, unpacked
-from pipelines.core.problems import Refused
+from pipelines.core.code import code_zip
+from pipelines.core.code.code_tree import CodeFile, packed
+from pipelines.core.code.code_zip import read_archive, unpacked
+from pipelines.core.text.problems import Refused
 
 AGENT = b"def run(task_input, *, proxy_url, run_token):\n    return 'done'\n"
 

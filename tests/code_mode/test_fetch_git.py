@@ -9,8 +9,8 @@ import threading
 import pytest
 from git_server import git, git_server, repository
 
-from pipelines.core.code_source import GitSource
-from pipelines.core.problems import Refused
+from pipelines.core.code.code_source import GitSource
+from pipelines.core.text.problems import Refused
 from pipelines.outbound import fetch_git
 from pipelines.outbound.address_guard import AddressPolicy, GuardedBackend
 from pipelines.outbound.fetch_git import GitFetcher, version_in

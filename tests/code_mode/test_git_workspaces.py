@@ -14,7 +14,7 @@ from git_server import GitServer, git, git_server, repository
 from kept_workspaces import opened_workspaces
 from pipelines.core.coding.scenario import CodingScenario, GitSeed
 from pipelines.core.coding.scorers import CommandScorer
-from pipelines.core.fair_slots import Place
+from pipelines.core.limits.fair_slots import Place
 from pipelines.engine.prepare_workspace import CannotMake, Workspaces
 from pipelines.outbound import fetch_git
 from pipelines.outbound.address_guard import AddressPolicy, GuardedBackend

@@ -10,7 +10,7 @@ from code_desk import code_agent, source_of
 
 from desk import refused
 from nodes import Api, House
-from pipelines.core import code_source, code_zip
+from pipelines.core.code import code_source, code_zip
 
 KILOBYTE, MEGABYTE = 1024, 1024 * 1024
 RUN = source_of("return 'x'")

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.core.adapt_reply import adapted
-from pipelines.core.json_text import dumps
-from pipelines.core.ledger import Add, Ledger, Remove, SetFlag, Update, World
-from pipelines.core.ledger_adapter import OPERATIONS, LedgerAdapter
-from pipelines.core.ledger_schema import parse_ledger_schema, update_problems
+from pipelines.core.ledger.adapt_reply import adapted
+from pipelines.core.ledger.ledger import Add, Ledger, Remove, SetFlag, Update, World
+from pipelines.core.ledger.ledger_adapter import OPERATIONS, LedgerAdapter
+from pipelines.core.ledger.ledger_schema import parse_ledger_schema, update_problems
+from pipelines.core.text.json_text import dumps
 
 SCHEMA = parse_ledger_schema(
     {

@@ -2,9 +2,9 @@
 
 import pytest
 
-from pipelines.core.agent_definition import parse_agent_definition
-from pipelines.core.passthrough_binding import EndpointFacts
-from pipelines.core.problems import Refused
+from pipelines.core.agents.agent_definition import parse_agent_definition
+from pipelines.core.text.problems import Refused
+from pipelines.core.tools.passthrough_binding import EndpointFacts
 
 LEAST = {"name": "Refunds", "endpoint_url": "https://agents.example.com/dispatch"}
 TOOL = {"name": "refund", "input_schema": {"type": "object"}}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.core.agent_reply import (
+from pipelines.core.agents.agent_reply import (
     MAX_REPLY_BYTES,
     AgentReply,
     BadReply,
@@ -14,9 +14,9 @@ from pipelines.core.agent_reply import (
     parse_agent_reply,
     read_reply_fields,
 )
-from pipelines.core.agent_response_schema import MAX_FINAL_RESPONSE, RESPONSE_SCHEMA
-from pipelines.core.json_schema import CompiledSchema, schema_problems
-from pipelines.core.transcript import MadeCall, Message
+from pipelines.core.agents.agent_response_schema import MAX_FINAL_RESPONSE, RESPONSE_SCHEMA
+from pipelines.core.agents.transcript import MadeCall, Message
+from pipelines.core.limits.json_schema import CompiledSchema, schema_problems
 
 FINAL = {"final_response": "The refund of $79.50 has been issued."}
 CALL = {"id": "c1", "name": "get_order", "arguments": {"order_id": "4521"}}

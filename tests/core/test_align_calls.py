@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.core.align_calls import ALIKE, AlignedRow, ComparedCall, align, common, divergence
+from pipelines.core.results.align_calls import ALIKE, AlignedRow, ComparedCall, align, common, divergence
 
 
 def calls(text: str) -> list[ComparedCall]:

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.core.allowed_hosts import asked_host, is_allowed, read_allow_hosts
-from pipelines.core.problems import Problem
+from pipelines.core.code.allowed_hosts import asked_host, is_allowed, read_allow_hosts
+from pipelines.core.text.problems import Problem
 
 COVERED = {
     "a name, over TLS": ("api.example.com", "api.example.com", 443, True),

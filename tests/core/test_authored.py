@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.core.agent_definition import parse_agent_definition
-from pipelines.core.authored import Fields, did_you_mean, nearest_names, quoted
-from pipelines.core.failure_rules import parse_failure_rules
-from pipelines.core.initial_state import parse_initial_state
-from pipelines.core.ledger_schema import parse_ledger_schema
-from pipelines.core.passthrough_binding import EndpointFacts
-from pipelines.core.problems import MOST_SHOWN, Problem, Refused
-from pipelines.core.seed import parse_seed
-from pipelines.core.tasks_csv import parse_tasks
-from pipelines.core.tools_schema import parse_tools_schema
+from pipelines.core.agents.agent_definition import parse_agent_definition
+from pipelines.core.ledger.initial_state import parse_initial_state
+from pipelines.core.ledger.ledger_schema import parse_ledger_schema
+from pipelines.core.task_files.read_tasks import parse_tasks
+from pipelines.core.tasks.seed import parse_seed
+from pipelines.core.text.authored import Fields, did_you_mean, nearest_names, quoted
+from pipelines.core.text.problems import MOST_SHOWN, Problem, Refused
+from pipelines.core.tools.failure_rules import parse_failure_rules
+from pipelines.core.tools.passthrough_binding import EndpointFacts
+from pipelines.core.tools.tools_schema import parse_tools_schema
 
 LEDGER_SCHEMA = {
     "entities": [

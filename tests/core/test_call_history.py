@@ -8,19 +8,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipelines.cli.conformance_world import SimulatedTask
-from pipelines.core.called_run import CalledRun, KeptReply
-from pipelines.core.json_text import JsonObject
-from pipelines.core.problems import Refused
+from pipelines.core.calls.called_run import CalledRun, KeptReply
+from pipelines.core.calls.tool_call import Decision, Received, ToolCall, decide, receive, row_of, settle
 from pipelines.core.simulation import call_history
 from pipelines.core.simulation.build import build_simulator
 from pipelines.core.simulation.call_history import CallHistory
 from pipelines.core.simulation.fidelity import replay
 from pipelines.core.simulation.language import parse_plan
 from pipelines.core.simulation.recording import read_recording
-from pipelines.core.tasks_csv import parse_tasks
-from pipelines.core.tool_call import Decision, Received, ToolCall, decide, receive, row_of, settle
-from pipelines.core.tools_schema import parse_tools_schema
-from pipelines.core.trace_row import ERROR_NOTE, TOOL_CALL, TraceRow
+from pipelines.core.task_files.read_tasks import parse_tasks
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.text.problems import Refused
+from pipelines.core.tools.tools_schema import parse_tools_schema
+from pipelines.core.tools.trace_row import ERROR_NOTE, TOOL_CALL, TraceRow
 from pipelines.core.worlds.ground import Ground, called
 from pipelines.core.worlds.shapes import Toolset
 from pipelines.odyssey import ToolFailed, proxy_call

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.core.cassette import (
+from pipelines.core.calls.cassette import (
     MAX_LINE_BYTES,
     RecordedCall,
     call_key,
@@ -15,9 +15,9 @@ from pipelines.core.cassette import (
     nearest_recorded,
     read_lines,
 )
-from pipelines.core.cassette_masking import masked, masked_arguments
-from pipelines.core.json_text import dumps, same
-from pipelines.core.problems import MOST_SHOWN, Problem
+from pipelines.core.calls.cassette_masking import masked, masked_arguments
+from pipelines.core.text.json_text import dumps, same
+from pipelines.core.text.problems import MOST_SHOWN, Problem
 
 ORDER = RecordedCall(
     tool="get_order", arguments={"order_id": "4521"}, status=200, response={"status": "paid"}

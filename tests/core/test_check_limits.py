@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hostile_values import CASES, ONES
-from pipelines.core.check_limits import LONGEST_PATTERN, MOST_BACKTRACKED, pattern_size
-from pipelines.core.json_schema import AND_MORE, MOST_PROBLEMS, CompiledSchema, schema_problems
-from pipelines.core.problems import Refused
-from pipelines.core.tools_schema import MAX_VALUES, parse_tools_schema
+from pipelines.core.limits.check_limits import LONGEST_PATTERN, MOST_BACKTRACKED, pattern_size
+from pipelines.core.limits.json_schema import AND_MORE, MOST_PROBLEMS, CompiledSchema, schema_problems
+from pipelines.core.text.problems import Refused
+from pipelines.core.tools.tools_schema import MAX_VALUES, parse_tools_schema
 
 TESTS = Path(__file__).parent.parent
 MEMORY = 2 * 2**30  # of which the interpreter and the values themselves take a good part

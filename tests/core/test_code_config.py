@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from pipelines.core.code_config import CodeConfig, FunctionEntry, read_code_config
-from pipelines.core.code_tree import CodeFile, packed
-from pipelines.core.problems import Refused
+from pipelines.core.code.code_config import CodeConfig, FunctionEntry, read_code_config
+from pipelines.core.code.code_tree import CodeFile, packed
+from pipelines.core.text.problems import Refused
 
 FILES = {"shop/__init__.py": "", "shop/prices.py": "def price(): ...", "tools.py": "def a(): ..."}
 ZIP = base64.b64encode(packed([CodeFile("tools.py", b"def a(): ...")])).decode()

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from pipelines.core.code_config import FunctionEntry
-from pipelines.core.code_functions import discovered
-from pipelines.core.json_text import Json
+from pipelines.core.code.code_config import FunctionEntry
+from pipelines.core.code.code_functions import discovered
+from pipelines.core.text.json_text import Json
 
 ENTRIES = (FunctionEntry(file="a.py", function="f"), FunctionEntry(file="b.py", function=None))
 SCHEMA: Json = {"type": "object", "properties": {}}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipelines.core.compare_batches import (
+from pipelines.core.results.compare_batches import (
     OTHER_ORACLE,
     OTHER_TASK,
     JudgedRun,

@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.core.endpoint_config import MAX_SPEC_BYTES, parse_endpoint, read_endpoint
-from pipelines.core.endpoint_drift import CHANGED, GONE, KnownTool, compared
-from pipelines.core.json_text import JsonObject
-from pipelines.core.live_tools import FoundTool
-from pipelines.core.problems import Refused
-from pipelines.core.wanted_credential import WantedCredential, missing_credentials
+from pipelines.core.endpoints.endpoint_config import MAX_SPEC_BYTES, parse_endpoint, read_endpoint
+from pipelines.core.endpoints.endpoint_drift import CHANGED, GONE, KnownTool, compared
+from pipelines.core.endpoints.wanted_credential import WantedCredential, missing_credentials
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.text.problems import Refused
+from pipelines.core.tools.live_tools import FoundTool
 
 OPENAPI: JsonObject = {"base_url": "https://api.example.com/v2", "spec": "openapi: 3.1.0"}
 MCP: JsonObject = {"url": "https://mcp.example.com/mcp"}

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.core.failure_rules import MatchedRule, RuleProgress, chance_of, draw, parse_failure_rules
-from pipelines.core.problems import Refused
+from pipelines.core.text.problems import Refused
+from pipelines.core.tools.failure_rules import MatchedRule, RuleProgress, chance_of, draw, parse_failure_rules
 
 OUTAGE = {"code": 502, "message": "Payment processor unavailable"}
 SENT = {"error": OUTAGE}

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.core.failure_rules import RuleProgress, chance_of, parse_failure_rules
-from pipelines.core.failure_words import MOST_CALLS, forecast, rule_in_words
+from pipelines.core.tools.failure_rules import RuleProgress, chance_of, parse_failure_rules
+from pipelines.core.tools.failure_words import MOST_CALLS, forecast, rule_in_words
 
 DOWN = {"code": 502, "message": "Payment processor unavailable"}
 SAYS_DOWN = "answer 502: “Payment processor unavailable”."

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.core.fair_slots import FairSlots, Place
+from pipelines.core.limits.fair_slots import FairSlots, Place
 
 pytestmark = pytest.mark.anyio
 

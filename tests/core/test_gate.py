@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.core.gate import COULD_NOT_RUN, ExitCode, Tally, tally, worst
+from pipelines.core.results.gate import COULD_NOT_RUN, ExitCode, Tally, tally, worst
 from pipelines.wire.envelope import ErrorClass
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.core.json_path import MAX_STEPS, InvalidPath, Steps, TooManySteps, compiled
+from pipelines.core.text.json_path import MAX_STEPS, InvalidPath, Steps, TooManySteps, compiled
 
 ORDER = {
     "order_id": 4521,

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.core.json_rows import split_rows
-from pipelines.core.json_text import MAX_DEPTH, InvalidJson, loads
+from pipelines.core.text.json_rows import split_rows
+from pipelines.core.text.json_text import MAX_DEPTH, InvalidJson, loads
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(alphabet='a"\\]}[{,é\n😀'),

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.core.json_text import MAX_DEPTH, InvalidJson, depth, dumps, loads, pointer, same
+from pipelines.core.text.json_text import MAX_DEPTH, InvalidJson, depth, dumps, loads, pointer, same
 
 scalars = (
     st.none()

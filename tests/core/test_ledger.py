@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.core.ledger import (
+from pipelines.core.ledger.ledger import (
     Add,
     InvalidUpdate,
     Ledger,

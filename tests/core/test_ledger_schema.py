@@ -4,15 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.core.ledger import Add, Remove, SetFlag, Update
-from pipelines.core.ledger_schema import (
+from pipelines.core.ledger.ledger import Add, Remove, SetFlag, Update
+from pipelines.core.ledger.ledger_schema import (
     FIELD_TYPES,
     is_of_type,
     parse_ledger_schema,
     state_problems,
     update_problems,
 )
-from pipelines.core.problems import Refused
+from pipelines.core.text.problems import Refused
 
 ORDER = {
     "type": "order",

@@ -5,8 +5,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.core.ledger import Add, Ledger, LedgerUpdate, Remove, SetFlag, Update, World, fold
-from pipelines.core.ledger_steps import changed_entities, entity_history, world_after
+from pipelines.core.ledger.ledger import Add, Ledger, LedgerUpdate, Remove, SetFlag, Update, World, fold
+from pipelines.core.ledger.ledger_steps import changed_entities, entity_history, world_after
 
 STATE: dict[str, Any] = {"order": {"1": {"status": "shipped", "amount": 5}, "2": {"status": "new"}}}
 LOG: list[tuple[int, list[LedgerUpdate]]] = [

@@ -6,14 +6,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from pipelines.core.called_run import CalledRun
-from pipelines.core.failure_rules import RuleProgress, parse_failure_rules
-from pipelines.core.ledger import Ledger, World
-from pipelines.core.ledger_schema import LedgerSchema, parse_ledger_schema
-from pipelines.core.live_tools import ERROR_NOTE, REPLAY, HopFailed, LiveCall, LiveReply
-from pipelines.core.simulation.build import build_simulator
-from pipelines.core.simulation.live_simulator import Passing, with_live_tools
-from pipelines.core.tool_call import (
+from pipelines.core.calls.called_run import CalledRun
+from pipelines.core.calls.tool_call import (
     Ask,
     Decision,
     Received,
@@ -24,8 +18,14 @@ from pipelines.core.tool_call import (
     row_of,
     settle,
 )
-from pipelines.core.tools_schema import EndpointFacts, Tool, parse_tools_schema
-from pipelines.core.trace_row import TraceRow
+from pipelines.core.ledger.ledger import Ledger, World
+from pipelines.core.ledger.ledger_schema import LedgerSchema, parse_ledger_schema
+from pipelines.core.simulation.build import build_simulator
+from pipelines.core.simulation.live_simulator import Passing, with_live_tools
+from pipelines.core.tools.failure_rules import RuleProgress, parse_failure_rules
+from pipelines.core.tools.live_tools import ERROR_NOTE, REPLAY, HopFailed, LiveCall, LiveReply
+from pipelines.core.tools.tools_schema import EndpointFacts, Tool, parse_tools_schema
+from pipelines.core.tools.trace_row import TraceRow
 from pipelines.wire.errors import AskFailed
 from pipelines.wire.names import MAX_BODY_BYTES, Source
 

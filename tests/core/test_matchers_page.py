@@ -8,8 +8,8 @@ import pytest
 from pipelines.core.evals.contract import Contract
 from pipelines.core.evals.observed import Observed
 from pipelines.core.evals.shift import shift
-from pipelines.core.json_text import loads
-from pipelines.core.matching import MATCHER_NAMES, check_expectation, matches, with_today
+from pipelines.core.matchers.matching import MATCHER_NAMES, check_expectation, matches, with_today
+from pipelines.core.text.json_text import loads
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "reference" / "matchers.md").read_text()

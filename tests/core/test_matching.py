@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.core.matching import (
+from pipelines.core.matchers.matching import (
     LONGEST_TEXT,
     MISSING,
     CannotMatch,

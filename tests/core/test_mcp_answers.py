@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.core.mcp_answers import UnusableResult, discovery_of, is_ours, our_names, reply_of, response_of
+from pipelines.core.tools.mcp_answers import (
+    UnusableResult,
+    discovery_of,
+    is_ours,
+    our_names,
+    reply_of,
+    response_of,
+)
 
 IMAGE = {"type": "image", "data": "aGk=", "mimeType": "image/png"}
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.core import model_usage
-from pipelines.core.key_mask import KeyMask
-from pipelines.core.model_usage import AnswerUsage, ModelUsage, model_of
+from pipelines.core.access.key_mask import KeyMask
+from pipelines.core.models import model_usage
+from pipelines.core.models.model_usage import AnswerUsage, ModelUsage, model_of
 
 
 def events(*bodies: object) -> bytes:

@@ -2,10 +2,10 @@
 
 import pytest
 
-from pipelines.core.authored import Fields
-from pipelines.core.model_names import ModelName, for_orgs, read_model_name, read_models
-from pipelines.core.model_question import Purpose
-from pipelines.core.problems import Problem
+from pipelines.core.models.model_names import ModelName, for_orgs, read_model_name, read_models
+from pipelines.core.models.model_question import Purpose
+from pipelines.core.text.authored import Fields
+from pipelines.core.text.problems import Problem
 
 
 def read(text: str) -> ModelName:

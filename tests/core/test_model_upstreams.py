@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from pipelines.core.model_upstreams import (
+from pipelines.core.models.model_upstreams import (
     AllowedCall,
     ModelUpstream,
     is_plain_path,
     key_complaint,
     read_upstreams,
 )
-from pipelines.core.problems import Problem
+from pipelines.core.text.problems import Problem
 
 KEY = "sk-0123456789abcdef"
 OPENAI: dict[str, Any] = {"kind": "openai", "base_url": "https://api.openai.com/v1"}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipelines.core.seed import parse_seed
+from pipelines.core.tasks.seed import parse_seed
 from pipelines.core.verdict.oracle_words import MOST_SENTENCES, oracle_in_words
 
 

@@ -6,11 +6,11 @@ from contextlib import suppress
 import jsonschema_rs
 import pytest
 
-from pipelines.core.check_limits import BACKTRACKING, is_pattern
-from pipelines.core.json_schema import schema_problems
-from pipelines.core.pattern_cost import MOST_OF_A_PATTERN, pattern_steps, patterns_in
-from pipelines.core.problems import Refused
-from pipelines.core.tools_schema import parse_tools_schema
+from pipelines.core.limits.check_limits import BACKTRACKING, is_pattern
+from pipelines.core.limits.json_schema import schema_problems
+from pipelines.core.limits.pattern_cost import MOST_OF_A_PATTERN, pattern_steps, patterns_in
+from pipelines.core.text.problems import Refused
+from pipelines.core.tools.tools_schema import parse_tools_schema
 
 WRITTEN = {
     "uuid": "^[0-9a-f]{8}-[0-9a-f]{4}-[1-5][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$",

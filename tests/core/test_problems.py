@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.core.json_text import InvalidJson, loads
-from pipelines.core.problems import Problem
+from pipelines.core.text.json_text import InvalidJson, loads
+from pipelines.core.text.problems import Problem
 
 SAID = {
     "a predicate": (

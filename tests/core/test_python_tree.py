@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.core import python_tree
-from pipelines.core.python_tree import expression_tree
 from pipelines.core.simulation.expr.steps import draft_of
 from pipelines.core.simulation.plan_words import plan_in_words
+from pipelines.core.text import python_tree
+from pipelines.core.text.python_tree import expression_tree
 
 DEEP = "(" * 60 + "a" + " + b)" * 60
 

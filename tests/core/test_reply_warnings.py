@@ -1,8 +1,8 @@
 """What a run says of simulated replies that failed their check."""
 
-from pipelines.core.json_text import dumps
-from pipelines.core.reply_warnings import reply_warnings
-from pipelines.core.trace_row import ON_SECOND_TRY, TOOL_CALL, TraceRow
+from pipelines.core.text.json_text import dumps
+from pipelines.core.tools.reply_warnings import reply_warnings
+from pipelines.core.tools.trace_row import ON_SECOND_TRY, TOOL_CALL, TraceRow
 
 ERRORS = [{"path": "/status", "message": "is 'paid', but order 1 has 'shipped'", "hint": "say so"}]
 NOTES = ["answered from the ledger: /status is 'paid', but order 1 has 'shipped'"]

@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.core.compare_results import MARK, as_markdown, compare_results, headline, in_cell
-from pipelines.core.gate import Tally
-from pipelines.core.problems import Refused
-from pipelines.core.results import (
+from pipelines.core.results.compare_results import MARK, as_markdown, compare_results, headline, in_cell
+from pipelines.core.results.gate import Tally
+from pipelines.core.results.results import (
     Case,
     SuiteResults,
     case_keys,
@@ -18,6 +17,7 @@ from pipelines.core.results import (
     read_results,
     results_as_json,
 )
+from pipelines.core.text.problems import Refused
 
 counts = st.integers(0, 5)
 tallies = st.builds(Tally, passed=counts, failed=counts, undecided=counts, not_run=counts)

@@ -4,16 +4,16 @@ import json
 
 import pytest
 
-from pipelines.core.agent_definition import AgentDefinition, parse_agent_definition
-from pipelines.core.json_text import JsonObject, dumps
-from pipelines.core.problems import Problem, Refused
-from pipelines.core.seed import Seed, parse_seed
+from pipelines.core.agents.agent_definition import AgentDefinition, parse_agent_definition
 from pipelines.core.simulation.rules.axis import in_force
-from pipelines.core.task_columns import BY_NAME, LARGEST_YAML_CELL, read_cell
-from pipelines.core.task_key import content_hash
-from pipelines.core.tasks_csv import parse_tasks, tasks_as_csv, tasks_as_rows
-from pipelines.core.tools_schema import parse_tools_schema
-from pipelines.core.upload_warnings import upload_warnings
+from pipelines.core.task_files.read_tasks import parse_tasks, tasks_as_csv, tasks_as_rows
+from pipelines.core.task_files.upload_warnings import upload_warnings
+from pipelines.core.tasks.seed import Seed, parse_seed
+from pipelines.core.tasks.task_columns import BY_NAME, LARGEST_YAML_CELL, read_cell
+from pipelines.core.tasks.task_key import content_hash
+from pipelines.core.text.json_text import JsonObject, dumps
+from pipelines.core.text.problems import Problem, Refused
+from pipelines.core.tools.tools_schema import parse_tools_schema
 
 TOOLS = parse_tools_schema(
     [

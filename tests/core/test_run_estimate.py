@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipelines.core.run_estimate import estimate_runs
+from pipelines.core.results.run_estimate import estimate_runs
 
 
 def test_without_runs_before_nothing_is_foreseen_but_their_number() -> None:

@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.core.initial_state import parse_initial_state
-from pipelines.core.ledger import World
-from pipelines.core.ledger_schema import parse_ledger_schema
-from pipelines.core.problems import Refused
-from pipelines.core.seed import AXES, Seed, parse_seed
-from pipelines.core.tools_schema import parse_tools_schema
+from pipelines.core.ledger.initial_state import parse_initial_state
+from pipelines.core.ledger.ledger import World
+from pipelines.core.ledger.ledger_schema import parse_ledger_schema
+from pipelines.core.tasks.seed import AXES, Seed, parse_seed
+from pipelines.core.text.problems import Refused
+from pipelines.core.tools.tools_schema import parse_tools_schema
 
 TOOLS = parse_tools_schema([{"name": "refund_order", "input_schema": {"type": "object"}}])
 LEDGER = parse_ledger_schema(

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.core.problems import Refused
-from pipelines.core.seed_session import (
+from pipelines.core.tasks.seed_session import (
     AXES,
     DEFAULT_BUCKETS,
     MOST_BUCKETS,
@@ -13,6 +12,7 @@ from pipelines.core.seed_session import (
     read_revision,
     read_session_request,
 )
+from pipelines.core.text.problems import Refused
 
 LEAST: dict[str, Any] = {"agent_id": 1, "name": "orders"}
 

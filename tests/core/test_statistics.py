@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.core.statistics import (
+from pipelines.core.text.statistics import (
     benjamini_hochberg,
     exact_mcnemar,
     holm,

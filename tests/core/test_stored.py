@@ -2,13 +2,13 @@
 
 import pytest
 
-from pipelines.core.agent_definition import AgentDefinition, parse_agent_definition
-from pipelines.core.code_source import CodeOrigin, CodeRecord, GitSource
-from pipelines.core.json_schema import _COMPILED
-from pipelines.core.json_text import dumps, loads_own
-from pipelines.core.passthrough_binding import EndpointFacts
-from pipelines.core.run_moment import seed_name
-from pipelines.core.seed import Seed, parse_seed
+from pipelines.core.agents.agent_definition import AgentDefinition, parse_agent_definition
+from pipelines.core.calls.run_moment import seed_name
+from pipelines.core.code.code_source import CodeOrigin, CodeRecord, GitSource
+from pipelines.core.limits.json_schema import _COMPILED
+from pipelines.core.tasks.seed import Seed, parse_seed
+from pipelines.core.text.json_text import dumps, loads_own
+from pipelines.core.tools.passthrough_binding import EndpointFacts
 
 #: As a row of today holds them, byte for byte.
 HTTP_AGENT = (

@@ -2,8 +2,8 @@
 
 import pytest
 
-from pipelines.core.problems import Refused
-from pipelines.core.suite_file import EvalSuite, TaskSuite, read_suite_file
+from pipelines.core.task_files.suite_file import EvalSuite, TaskSuite, read_suite_file
+from pipelines.core.text.problems import Refused
 
 GOOD = """
 agents:

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.core.problems import Refused
-from pipelines.core.task_columns import COLUMNS, column_of
-from pipelines.core.tasks_csv import format_of, parse_tasks, read_tasks
+from pipelines.core.task_files.read_tasks import format_of, parse_tasks, read_tasks
+from pipelines.core.tasks.task_columns import COLUMNS, column_of
+from pipelines.core.text.problems import Refused
 
 ORDER = {"order": {"4521": {"total": 79.5, "note": "a; b, c"}}}
 CELL = '"' + json.dumps(ORDER).replace('"', '""') + '"'

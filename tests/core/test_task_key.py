@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.core.problems import Refused
-from pipelines.core.seed import AXES, Seed
-from pipelines.core.seed_text import seed_text, written_seed
-from pipelines.core.task_key import (
+from pipelines.core.task_files.read_tasks import parse_tasks, tasks_as_csv, tasks_as_rows
+from pipelines.core.tasks.seed import AXES, Seed
+from pipelines.core.tasks.seed_text import seed_text, written_seed
+from pipelines.core.tasks.task_key import (
     LABEL_AXES,
     ORACLE_AXES,
     content_hash,
@@ -21,7 +21,7 @@ from pipelines.core.task_key import (
     oracle_hash,
     world_hash_of,
 )
-from pipelines.core.tasks_csv import parse_tasks, tasks_as_csv, tasks_as_rows
+from pipelines.core.text.problems import Refused
 
 ROW: dict[str, Any] = {
     "user": "Refund order 4521.",

@@ -2,9 +2,9 @@
 
 import pytest
 
-from pipelines.core.problems import Refused
-from pipelines.core.task_modes import with_modes
-from pipelines.core.tasks_csv import read_tasks
+from pipelines.core.task_files.read_tasks import read_tasks
+from pipelines.core.tasks.task_modes import with_modes
+from pipelines.core.text.problems import Refused
 
 TURNS = ["Yes, go ahead."]
 MODE = "`turn_mode` is read as `model_as_user`, since there is `{}`."

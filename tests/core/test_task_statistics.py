@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.core.statistics import wilson, wilson_of_rate
-from pipelines.core.task_statistics import (
+from pipelines.core.results.task_statistics import (
     clustered_wilson,
     design_effect,
     effective_runs,
     stability,
     summary_of,
 )
+from pipelines.core.text.statistics import wilson, wilson_of_rate
 
 a_task = st.integers(1, 8).flatmap(lambda judged: st.tuples(st.integers(0, judged), st.just(judged)))
 some_tasks = st.lists(a_task, min_size=1, max_size=12)

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.core import csv_text
-from pipelines.core.failure_rules import parse_failure_rules
-from pipelines.core.ledger_schema import parse_ledger_schema
-from pipelines.core.problems import Refused
-from pipelines.core.seed import AXES, OWN_PARTS, Seed, TrackedConstraint, parse_seed
-from pipelines.core.task_files import read_source
-from pipelines.core.tasks_csv import COLUMNS, MAX_ROWS, parse_tasks, tasks_as_csv, tasks_as_rows
-from pipelines.core.tools_schema import parse_tools_schema
+from pipelines.core.ledger.ledger_schema import parse_ledger_schema
+from pipelines.core.task_files.file_formats import read_source
+from pipelines.core.task_files.read_tasks import COLUMNS, MAX_ROWS, parse_tasks, tasks_as_csv, tasks_as_rows
+from pipelines.core.tasks.seed import AXES, OWN_PARTS, Seed, TrackedConstraint, parse_seed
+from pipelines.core.text import csv_text
+from pipelines.core.text.problems import Refused
+from pipelines.core.tools.failure_rules import parse_failure_rules
+from pipelines.core.tools.tools_schema import parse_tools_schema
 
 # As the documentation has it
 BEHAVIOR = (

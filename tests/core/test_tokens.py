@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from issuer import MAKERS, SigningKey, encoded
-from pipelines.core.tokens import (
+from pipelines.core.access.tokens import (
     PUBLIC_KEY_ALGORITHMS,
     LocalClaims,
     TokenClaims,

@@ -8,12 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.core.called_run import CalledRun, KeptReply
-from pipelines.core.failure_rules import RuleProgress, parse_failure_rules
-from pipelines.core.ledger import Ledger, SetFlag, Update, World
-from pipelines.core.simulation.reply_check import ANY_FIELD
-from pipelines.core.simulation.simulator import SimulatedReply, SimulationFailed, Wait
-from pipelines.core.tool_call import (
+from pipelines.core.calls.called_run import CalledRun, KeptReply
+from pipelines.core.calls.tool_call import (
     Ask,
     Decision,
     Received,
@@ -26,8 +22,12 @@ from pipelines.core.tool_call import (
     settle,
     waits_its_turn,
 )
-from pipelines.core.tools_schema import parse_tools_schema
-from pipelines.core.trace_row import ON_SECOND_TRY
+from pipelines.core.ledger.ledger import Ledger, SetFlag, Update, World
+from pipelines.core.simulation.reply_check import ANY_FIELD
+from pipelines.core.simulation.simulator import SimulatedReply, SimulationFailed, Wait
+from pipelines.core.tools.failure_rules import RuleProgress, parse_failure_rules
+from pipelines.core.tools.tools_schema import parse_tools_schema
+from pipelines.core.tools.trace_row import ON_SECOND_TRY
 from pipelines.wire.errors import AskFailed, CassetteMiss, OutcomeUnknown
 from pipelines.wire.names import MAX_BODY_BYTES, Source
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.core.problems import Refused
-from pipelines.core.tool_annotations import HINTS, ToolAnnotations
-from pipelines.core.tool_formats import ANTHROPIC, MCP, OPENAI
-from pipelines.core.tools_schema import Tool, parse_tools_schema, tools_from_stored
+from pipelines.core.text.problems import Refused
+from pipelines.core.tools.tool_annotations import HINTS, ToolAnnotations
+from pipelines.core.tools.tool_formats import ANTHROPIC, MCP, OPENAI
+from pipelines.core.tools.tools_schema import Tool, parse_tools_schema, tools_from_stored
 
 ORDER_ID = {"type": "object", "properties": {"order_id": {"type": "string"}}, "required": ["order_id"]}
 ORDER = {"type": "object", "properties": {"status": {"type": "string"}}}

@@ -4,10 +4,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.core.json_schema import MOST_PROBLEMS, CompiledSchema, schema_problems
-from pipelines.core.ledger_schema import parse_ledger_schema
-from pipelines.core.problems import Refused
-from pipelines.core.tools_schema import EndpointFacts, nearest_names, parse_tools_schema, tools_from_stored
+from pipelines.core.ledger.ledger_schema import parse_ledger_schema
+from pipelines.core.limits.json_schema import MOST_PROBLEMS, CompiledSchema, schema_problems
+from pipelines.core.text.problems import Refused
+from pipelines.core.tools.tools_schema import (
+    EndpointFacts,
+    nearest_names,
+    parse_tools_schema,
+    tools_from_stored,
+)
 
 LEDGER = parse_ledger_schema(
     {

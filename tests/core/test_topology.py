@@ -2,8 +2,8 @@
 
 import pytest
 
-from pipelines.core.agent_config import AgentConfig, SubAgent
-from pipelines.core.topology import ActorStep, handoff_target, topology_warnings
+from pipelines.core.agents.agent_config import AgentConfig, SubAgent
+from pipelines.core.agents.topology import ActorStep, handoff_target, topology_warnings
 
 SUPERVISOR = SubAgent(actor_id="supervisor", tools=("get_order",), talks_to=("refunds",))
 REFUNDS = SubAgent(actor_id="refunds", tools=("refund_order",))

@@ -2,7 +2,13 @@
 
 import pytest
 
-from pipelines.core.transcript import MadeCall, Message, after_turn, messages_from_stored, read_messages
+from pipelines.core.agents.transcript import (
+    MadeCall,
+    Message,
+    after_turn,
+    messages_from_stored,
+    read_messages,
+)
 
 ASKED = Message(role="user", content="Refund 4521.")
 CALLED = Message(role="assistant", tool_calls=(MadeCall(id="c1", name="refund_order", arguments={}),))

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.core.column_naming import Naming
-from pipelines.core.problems import Refused
-from pipelines.core.task_columns import BY_NAME
-from pipelines.core.tasks_csv import read_tasks
-from pipelines.core.upload_preview import FIRST_ROWS, LONGEST_CELL, preview_upload
+from pipelines.core.task_files.column_naming import Naming
+from pipelines.core.task_files.read_tasks import read_tasks
+from pipelines.core.task_files.upload_preview import FIRST_ROWS, LONGEST_CELL, preview_upload
+from pipelines.core.tasks.task_columns import BY_NAME
+from pipelines.core.text.problems import Refused
 
 CSV = b'usr,Initial State,notes\n"Refund 4521","{""order"":{}}",mine\nCancel 7,{broken,\n'
 RENAMED = Naming(renames={"usr": "user"}, left_out=frozenset({"notes"}))

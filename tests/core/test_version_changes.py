@@ -2,9 +2,9 @@
 
 import pytest
 
-from pipelines.core.example_arguments import example_arguments
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.version_changes import MOST_CHANGES, VersionChange, version_changes
+from pipelines.core.results.version_changes import MOST_CHANGES, VersionChange, version_changes
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.tools.example_arguments import example_arguments
 
 GET: JsonObject = {"name": "get", "description": "Get it."}
 PUT: JsonObject = {"name": "put", "description": "Put it."}

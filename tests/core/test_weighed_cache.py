@@ -1,6 +1,6 @@
 """What is kept is bounded by its weight, and what was used last stays."""
 
-from pipelines.core.weighed_cache import WeighedCache
+from pipelines.core.limits.weighed_cache import WeighedCache
 
 
 def made(weight):

@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.core.json_text import Json, JsonObject, same
-from pipelines.core.ledger import Add, Ledger, Remove, SetFlag, Update, World, differences, fold
-from pipelines.core.world_changes import WorldChange, world_changes
+from pipelines.core.ledger.ledger import Add, Ledger, Remove, SetFlag, Update, World, differences, fold
+from pipelines.core.ledger.world_changes import WorldChange, world_changes
+from pipelines.core.text.json_text import Json, JsonObject, same
 
 STATE: JsonObject = {"order": {"1": {"status": "new", "note": None}, "2": {}}}
 

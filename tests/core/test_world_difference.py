@@ -1,8 +1,8 @@
 """How worlds differ, and how they are told."""
 
-from pipelines.core.world_changes import WorldChange
-from pipelines.core.world_difference import MOST_CHANGES, change_from_json, world_difference
-from pipelines.core.world_tables import counted_types, field_summaries, summary_of, world_tables
+from pipelines.core.ledger.world_changes import WorldChange
+from pipelines.core.ledger.world_difference import MOST_CHANGES, change_from_json, world_difference
+from pipelines.core.ledger.world_tables import counted_types, field_summaries, summary_of, world_tables
 
 BEFORE = {
     "order": {"1": {"status": "paid", "total": 3}, "2": {"status": "new"}},

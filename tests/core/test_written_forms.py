@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from pipelines.core.matching import check_expectation, matches
+from pipelines.core.matchers.matching import check_expectation, matches
 
 FORMS: dict[str, dict[str, list[Any]]] = yaml.safe_load(
     (Path(__file__).parent / "written_forms.yaml").read_text()

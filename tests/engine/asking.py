@@ -9,11 +9,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from desk import DrivenRun, House
-from pipelines.core.json_text import JsonObject
-from pipelines.core.ledger import Add, Ledger
-from pipelines.core.problems import Problem
+from pipelines.core.calls.tool_call import Reply, ToolCall
+from pipelines.core.ledger.ledger import Add, Ledger
 from pipelines.core.simulation.simulator import Moment, Question, SimulatedReply, Simulator, Wait
-from pipelines.core.tool_call import Reply, ToolCall
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.text.problems import Problem
 from pipelines.engine.answer_tool_call import ToolCallAnswerer
 from pipelines.engine.carry_out import CarryOut
 from pipelines.engine.live_runs import LiveRun

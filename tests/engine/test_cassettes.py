@@ -9,7 +9,15 @@ from functools import partial
 
 import pytest
 
-from pipelines.core.live_tools import LIVE, RECORD, REPLAY, REPLAY_OR_LIVE, HopFailed, LiveCall, LiveReply
+from pipelines.core.tools.live_tools import (
+    LIVE,
+    RECORD,
+    REPLAY,
+    REPLAY_OR_LIVE,
+    HopFailed,
+    LiveCall,
+    LiveReply,
+)
 from pipelines.engine import cassettes as engine
 from pipelines.engine.cassettes import Cassettes, _compared
 from pipelines.storage import cassettes as stored

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from desk import House, Org, answered, every_item, open_house
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine import generate_rows
 from pipelines.engine.authors import AuthoredRows, Brief, RowsWanted
 from pipelines.engine.embedded_author import EmbeddedAuthor

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipelines.core.redaction import Redaction
+from pipelines.core.code.redaction import Redaction
 from pipelines.engine import hide_secrets
 from pipelines.engine.hide_secrets import MIDDLE_BYTES, SMALL_BYTES, without_secrets
 from pipelines.processes.pool import HelperProcesses

@@ -3,7 +3,7 @@
 import pytest
 
 from pipelines.core.coding.patch_paths import changed_paths
-from pipelines.core.problems import Refused
+from pipelines.core.text.problems import Refused
 from pipelines.engine.import_scenario import read_import
 
 SCENARIO = {

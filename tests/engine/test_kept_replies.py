@@ -8,7 +8,7 @@ import pytest
 from asking import Caller, settled, told
 
 from desk import DrivenRun, House, Org, answered, refused
-from pipelines.core import called_run, tool_call
+from pipelines.core.calls import called_run, tool_call
 from pipelines.engine import live_runs
 from pipelines.engine.live_runs import LiveRun
 from pipelines.server.proxy_messages import hash_of

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.core.json_text import JsonObject
-from pipelines.core.model_question import Failure, ModelMessage, ModelQuestion, Purpose
-from pipelines.core.problems import Problem
-from pipelines.core.redaction import Redaction
+from pipelines.core.code.redaction import Redaction
+from pipelines.core.models.model_question import Failure, ModelMessage, ModelQuestion, Purpose
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.text.problems import Problem
 from pipelines.engine.models import Asker, Models
 from pipelines.models.client import ModelClient
 from pipelines.models.scripted import Scripted, ScriptedModel

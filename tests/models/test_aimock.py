@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import httpx2
 import pytest
 
-from pipelines.core.model_names import read_model_name
-from pipelines.core.model_question import Failure, ModelAnswer, ModelGaveNothing, ModelQuestion
-from pipelines.core.problems import Problem
+from pipelines.core.models.model_names import read_model_name
+from pipelines.core.models.model_question import Failure, ModelAnswer, ModelGaveNothing, ModelQuestion
+from pipelines.core.text.problems import Problem
 from pipelines.models.open_model import open_model
 from pipelines.models.retrying import Patience, RetryingModel
 from pipelines.outbound.address_guard import AddressPolicy

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from pipelines.core.model_question import Failure, ModelAnswer, ModelGaveNothing, ModelQuestion
+from pipelines.core.models.model_question import Failure, ModelAnswer, ModelGaveNothing, ModelQuestion
 from pipelines.models.retrying import Patience, RetryingModel
 from played_provider import question
 

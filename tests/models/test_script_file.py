@@ -4,9 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.core.json_text import dumps
-from pipelines.core.model_question import Failure, ModelGaveNothing, ModelMessage, ModelQuestion, Purpose
-from pipelines.core.problems import Refused
+from pipelines.core.models.model_question import (
+    Failure,
+    ModelGaveNothing,
+    ModelMessage,
+    ModelQuestion,
+    Purpose,
+)
+from pipelines.core.text.json_text import dumps
+from pipelines.core.text.problems import Refused
 from pipelines.models.recorded import read_cassette
 from pipelines.models.refusing import RefusingModel
 from pipelines.models.script_file import read_script

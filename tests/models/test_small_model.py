@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from pipelines.core.json_schema import CompiledSchema
-from pipelines.core.json_text import JsonObject
-from pipelines.core.model_question import ModelMessage, ModelQuestion, Purpose
-from pipelines.core.problems import Problem
+from pipelines.core.limits.json_schema import CompiledSchema
+from pipelines.core.models.model_question import ModelMessage, ModelQuestion, Purpose
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.text.problems import Problem
 from pipelines.engine.model_clients import ModelSettings, OpenedModels, Transports
 from pipelines.engine.models import Asker, Models
 from pipelines.outbound.address_guard import AddressPolicy

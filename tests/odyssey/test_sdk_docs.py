@@ -97,7 +97,7 @@ def test_the_ten_lines_of_the_readme_port_an_agent(monkeypatch: pytest.MonkeyPat
 
 
 def test_the_registration_in_the_howto_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    from pipelines.core.agent_definition import parse_agent_definition
+    from pipelines.core.agents.agent_definition import parse_agent_definition
 
     sent: list[Any] = []
     monkeypatch.setenv("AGENT_TOKEN", "secret")

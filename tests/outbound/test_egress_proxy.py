@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.core.allowed_hosts import read_allow_hosts
+from pipelines.core.code.allowed_hosts import read_allow_hosts
 from pipelines.outbound import egress_proxy
 from pipelines.outbound.address_guard import AddressPolicy, GuardedBackend
 from pipelines.outbound.egress_proxy import Allowance, EgressProxy

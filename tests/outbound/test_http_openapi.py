@@ -25,10 +25,10 @@ from raw_agents import (
 )
 from test_tls import NAME, contexts  # noqa: F401 - a fixture
 
-from pipelines.core.json_text import dumps
-from pipelines.core.live_tools import HopFailed
 from pipelines.core.openapi.document import MAX_DOCUMENT_BYTES
 from pipelines.core.openapi.translate import translated
+from pipelines.core.text.json_text import dumps
+from pipelines.core.tools.live_tools import HopFailed
 from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.outbound.http_openapi import http_openapi_endpoint
 from pipelines.processes.pool import HelperProcesses

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from issuer import Issuer, SigningKey, issuing
-from pipelines.core.tokens import read_token
+from pipelines.core.access.tokens import read_token
 from pipelines.outbound import issuer_keys
 from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.outbound.issuer_keys import APART_S, FRESH_S, KEPT_S, IssuerKeys

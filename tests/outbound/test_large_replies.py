@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.core.agent_reply import AgentReply, BadReply
+from pipelines.core.agents.agent_reply import AgentReply, BadReply
 from pipelines.outbound.agent_client import READ_ASIDE_BYTES, read_reply
 from pipelines.processes.pool import HelperProcesses, Job, TookTooMuch
 

@@ -10,7 +10,7 @@ from mcp_servers import OBJECT, RawMcp, Step, answer, begin_events, event, text_
 from raw_agents import raw_agent
 
 from loop_watch import MOST_LAG_S, least_lag
-from pipelines.core.live_tools import FoundTool, HopFailed
+from pipelines.core.tools.live_tools import FoundTool, HopFailed
 from pipelines.outbound import mcp_exchange, mcp_http, mcp_server
 from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.outbound.mcp_server import McpServerEndpoint, mcp_server_endpoint

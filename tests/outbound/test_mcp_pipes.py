@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from pipelines.core.held_commands import CannotStart, Command
-from pipelines.core.live_tools import FoundTool, HopFailed
+from pipelines.core.code.held_commands import CannotStart, Command
+from pipelines.core.tools.live_tools import FoundTool, HopFailed
 from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.outbound.mcp_server import McpServerEndpoint, mcp_server_endpoint
 from pipelines.sandbox.held_commands import HeldCommands

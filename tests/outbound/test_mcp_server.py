@@ -13,7 +13,7 @@ from mcp.shared.subscriptions import ToolsListChanged
 from mcp_servers import RawMcp, answer, begin_events, event, made_desk, package_server, text_result, tool
 from raw_agents import raw_agent
 
-from pipelines.core.live_tools import ERROR_NOTE, FoundTool, HopFailed
+from pipelines.core.tools.live_tools import ERROR_NOTE, FoundTool, HopFailed
 from pipelines.outbound import mcp_server
 from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.outbound.mcp_server import CHANGED_NOTE, GONE_NOTE, mcp_server_endpoint

@@ -9,7 +9,7 @@ import uvicorn
 from fastapi import Cookie, FastAPI, File, Form, Header, Query, Response
 from pydantic import BaseModel, Field
 
-from pipelines.core.live_tools import HopFailed
+from pipelines.core.tools.live_tools import HopFailed
 from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.outbound.http_openapi import http_openapi_endpoint
 from pipelines.processes.pool import HelperProcesses

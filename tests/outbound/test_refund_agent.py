@@ -17,9 +17,9 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from pipelines.core.seed import Seed
-from pipelines.core.tools_schema import tools_from_stored
-from pipelines.core.transcript import Message, after_turn
+from pipelines.core.agents.transcript import Message, after_turn
+from pipelines.core.tasks.seed import Seed
+from pipelines.core.tools.tools_schema import tools_from_stored
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.judge import judge
 from pipelines.core.verdict.verdict import Verdict

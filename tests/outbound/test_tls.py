@@ -12,7 +12,7 @@ from cryptography.x509.oid import NameOID
 from mcp_servers import RawMcp
 from raw_agents import hangs, raw_agent, replies
 
-from pipelines.core.live_tools import FoundTool, HopFailed
+from pipelines.core.tools.live_tools import FoundTool, HopFailed
 from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.outbound.agent_client import AgentClient, AgentTarget, Dispatched, DispatchFailed
 from pipelines.outbound.mcp_server import mcp_server_endpoint

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.core.fair_slots import FairSlots, Place
-from pipelines.core.json_text import InvalidJson, JsonObject, dumps, loads
-from pipelines.core.problems import Refused
+from pipelines.core.limits.fair_slots import FairSlots, Place
+from pipelines.core.text.json_text import InvalidJson, JsonObject, dumps, loads
+from pipelines.core.text.problems import Refused
 from pipelines.processes import frames, worker
 from pipelines.processes.parts_in_file import PartsInFile
 from pipelines.processes.pool import HelperProcesses, Job, TookTooMuch

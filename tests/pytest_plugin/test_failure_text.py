@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from given_verdicts import NOTES, UNENFORCED
-from pipelines.core.gate import Tally
-from pipelines.core.seed import Seed
+from pipelines.core.results.gate import Tally
+from pipelines.core.tasks.seed import Seed
 from pipelines.odyssey.testing import Task
 from pipelines.pytest_plugin.attempt import Attempt
 from pipelines.pytest_plugin.failure_text import failure_text

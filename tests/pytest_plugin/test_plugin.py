@@ -12,7 +12,7 @@ import pytest
 # Loaded here, so that the pytest runs of this module, which share its process, need not load it each.
 import pipelines.pytest_plugin.item
 import pipelines.pytest_plugin.summary  # noqa: F401
-from pipelines.core.results import read_results
+from pipelines.core.results.results import read_results
 
 pytest_plugins = ["pytester"]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from boxes import Boxes
 
-from pipelines.core.problems import Refused
+from pipelines.core.text.problems import Refused
 from pipelines.sandbox.environments import CannotPrepare, Environments
 from pipelines.sandbox.requirements import parse_requirements
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from boxes import Boxes
 
-from pipelines.core.fair_slots import Place
+from pipelines.core.limits.fair_slots import Place
 from pipelines.sandbox import layered
 from pipelines.sandbox.pool import SandboxPool
 from pipelines.sandbox.recipe import is_root

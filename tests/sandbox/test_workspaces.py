@@ -9,7 +9,7 @@ import pytest
 from boxes import Boxes
 
 from pipelines.core.coding.diff import parse_diff
-from pipelines.core.fair_slots import Place
+from pipelines.core.limits.fair_slots import Place
 from pipelines.sandbox.pool import SandboxPool
 from pipelines.sandbox.recipe import is_root
 from pipelines.sandbox.shared_trees import SHARED, share

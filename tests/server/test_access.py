@@ -13,8 +13,8 @@ import pytest
 from asked_models import let_answer
 from desk import AGENT, TASK, House, Org, Row, answered, every_item, open_house, refused
 from live_service import served
-from pipelines.core.model_question import Purpose
-from pipelines.core.seed_session import read_session_request
+from pipelines.core.models.model_question import Purpose
+from pipelines.core.tasks.seed_session import read_session_request
 from pipelines.server.app import App
 from pipelines.server.settings import load_settings
 from pipelines.storage.authored_rules import PROPOSED, NewRule, add_proposals

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from desk import House, Org, Row, answered, every_item, refused
-from pipelines.core.endpoint_drift import KnownTool
-from pipelines.core.json_text import Json
-from pipelines.core.live_tools import RECORD, FoundTool, HopFailed, LiveCall, LiveReply
-from pipelines.core.mcp_answers import discovery_of
+from pipelines.core.endpoints.endpoint_drift import KnownTool
+from pipelines.core.text.json_text import Json
+from pipelines.core.tools.live_tools import RECORD, FoundTool, HopFailed, LiveCall, LiveReply
+from pipelines.core.tools.mcp_answers import discovery_of
 from pipelines.engine import manage_cassettes, verify_cassette
 from pipelines.engine.finish_changes import finish_changes
 from pipelines.storage import cassettes as stored

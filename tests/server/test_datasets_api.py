@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from desk import STATE, TASK, Org, Row, answered, every_item, open_house, outage, refused
-from pipelines.core.upload_warnings import MOST_READ
+from pipelines.core.task_files.upload_warnings import MOST_READ
 
 pytestmark = pytest.mark.anyio
 

@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import pytest
 
-from pipelines.core.held_commands import CannotStart, Command, Pipes
-from pipelines.core.live_tools import EndpointValues, HopFailed
+from pipelines.core.code.held_commands import CannotStart, Command, Pipes
+from pipelines.core.tools.live_tools import EndpointValues, HopFailed
 from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.server.live_endpoints import endpoint_makers
 

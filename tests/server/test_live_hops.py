@@ -9,8 +9,8 @@ import pytest
 
 from desk import House, Org, Row, answered
 from live_service import Service, ServiceEndpoint, served
-from pipelines.core.json_text import JsonObject
-from pipelines.core.live_tools import RECORD, REPLAY, FoundTool, HopFailed, LiveCall, LiveReply
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.tools.live_tools import RECORD, REPLAY, FoundTool, HopFailed, LiveCall, LiveReply
 from pipelines.engine import live_hops
 from pipelines.engine.live_hops import IDLE_S, KNOWN_S, LiveHops
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from desk import STATE, DrivenRun, House, Row, answered, open_house, outage
-from pipelines.core.failure_rules import chance_of, draw
+from pipelines.core.tools.failure_rules import chance_of, draw
 from pipelines.storage.keys import hash_of
 
 pytestmark = pytest.mark.anyio

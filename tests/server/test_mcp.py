@@ -8,7 +8,7 @@ import httpx2
 import pytest
 
 from desk import MEBIBYTE, STATE, TOOLS, DrivenRun, House, Org, outage, tool
-from pipelines.core.mcp_messages import MAX_BATCH, client_of, session_of
+from pipelines.core.tools.mcp_messages import MAX_BATCH, client_of, session_of
 
 pytestmark = pytest.mark.anyio
 OLD, NEW = "2025-11-25", "2026-07-28"

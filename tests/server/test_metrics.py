@@ -13,7 +13,7 @@ from twins import Served, call_of, converse, twins
 
 from desk import House, Org, answered, open_house, outage, refused
 from pipelines import __version__
-from pipelines.core.fair_slots import Place
+from pipelines.core.limits.fair_slots import Place
 from pipelines.engine.platform import DISPATCHES
 from pipelines.server import loop_lag
 from pipelines.server.loop_lag import LoopLag

@@ -27,7 +27,7 @@ from library_author import (
     row,
     tool,
 )
-from pipelines.core.model_question import Failure, ModelQuestion, Purpose
+from pipelines.core.models.model_question import Failure, ModelQuestion, Purpose
 from pipelines.models.recorded import read_cassette
 from pipelines.models.scripted import Scripted, ScriptedModel
 from pipelines.storage.connection import Connection

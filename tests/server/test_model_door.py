@@ -13,8 +13,8 @@ import pytest
 
 from desk import DrivenRun, House, open_house
 from model_upstream import METADATA_ADDRESS, PlayedModel, played_model
-from pipelines.core.model_upstreams import DEFAULT_CALLS, ModelUpstream
-from pipelines.core.redaction import Redaction
+from pipelines.core.code.redaction import Redaction
+from pipelines.core.models.model_upstreams import DEFAULT_CALLS, ModelUpstream
 from pipelines.engine.model_access import ModelAccess, OpenedUpstream, new_key
 from pipelines.engine.model_gateway import ModelGateway, ModelLimits
 from pipelines.engine.run_code import Visitor

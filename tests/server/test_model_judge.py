@@ -11,7 +11,7 @@ import pytest
 from desk import TASK, House, Org, Row, answered, open_house, refused
 from judge_attacks import ATTACKS, answer_with, data_of, entry_for, obedient
 from judged_runs import A_JUDGE, OPEN, ask_of, changed, decided, driven, judge, open_run, verdicts_of
-from pipelines.core.model_question import Failure
+from pipelines.core.models.model_question import Failure
 from pipelines.core.verdict.rubric import PROMPT_VERSION
 from pipelines.engine import judge_by_model
 from pipelines.engine import open_run as runs_by_hand

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.core.problems import Refused
+from pipelines.core.text.problems import Refused
 from pipelines.server.settings import load_settings
 
 KEY = "sk-0123456789abcdef"

@@ -9,7 +9,7 @@ import pytest
 
 from asked_models import data_of, let_answer, saying
 from desk import ORDER_ID, STATE, House, Org, answered, open_house, outage, tool
-from pipelines.core.model_question import Failure
+from pipelines.core.models.model_question import Failure
 from pipelines.models.scripted import Scripted
 
 pytestmark = pytest.mark.anyio

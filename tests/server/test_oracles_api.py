@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from desk import STATE, TASK, DrivenRun, House, Org, answered, refused
-from pipelines.core.run_moment import seed_name
+from pipelines.core.calls.run_moment import seed_name
 from pipelines.engine.open_run import find_run
 from pipelines.wire.names import Role
 from reviewed import RIGHT, ended_matrix, scenario

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.core.problems import Refused
+from pipelines.core.text.problems import Refused
 from pipelines.server import private_files
 from pipelines.server.first_start import prepare
 from pipelines.server.sandboxes import hidden_folders
@@ -75,7 +75,7 @@ def test_a_folder_of_somebody_else_that_is_open_is_refused(tmp_path: Path) -> No
     code = """
 import os, sys
 from pathlib import Path
-from pipelines.core.problems import Refused
+from pipelines.core.text.problems import Refused
 from pipelines.server import private_files
 os.setgroups([]); os.setresgid(*[int(sys.argv[2])] * 3); os.setresuid(*[int(sys.argv[2])] * 3)
 os.chdir(int(sys.argv[3]))

@@ -8,7 +8,7 @@ import pytest
 
 from asked_models import let_answer
 from desk import ORDER_ID, STATE, House, Org, answered, refused, tool
-from pipelines.core.model_question import Purpose
+from pipelines.core.models.model_question import Purpose
 from pipelines.engine import propose_plans
 from pipelines.engine.time_limit import has_time
 from pipelines.models.scripted import Scripted

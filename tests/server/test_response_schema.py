@@ -3,7 +3,7 @@
 import pytest
 
 from desk import House, answered
-from pipelines.core.agent_response_schema import RESPONSE_SCHEMA
+from pipelines.core.agents.agent_response_schema import RESPONSE_SCHEMA
 
 pytestmark = pytest.mark.anyio
 

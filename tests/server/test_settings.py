@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.core.problems import Refused
+from pipelines.core.text.problems import Refused
 from pipelines.server.sandboxes import mcp_commands
 from pipelines.server.settings import SETTINGS, load_settings
 

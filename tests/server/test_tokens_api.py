@@ -11,7 +11,7 @@ import pytest
 
 from desk import House, Row, answered, client_of, open_house, refused
 from issuer import AUDIENCE, Issuer, encoded, issuing
-from pipelines.core.problems import Refused
+from pipelines.core.text.problems import Refused
 from pipelines.server.settings import load_settings
 from pipelines.server.tokens import mint, signing_key
 from pipelines.storage.secret_box import decoded_key

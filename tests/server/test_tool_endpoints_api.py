@@ -10,7 +10,7 @@ import pytest
 from desk import MEBIBYTE, TASK, TOOLS, House, Org, Row, answered, every_item, refused
 from live_service import Service, ServiceEndpoint, listed, served
 from loop_watch import MOST_LAG_S, least_lag
-from pipelines.core.live_tools import Discovery
+from pipelines.core.tools.live_tools import Discovery
 from pipelines.engine import discover_endpoint, manage_endpoints
 from pipelines.engine.finish_changes import finish_changes
 

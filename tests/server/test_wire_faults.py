@@ -11,8 +11,8 @@ from twins import PATIENCE_S, HeldAnswers, Served, Twins, call_of, read_all, rea
 
 from desk import Org, Row
 from nodes import eventually
-from pipelines.core.failure_rules import WireFault
-from pipelines.core.tool_call import Reply, ToolCall
+from pipelines.core.calls.tool_call import Reply, ToolCall
+from pipelines.core.tools.failure_rules import WireFault
 from pipelines.engine.answer_tool_call import ToolCallAnswerer
 from pipelines.engine.live_runs import LiveRun
 from pipelines.server.proxy import Proxy

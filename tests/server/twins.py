@@ -19,7 +19,7 @@ import uvloop
 
 from desk import ORDER_ID, STATE, TASK, TOOLS, Row, open_house, outage, tool
 from pipelines.cli.up import server_config
-from pipelines.core.tool_call import ToolCall
+from pipelines.core.calls.tool_call import ToolCall
 from pipelines.engine.answer_tool_call import ToolCallAnswerer
 from pipelines.engine.live_runs import LiveRun
 from pipelines.server.app import App

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.core.seed import parse_seed
+from pipelines.core.tasks.seed import parse_seed
 from pipelines.storage import dataset_lists, datasets
 from pipelines.storage.agents import add_agent
 from pipelines.storage.batches import add_batch

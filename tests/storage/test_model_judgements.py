@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import pytest
 
-from pipelines.core.agent_definition import AgentDefinition
-from pipelines.core.seed import Seed
+from pipelines.core.agents.agent_definition import AgentDefinition
+from pipelines.core.tasks.seed import Seed
 from pipelines.storage import agents, batches, datasets, model_judgements, runs, texts
 from pipelines.storage.connection import Connection
 from pipelines.storage.database import Database

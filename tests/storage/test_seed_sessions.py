@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.core.seed_session import ROWS_GENERATING, ROWS_REVIEW, WORLD_REVIEW, read_session_request
+from pipelines.core.tasks.seed_session import ROWS_GENERATING, ROWS_REVIEW, WORLD_REVIEW, read_session_request
 from pipelines.storage import seed_rows, seed_sessions, texts, world_revisions
 from pipelines.storage.agents import add_agent
 from pipelines.storage.connection import Connection

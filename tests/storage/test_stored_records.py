@@ -1,8 +1,8 @@
 """What rows of other versions hold is shown as it stands, and read as far as it is known."""
 
-from pipelines.core.agent_definition import AgentDefinition
-from pipelines.core.run_moment import seed_name
-from pipelines.core.seed import Seed
+from pipelines.core.agents.agent_definition import AgentDefinition
+from pipelines.core.calls.run_moment import seed_name
+from pipelines.core.tasks.seed import Seed
 from pipelines.storage.agents import Agent
 from pipelines.storage.stored_seed import WithSeed
 

@@ -5,8 +5,8 @@ from uuid import uuid4
 
 import pytest
 
-from pipelines.core.endpoint_drift import CHANGED, GONE, KnownTool
-from pipelines.core.live_tools import FoundTool
+from pipelines.core.endpoints.endpoint_drift import CHANGED, GONE, KnownTool
+from pipelines.core.tools.live_tools import FoundTool
 from pipelines.storage import tool_endpoints
 from pipelines.storage.agents import add_agent, delete_agent
 from pipelines.storage.connection import Connection

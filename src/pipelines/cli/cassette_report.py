@@ -13,7 +13,7 @@ from pipelines.cli.client import Server
 from pipelines.cli.eval.listing import print_rows
 from pipelines.cli.eval.words import plural
 from pipelines.cli.files import read_bytes, stop, write_text
-from pipelines.core.gate import ExitCode
+from pipelines.core.results.gate import ExitCode
 
 LONGEST = 200  # characters of arguments or an answer; --full has all of it
 WITHOUT_LIMIT = 10**9

@@ -5,7 +5,7 @@ from typing import Any
 
 from pipelines.cli.client import Server
 from pipelines.cli.files import stop
-from pipelines.core.authored import nearest_names, quoted
+from pipelines.core.text.authored import nearest_names, quoted
 
 ROW = "row:"
 

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from pipelines.cli.files import read_text, stop_with, write_text
 from pipelines.cli.junit import printable
-from pipelines.core.compare_results import (
+from pipelines.core.results.compare_results import (
     Change,
     ResultsComparison,
     as_markdown,
@@ -18,8 +18,8 @@ from pipelines.core.compare_results import (
     headline,
     told,
 )
-from pipelines.core.problems import Refused
-from pipelines.core.results import SuiteResults, read_results
+from pipelines.core.results.results import SuiteResults, read_results
+from pipelines.core.text.problems import Refused
 
 MOST_SHOWN = 50
 

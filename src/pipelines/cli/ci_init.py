@@ -10,8 +10,8 @@ import typer
 from pipelines.cli.files import stop
 from pipelines.cli.project import AGENT_FILE, TASKS_FILES, tasks_file
 from pipelines.cli.suites import FILE
-from pipelines.core.json_text import JsonObject
-from pipelines.core.yaml_text import as_yaml
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.text.yaml_text import as_yaml
 
 TEMPLATES = Path(__file__).parent / "workflows"
 PACKAGE, WHEEL = "pipelines-odyssey", "pipelines_odyssey-*.whl"

@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 import httpx2
 
 from pipelines.cli.files import stop
-from pipelines.core.gate import ExitCode
-from pipelines.core.problems import said_of
+from pipelines.core.results.gate import ExitCode
+from pipelines.core.text.problems import said_of
 
 KEY_FILE = Path(".pipelines/api-key")
 TOO_MANY = 429

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pipelines
 from pipelines.cli.project import TASKS_FILES, Project
-from pipelines.core.code_source import MAX_FILE_BYTES, MAX_FILES, MAX_FILES_BYTES
-from pipelines.core.code_tree import CodeFile, packed
-from pipelines.core.code_zip import MAX_FILES as MAX_ZIP_FILES
-from pipelines.core.code_zip import MAX_UNPACKED_BYTES, MAX_ZIP_BYTES, MEBIBYTE
-from pipelines.core.json_text import JsonObject
+from pipelines.core.code.code_source import MAX_FILE_BYTES, MAX_FILES, MAX_FILES_BYTES
+from pipelines.core.code.code_tree import CodeFile, packed
+from pipelines.core.code.code_zip import MAX_FILES as MAX_ZIP_FILES
+from pipelines.core.code.code_zip import MAX_UNPACKED_BYTES, MAX_ZIP_BYTES, MEBIBYTE
+from pipelines.core.text.json_text import JsonObject
 
 LEFT_OUT = frozenset({"__pycache__", "node_modules", "venv", "build", "dist"})
 SDK = "pipelines"

@@ -21,14 +21,14 @@ from pipelines.cli.files import (
 )
 from pipelines.cli.junit import printable
 from pipelines.cli.task_file import read_task_file
-from pipelines.core.agent_reply import AgentReply, parse_agent_reply
-from pipelines.core.agent_response_schema import RESPONSE_SCHEMA
-from pipelines.core.json_schema import CompiledSchema
-from pipelines.core.json_text import InvalidJson, dumps, loads
-from pipelines.core.ledger_schema import LedgerSchema, parse_ledger_schema
-from pipelines.core.problems import Refused
-from pipelines.core.seed import Seed
-from pipelines.core.tools_schema import Tool
+from pipelines.core.agents.agent_reply import AgentReply, parse_agent_reply
+from pipelines.core.agents.agent_response_schema import RESPONSE_SCHEMA
+from pipelines.core.ledger.ledger_schema import LedgerSchema, parse_ledger_schema
+from pipelines.core.limits.json_schema import CompiledSchema
+from pipelines.core.tasks.seed import Seed
+from pipelines.core.text.json_text import InvalidJson, dumps, loads
+from pipelines.core.text.problems import Refused
+from pipelines.core.tools.tools_schema import Tool
 from pipelines.odyssey.conformance import (
     RULES,
     CannotCheck,

@@ -3,15 +3,15 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.ledger import Ledger, World
-from pipelines.core.ledger_schema import LedgerSchema
-from pipelines.core.seed import Seed
+from pipelines.core.ledger.ledger import Ledger, World
+from pipelines.core.ledger.ledger_schema import LedgerSchema
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.call_history import CallHistory
 from pipelines.core.simulation.rules.axis import in_force
 from pipelines.core.simulation.simulator import Moment, SimulationFailed
-from pipelines.core.tools_schema import Tool, nearest_names
+from pipelines.core.tasks.seed import Seed
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.tools.tools_schema import Tool, nearest_names
 from pipelines.odyssey.conformance import ScriptedWorld, WorldReply
 
 NOW = "2026-06-01T09:00:00+00:00"  # any moment does: the wire contract does not hang on it

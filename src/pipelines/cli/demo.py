@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pipelines
 from pipelines.cli.files import stop
-from pipelines.core.gate import ExitCode
+from pipelines.core.results.gate import ExitCode
 
 PACKAGE = Path(pipelines.__file__).parent
 #: In a wheel, and in a checkout.

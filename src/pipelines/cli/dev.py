@@ -25,7 +25,7 @@ from pipelines.cli.project import Project, token_from_environment
 from pipelines.cli.register import register
 from pipelines.cli.task_file import print_notes
 from pipelines.cli.watch import Watch
-from pipelines.core.problems import said_of
+from pipelines.core.text.problems import said_of
 
 START_PATIENCE_S = 60.0
 POLL_S = 0.15

@@ -10,8 +10,8 @@ from pipelines.cli.client import KEY_FILE, uses_proxies
 from pipelines.cli.doctor_files import declared_tools
 from pipelines.cli.findings import Finding, doubt, fine, wrong
 from pipelines.cli.project import Project
-from pipelines.core.authored import did_you_mean
-from pipelines.core.tools_schema import Tool
+from pipelines.core.text.authored import did_you_mean
+from pipelines.core.tools.tools_schema import Tool
 
 CHECK = "passthrough"
 ENDPOINTS = "/api/tool-endpoints"

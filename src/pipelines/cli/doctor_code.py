@@ -6,7 +6,7 @@ from pathlib import Path
 from pipelines.cli.code_upload import SDK, CannotUpload, code_of
 from pipelines.cli.findings import Finding, doubt, fine, listed, wrong
 from pipelines.cli.project import Project
-from pipelines.core.code_entry import entry_problems
+from pipelines.core.code.code_entry import entry_problems
 
 CODE, UPLOAD = "entry", "upload"
 USUAL_FILES = ("agent.py", "main.py", "run.py")

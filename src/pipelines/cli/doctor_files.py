@@ -10,18 +10,18 @@ from pipelines import __version__
 from pipelines.cli.doctor_sentences import ReadSentences
 from pipelines.cli.findings import Finding, Level, doubt, fine, listed, wrong
 from pipelines.cli.project import Project
-from pipelines.core.agent_definition import parse_agent_definition
-from pipelines.core.json_text import JsonObject, dumps
-from pipelines.core.ledger import World
-from pipelines.core.ledger_schema import LedgerSchema, read_ledger_schema
-from pipelines.core.problems import Problem, Refused, said_of
-from pipelines.core.rule_warnings import rule_warnings
-from pipelines.core.seed import Seed
+from pipelines.core.agents.agent_definition import parse_agent_definition
+from pipelines.core.ledger.ledger import World
+from pipelines.core.ledger.ledger_schema import LedgerSchema, read_ledger_schema
 from pipelines.core.simulation.build import PlannedSimulator, ToolPlan, build_simulator
 from pipelines.core.simulation.guesses import guess_of
 from pipelines.core.simulation.rules.axis import in_force, read_agent_rules
-from pipelines.core.tasks_csv import ReadTasks, format_of, read_tasks
-from pipelines.core.tools_schema import Tool, read_tools_schema
+from pipelines.core.task_files.read_tasks import ReadTasks, format_of, read_tasks
+from pipelines.core.tasks.rule_warnings import rule_warnings
+from pipelines.core.tasks.seed import Seed
+from pipelines.core.text.json_text import JsonObject, dumps
+from pipelines.core.text.problems import Problem, Refused, said_of
+from pipelines.core.tools.tools_schema import Tool, read_tools_schema
 from pipelines.core.verdict.lint import lint_seeds
 
 AGENT, PLANS, TASKS, RULES, NEEDS = "agent file", "plans", "tasks", "rules", "requirements"

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from pipelines.cli.findings import Finding, doubt, fine
-from pipelines.core.json_text import JsonObject, dumps
 from pipelines.core.simulation.build import PlannedSimulator
 from pipelines.core.simulation.sentences import (
     MOST_SUGGESTED,
@@ -14,6 +13,7 @@ from pipelines.core.simulation.sentences import (
     shown_sentences,
     unenforced,
 )
+from pipelines.core.text.json_text import JsonObject, dumps
 
 PLANS = "plans"
 SENTENCES = "sentences"

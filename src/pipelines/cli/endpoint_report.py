@@ -10,8 +10,8 @@ from pipelines.cli.client import Server
 from pipelines.cli.eval.listing import print_rows
 from pipelines.cli.eval.words import plural
 from pipelines.cli.files import stop
-from pipelines.core.authored import did_you_mean
-from pipelines.core.json_text import InvalidJson, loads
+from pipelines.core.text.authored import did_you_mean
+from pipelines.core.text.json_text import InvalidJson, loads
 
 ENDPOINTS = "/api/tool-endpoints"
 DISCOVERY_S = 200.0  # the server gives a discovery 180 s: packages may have to be installed for one

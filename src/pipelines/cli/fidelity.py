@@ -9,13 +9,13 @@ from rich.console import Console
 from rich.table import Table
 
 from pipelines.cli.files import read_lines, read_object, read_text, read_tools, stop, stop_with
-from pipelines.core.json_text import JsonObject, dumps
-from pipelines.core.problems import Refused
 from pipelines.core.simulation.build import build_simulator
 from pipelines.core.simulation.fidelity import Report, Tally, replay
 from pipelines.core.simulation.plan_text import parse_plans_text
 from pipelines.core.simulation.recording import SIMULATED, Origin, read_recording
-from pipelines.core.tools_schema import Tool
+from pipelines.core.text.json_text import JsonObject, dumps
+from pipelines.core.text.problems import Refused
+from pipelines.core.tools.tools_schema import Tool
 
 SHOWN_TOOLS = 5
 

@@ -6,12 +6,12 @@ from typing import NoReturn
 import typer
 from rich.console import Console
 
-from pipelines.core.gate import ExitCode
-from pipelines.core.json_text import InvalidJson, Json, JsonObject, loads
-from pipelines.core.ledger_schema import LedgerSchema, parse_ledger_schema
-from pipelines.core.problems import Problem, Refused, said_of
+from pipelines.core.ledger.ledger_schema import LedgerSchema, parse_ledger_schema
+from pipelines.core.results.gate import ExitCode
 from pipelines.core.simulation.rules.axis import parse_agent_rules
-from pipelines.core.tools_schema import Tool, parse_tools_schema
+from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, loads
+from pipelines.core.text.problems import Problem, Refused, said_of
+from pipelines.core.tools.tools_schema import Tool, parse_tools_schema
 
 stderr = Console(stderr=True, highlight=False, soft_wrap=True)
 SHOWN = 50

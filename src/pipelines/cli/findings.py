@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from pipelines.core.json_text import JsonObject
-from pipelines.core.problems import Problem
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.text.problems import Problem
 
 MOST_LISTED = 50  # a file with more problems than this has one cause, repeated
 

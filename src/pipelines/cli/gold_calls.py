@@ -21,17 +21,17 @@ from pipelines.cli.files import (
     stop_with,
 )
 from pipelines.cli.task_file import print_notes
-from pipelines.core.column_naming import Naming
-from pipelines.core.csv_text import records_of
-from pipelines.core.file_text import decode
-from pipelines.core.json_text import InvalidJson, Json, dumps, loads
-from pipelines.core.problems import Problem, Refused
-from pipelines.core.seed import Seed
-from pipelines.core.table_layout import layout_of
-from pipelines.core.task_files import FORMATS, LARGEST_YAML
-from pipelines.core.tasks_csv import ReadTasks, format_of, read_tasks, tasks_as_csv, tasks_as_rows
+from pipelines.core.task_files.column_naming import Naming
+from pipelines.core.task_files.file_formats import FORMATS, LARGEST_YAML
+from pipelines.core.task_files.read_tasks import ReadTasks, format_of, read_tasks, tasks_as_csv, tasks_as_rows
+from pipelines.core.task_files.table_layout import layout_of
+from pipelines.core.tasks.seed import Seed
+from pipelines.core.text.csv_text import records_of
+from pipelines.core.text.file_text import decode
+from pipelines.core.text.json_text import InvalidJson, Json, dumps, loads
+from pipelines.core.text.problems import Problem, Refused
+from pipelines.core.text.yaml_text import read_yaml
 from pipelines.core.worlds.gold_calls import GoldCall, GoldOracle, oracle_of_calls, read_gold_calls
-from pipelines.core.yaml_text import read_yaml
 
 COLUMN = "gold_calls"
 TOOL_FILES = ("tools.json", "agent.json")

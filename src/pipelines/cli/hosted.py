@@ -18,7 +18,7 @@ from pipelines.cli.dev import Reached, own_server
 from pipelines.cli.files import stop
 from pipelines.cli.processes import STOP_PATIENCE_S, AppFailed, served_app
 from pipelines.cli.project import TOKEN_VARIABLE, Project, token_from_environment
-from pipelines.core.gate import ExitCode
+from pipelines.core.results.gate import ExitCode
 
 START_PATIENCE_S = 120.0  # a framework is imported, perhaps for the first time on this machine
 LOOK_EVERY_S = 0.1

@@ -22,16 +22,16 @@ from pipelines.cli.files import (
 from pipelines.cli.junit import as_junit
 from pipelines.cli.run import gate_code
 from pipelines.cli.task_file import read_task_file
-from pipelines.core.json_text import JsonObject, dumps
-from pipelines.core.problems import Problem, Refused
 from pipelines.core.recordings.judge_recorded import judge_recorded
 from pipelines.core.recordings.match_tasks import KnownTask, NamedRun, match_tasks
 from pipelines.core.recordings.own_tasks import known_tasks, own_tasks
 from pipelines.core.recordings.read import Recording, read_recording
 from pipelines.core.recordings.recorded_run import RecordedRun
 from pipelines.core.recordings.states import checked_state, with_changes
-from pipelines.core.seed import Seed
-from pipelines.core.tools_schema import Tool, parse_tools_schema
+from pipelines.core.tasks.seed import Seed
+from pipelines.core.text.json_text import JsonObject, dumps
+from pipelines.core.text.problems import Problem, Refused
+from pipelines.core.tools.tools_schema import Tool, parse_tools_schema
 from pipelines.core.verdict.verdict import JudgeError
 
 TOOLS_UNREAD = "the tools that the recording declares cannot be read: give them with --tools"

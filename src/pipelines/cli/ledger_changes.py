@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pipelines.cli.blocks import value_text
-from pipelines.core.ledger import InvalidUpdate, Ledger, World, fold, update_from_json
+from pipelines.core.ledger.ledger import InvalidUpdate, Ledger, World, fold, update_from_json
 
 ABSENT = object()
 

@@ -8,9 +8,9 @@ import typer
 from pipelines.cli.files import read_agent_rules, read_ledger_schema, read_tools
 from pipelines.cli.sentence_report import read_lines
 from pipelines.cli.task_file import read_task_file
-from pipelines.core.json_text import dumps
-from pipelines.core.rule_warnings import rule_warnings
-from pipelines.core.upload_warnings import plan_warnings, sentences_in_file
+from pipelines.core.task_files.upload_warnings import plan_warnings, sentences_in_file
+from pipelines.core.tasks.rule_warnings import rule_warnings
+from pipelines.core.text.json_text import dumps
 from pipelines.core.verdict.lint import lint_seeds
 
 

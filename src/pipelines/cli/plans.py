@@ -16,12 +16,9 @@ from pipelines.cli.files import (
 )
 from pipelines.cli.sentence_report import whole_lines
 from pipelines.cli.task_file import read_task_file
-from pipelines.core.initial_state import parse_initial_state
-from pipelines.core.json_text import JsonObject, dumps
-from pipelines.core.ledger import World
-from pipelines.core.ledger_schema import LedgerSchema
-from pipelines.core.problems import Refused
-from pipelines.core.seed import Seed
+from pipelines.core.ledger.initial_state import parse_initial_state
+from pipelines.core.ledger.ledger import World
+from pipelines.core.ledger.ledger_schema import LedgerSchema
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.domain.hints import hint_sentences
 from pipelines.core.simulation.guesses import guess_of, refusal_notes
@@ -29,7 +26,10 @@ from pipelines.core.simulation.plan_text import plan_as_yaml
 from pipelines.core.simulation.rules.axis import in_force
 from pipelines.core.simulation.sentences import MOST_SHOWN_BY_CALLS, shown_findings, shown_sentences
 from pipelines.core.simulation.shown import shown_plans
-from pipelines.core.tools_schema import Tool
+from pipelines.core.tasks.seed import Seed
+from pipelines.core.text.json_text import JsonObject, dumps
+from pipelines.core.text.problems import Refused
+from pipelines.core.tools.tools_schema import Tool
 
 LONGEST_ASKED = 48  # with the words before it a line of 80 columns
 NO_WORLD = (

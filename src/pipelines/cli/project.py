@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from pipelines.cli.files import stop
-from pipelines.core.json_text import InvalidJson, Json, JsonObject, loads
+from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, loads
 
 AGENT_FILE, APP_FILE, USUAL_APP = "agent.json", "app.py", "app:app"
 TASKS_FILES = ("tasks.csv", "tasks.tsv", "tasks.yaml", "tasks.yml", "tasks.jsonl", "tasks.json")

@@ -6,7 +6,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from pipelines.core.problems import Refused
+from pipelines.core.text.problems import Refused
 from pipelines.server.housekeeping import prune_once
 from pipelines.server.settings import load_settings
 

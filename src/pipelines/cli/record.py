@@ -10,8 +10,8 @@ import typer
 
 from pipelines.cli.client import Server
 from pipelines.cli.files import stop
-from pipelines.core.json_text import JsonObject, dumps
 from pipelines.core.simulation.recording import SIMULATED, recording_from_run
+from pipelines.core.text.json_text import JsonObject, dumps
 
 REAL = (
     "Record calls of the real backend instead: write them as calls.jsonl (docs/reference/cli.md, "

@@ -12,8 +12,8 @@ from pipelines.cli.client import Server, uses_proxies
 from pipelines.cli.code_upload import CannotUpload, code_of
 from pipelines.cli.files import stderr, stop
 from pipelines.cli.project import Project
-from pipelines.core.agent_definition import LONGEST_NAME
-from pipelines.core.problems import said_of
+from pipelines.core.agents.agent_definition import LONGEST_NAME
+from pipelines.core.text.problems import said_of
 
 START_PATIENCE_S = 15.0
 LOOK_EVERY_S = 0.2

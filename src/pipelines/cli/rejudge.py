@@ -12,8 +12,8 @@ from pipelines.cli.client import Server
 from pipelines.cli.eval.words import plural
 from pipelines.cli.files import stop
 from pipelines.cli.progress import stderr
-from pipelines.core.problems import Refused
-from pipelines.core.yaml_text import read_yaml
+from pipelines.core.text.problems import Refused
+from pipelines.core.text.yaml_text import read_yaml
 
 MOST_RUBRIC_BYTES = 256 * 1024
 AT_ONCE = 32  # runs in one request: where a model reads them, each takes seconds

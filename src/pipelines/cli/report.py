@@ -7,7 +7,7 @@ import typer
 
 from pipelines.cli.client import Server
 from pipelines.cli.files import stderr, stop, write_text
-from pipelines.core.gate import ExitCode
+from pipelines.core.results.gate import ExitCode
 from pipelines.web.words import size, some
 
 BATCHES = "/api/batches"

@@ -7,7 +7,7 @@ import typer
 
 from pipelines.cli.client import Server
 from pipelines.cli.files import stop
-from pipelines.core.json_text import dumps
+from pipelines.core.text.json_text import dumps
 
 ALL = "all"
 

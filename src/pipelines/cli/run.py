@@ -22,7 +22,7 @@ from pipelines.cli.project import TOKEN_VARIABLE, find_project
 from pipelines.cli.register import register
 from pipelines.cli.task_file import print_notes
 from pipelines.cli.verdict_words import pending_reasons, told_undecided
-from pipelines.core.gate import ExitCode, is_not_run, tally
+from pipelines.core.results.gate import ExitCode, is_not_run, tally
 
 OUT_OF_BUDGET = "budget_exceeded"
 MOST_NAMED = 10  # agents, where one is not found

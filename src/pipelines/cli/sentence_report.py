@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pipelines.core.json_text import JsonObject, dumps
 from pipelines.core.simulation.sentences import calls_in_words, suggested
+from pipelines.core.text.json_text import JsonObject, dumps
 
 COLUMNS = 80
 

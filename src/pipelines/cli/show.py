@@ -28,7 +28,7 @@ from pipelines.cli.ledger_changes import ledger_changes
 from pipelines.cli.run import is_number, standing
 from pipelines.cli.usage import seconds_of, seconds_text, usage_json, usage_lines
 from pipelines.cli.verdict_words import cause_in_words, notes_of, to_do_about
-from pipelines.core.oracle_axes import ORACLE_AXES
+from pipelines.core.tasks.oracle_axes import ORACLE_AXES
 from pipelines.wire.names import MODEL_CALL
 
 LONGEST = 400  # characters of one value; --full has all of it

@@ -16,9 +16,9 @@ from pipelines.cli.junit import as_junit as batch_junit
 from pipelines.cli.junit import printable
 from pipelines.cli.run import Ran, told_not_run
 from pipelines.cli.verdict_words import pending_reasons, told_undecided
-from pipelines.core.compare_results import in_cell, told
-from pipelines.core.gate import ExitCode, Tally, tally
-from pipelines.core.results import (
+from pipelines.core.results.compare_results import in_cell, told
+from pipelines.core.results.gate import ExitCode, Tally, tally
+from pipelines.core.results.results import (
     LONGEST_NAME,
     Case,
     SuiteResults,
@@ -27,7 +27,7 @@ from pipelines.core.results import (
     outcome_of,
     results_as_json,
 )
-from pipelines.core.suite_file import EvalSuite, TaskSuite
+from pipelines.core.task_files.suite_file import EvalSuite, TaskSuite
 from pipelines.core.verdict.pending_words import most_basic
 
 WORDS = {0: "passed", 1: "**failed**", 2: "wrong usage", 3: "**could not run**"}

@@ -21,11 +21,11 @@ from pipelines.cli.progress import INTERRUPTED
 from pipelines.cli.project import Project, find_project
 from pipelines.cli.register import register
 from pipelines.cli.suite_report import Finished, as_junit, as_markdown, as_results, cell_cases, task_cases
-from pipelines.core.authored import did_you_mean
-from pipelines.core.gate import ExitCode, worst
-from pipelines.core.problems import Refused
-from pipelines.core.results import SuiteResults
-from pipelines.core.suite_file import EvalSuite, SuiteAgent, SuiteFile, TaskSuite, read_suite_file
+from pipelines.core.results.gate import ExitCode, worst
+from pipelines.core.results.results import SuiteResults
+from pipelines.core.task_files.suite_file import EvalSuite, SuiteAgent, SuiteFile, TaskSuite, read_suite_file
+from pipelines.core.text.authored import did_you_mean
+from pipelines.core.text.problems import Refused
 
 FILE = "pipelines.yaml"
 

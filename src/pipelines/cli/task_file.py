@@ -4,10 +4,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from pipelines.cli.files import read_bytes, stderr, stop_with
-from pipelines.core.ledger_schema import LedgerSchema
-from pipelines.core.problems import Refused
-from pipelines.core.tasks_csv import ReadTasks, format_of, read_tasks
-from pipelines.core.tools_schema import Tool
+from pipelines.core.ledger.ledger_schema import LedgerSchema
+from pipelines.core.task_files.read_tasks import ReadTasks, format_of, read_tasks
+from pipelines.core.text.problems import Refused
+from pipelines.core.tools.tools_schema import Tool
 
 
 def read_task_file(path: Path, tools: Sequence[Tool] | None, ledger_schema: LedgerSchema | None) -> ReadTasks:

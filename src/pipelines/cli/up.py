@@ -18,7 +18,7 @@ import uvicorn
 from rich.console import Console
 from rich.markup import escape
 
-from pipelines.core.problems import Refused
+from pipelines.core.text.problems import Refused
 from pipelines.server import logs
 from pipelines.server.app import App
 from pipelines.server.first_start import SECRET_FILE, FirstStart, prepare

@@ -26,7 +26,7 @@ from pipelines.cli.world_report import (
     print_session,
 )
 from pipelines.cli.world_rows import bucket_number, print_rows_of
-from pipelines.core.seed_session import MODEL
+from pipelines.core.tasks.seed_session import MODEL
 
 MODEL_TIMEOUT_S = 1_800.0  # a model writes a large world part by part, each within the server's own limits
 Body = dict[str, Any]

@@ -12,7 +12,7 @@ from pipelines.cli.eval.listing import print_rows
 from pipelines.cli.eval.words import plural
 from pipelines.cli.exchanges import asked_cost
 from pipelines.cli.files import stop
-from pipelines.core.world_tables import field_summaries
+from pipelines.core.ledger.world_tables import field_summaries
 
 SESSIONS = "/api/seed-sessions"
 MOST_LISTED = 12  # changes of a world; --json has more of them

@@ -10,8 +10,8 @@ import typer
 
 from pipelines.cli.client import Server
 from pipelines.cli.files import read_lines, read_object, stop
-from pipelines.core.json_text import JsonObject, dumps
-from pipelines.core.seed import Seed
+from pipelines.core.tasks.seed import Seed
+from pipelines.core.text.json_text import JsonObject, dumps
 
 
 def write_plans(

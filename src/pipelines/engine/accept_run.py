@@ -3,16 +3,16 @@ its task's oracle."""
 
 from typing import NamedTuple
 
-from pipelines.core.json_text import JsonObject
-from pipelines.core.ledger import InvalidUpdate
-from pipelines.core.oracle_axes import ORACLE_AXES
-from pipelines.core.problems import Refused
+from pipelines.core.ledger.ledger import InvalidUpdate
 from pipelines.core.proposed_oracles.propose_oracle import (
     PROPOSED_AXES,
     ProposedOracle,
     judged_by,
     proposed_oracle,
 )
+from pipelines.core.tasks.oracle_axes import ORACLE_AXES
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.text.problems import Refused
 from pipelines.core.verdict.evidence import RunEvidence, TookTooLong
 from pipelines.core.verdict.verdict import JudgeError, Verdict
 from pipelines.engine.correct_oracle import correct_oracle

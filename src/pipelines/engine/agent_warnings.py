@@ -5,14 +5,14 @@ translations of sentences there."""
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from pipelines.core.agent_definition import AgentDefinition
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.ledger import World
-from pipelines.core.problems import Problem
+from pipelines.core.agents.agent_definition import AgentDefinition
+from pipelines.core.ledger.ledger import World
 from pipelines.core.simulation.reading.assemble import survey_for
 from pipelines.core.simulation.rules import axis
 from pipelines.core.simulation.rules.check import check
 from pipelines.core.simulation.rules.vocabulary import Vocabulary, build_vocabulary
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.problems import Problem
 from pipelines.engine.platform import Platform
 from pipelines.storage.agents import Agent
 from pipelines.storage.authored_rules import AuthoredRule, accepted_for_agent

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeAlias
 
-from pipelines.core.called_run import Arrival, KeptReply, OldKey
-from pipelines.core.tool_call import (
+from pipelines.core.calls.called_run import Arrival, KeptReply, OldKey
+from pipelines.core.calls.tool_call import (
     Ask,
     Decision,
     Received,
@@ -27,7 +27,7 @@ from pipelines.core.tool_call import (
     reply_of,
     row_of,
 )
-from pipelines.core.trace_row import TraceRow
+from pipelines.core.tools.trace_row import TraceRow
 from pipelines.engine.call_queue import Answered, CallQueue, Waiting
 from pipelines.engine.carry_out import CarryOut
 from pipelines.engine.live_runs import UNWEIGHED_BYTES, LiveRun, LiveRuns

@@ -2,7 +2,7 @@
 all of it taken back when the review is opened again."""
 
 from pipelines.core.evals.review import ReviewKind, Verdict
-from pipelines.core.json_text import JsonObject
+from pipelines.core.text.json_text import JsonObject
 from pipelines.storage import review_marks, runs
 from pipelines.storage.connection import Connection
 from pipelines.storage.review_marks import Mark, MarkKind, NewMark

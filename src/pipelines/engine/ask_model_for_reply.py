@@ -3,10 +3,10 @@ so that the call is answered exactly: no run is lost by it, and none passes by i
 
 import asyncio
 
-from pipelines.core.model_question import Purpose
-from pipelines.core.problems import Problem
+from pipelines.core.models.model_question import Purpose
+from pipelines.core.models.simulator_choice import MODEL
 from pipelines.core.simulation.by_model.model_call import ModelCall, ModelGaveUp, ModelReply
-from pipelines.core.simulator_choice import MODEL
+from pipelines.core.text.problems import Problem
 from pipelines.engine.models import Asker, Models
 from pipelines.engine.name_models import named_for
 from pipelines.engine.platform import Platform

@@ -7,7 +7,7 @@ anything of them is stored; so what a session does is the same whoever the autho
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from pipelines.core.json_text import JsonObject
+from pipelines.core.text.json_text import JsonObject
 from pipelines.engine.models import Asker
 from pipelines.storage.seed_rows import NewRow, SeedBucket
 from pipelines.storage.texts import Text

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.model_question import NANO
-from pipelines.core.run_estimate import RunEstimate, estimate_runs
+from pipelines.core.models.model_question import NANO
+from pipelines.core.results.run_estimate import RunEstimate, estimate_runs
+from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.engine.open_batch import read_batch
 from pipelines.engine.platform import Platform
 from pipelines.engine.register_agent import find_agent

@@ -7,12 +7,12 @@ looked at when runs are asked for.
 from collections.abc import Iterator
 from functools import partial
 
-from pipelines.core.agent_definition import AgentDefinition
-from pipelines.core.endpoint_drift import GONE, KnownTool
-from pipelines.core.json_text import Json, JsonObject, pointer
-from pipelines.core.passthrough_binding import EndpointFacts, PassthroughBinding
-from pipelines.core.problems import Problem, Refused
-from pipelines.core.tools_schema import Tool
+from pipelines.core.agents.agent_definition import AgentDefinition
+from pipelines.core.endpoints.endpoint_drift import GONE, KnownTool
+from pipelines.core.text.json_text import Json, JsonObject, pointer
+from pipelines.core.text.problems import Problem, Refused
+from pipelines.core.tools.passthrough_binding import EndpointFacts, PassthroughBinding
+from pipelines.core.tools.tools_schema import Tool
 from pipelines.engine.platform import Platform
 from pipelines.storage import tool_endpoints
 from pipelines.storage.agents import Agent

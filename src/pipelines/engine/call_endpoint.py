@@ -3,13 +3,13 @@
 import asyncio
 import time
 
-from pipelines.core.authored import Fields, as_object, did_you_mean
-from pipelines.core.fair_slots import Place
-from pipelines.core.json_schema import CompiledSchema
-from pipelines.core.json_text import Json, JsonObject, dumps, loads_own
-from pipelines.core.live_tools import LONGEST_HOP_S, FoundTool, HopFailed, LiveReply
-from pipelines.core.problems import Problem, Refused
-from pipelines.core.redaction import Redaction
+from pipelines.core.code.redaction import Redaction
+from pipelines.core.limits.fair_slots import Place
+from pipelines.core.limits.json_schema import CompiledSchema
+from pipelines.core.text.authored import Fields, as_object, did_you_mean
+from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own
+from pipelines.core.text.problems import Problem, Refused
+from pipelines.core.tools.live_tools import LONGEST_HOP_S, FoundTool, HopFailed, LiveReply
 from pipelines.engine.make_endpoint import asked_once
 from pipelines.engine.manage_endpoints import find_endpoint
 from pipelines.engine.platform import Platform

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from pipelines.core.called_run import KeptReply
-from pipelines.core.tool_call import (
+from pipelines.core.calls.called_run import KeptReply
+from pipelines.core.calls.tool_call import (
     Ask,
     Decision,
     Received,
@@ -25,7 +25,7 @@ from pipelines.core.tool_call import (
     settle,
     waits_its_turn,
 )
-from pipelines.core.trace_row import TraceRow
+from pipelines.core.tools.trace_row import TraceRow
 from pipelines.engine.call_turns import CallTurns
 from pipelines.engine.carry_out import CarryOut
 from pipelines.storage.database import Database

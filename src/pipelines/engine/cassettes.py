@@ -13,10 +13,10 @@ from functools import partial
 from itertools import accumulate, islice
 from typing import NamedTuple
 
-from pipelines.core.cassette import LONGEST_FAILURE, RecordedCall, call_key, nearest_recorded
-from pipelines.core.cassette_masking import masked, masked_arguments
-from pipelines.core.json_text import JsonObject, dumps
-from pipelines.core.live_tools import RECORD, REPLAY, HopFailed, LiveCall, LiveReply
+from pipelines.core.calls.cassette import LONGEST_FAILURE, RecordedCall, call_key, nearest_recorded
+from pipelines.core.calls.cassette_masking import masked, masked_arguments
+from pipelines.core.text.json_text import JsonObject, dumps
+from pipelines.core.tools.live_tools import RECORD, REPLAY, HopFailed, LiveCall, LiveReply
 from pipelines.processes.aside import aside
 from pipelines.storage import cassettes
 from pipelines.storage.cassettes import Recording

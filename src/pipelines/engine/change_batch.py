@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
-from pipelines.core.failure_rules import FaultSeed
-from pipelines.core.honesty_level import STANDARD
-from pipelines.core.model_budget import Budget
-from pipelines.core.passthrough_choice import Passthrough
+from pipelines.core.models.honesty_level import STANDARD
+from pipelines.core.models.model_budget import Budget
+from pipelines.core.tools.failure_rules import FaultSeed
+from pipelines.core.tools.passthrough_choice import Passthrough
 from pipelines.engine.platform import Platform
 from pipelines.storage import batches, datasets, evals, runs
 from pipelines.storage.agents import Agent

@@ -4,11 +4,11 @@ import asyncio
 import logging
 from functools import partial
 
-from pipelines.core.authored import Fields
-from pipelines.core.json_text import JsonObject
-from pipelines.core.model_budget import FIELDS, Budget, read_budget
-from pipelines.core.model_question import Purpose
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.models.model_budget import FIELDS, Budget, read_budget
+from pipelines.core.models.model_question import Purpose
+from pipelines.core.text.authored import Fields
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.change_batch import cancel_runs
 from pipelines.engine.name_models import named_for
 from pipelines.engine.platform import Platform

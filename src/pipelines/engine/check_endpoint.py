@@ -3,11 +3,11 @@
 import asyncio
 from dataclasses import replace
 
-from pipelines.core.code_config import read_code_config
-from pipelines.core.endpoint_config import CODE, EndpointDefinition, read_endpoint
-from pipelines.core.json_text import JsonObject, dumps, pointer
-from pipelines.core.problems import Problem, Refused
-from pipelines.core.wanted_credential import missing_credentials
+from pipelines.core.code.code_config import read_code_config
+from pipelines.core.endpoints.endpoint_config import CODE, EndpointDefinition, read_endpoint
+from pipelines.core.endpoints.wanted_credential import missing_credentials
+from pipelines.core.text.json_text import JsonObject, dumps, pointer
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.make_endpoint import cannot_ask
 from pipelines.engine.platform import Platform
 from pipelines.sandbox.requirements import parse_requirements

@@ -2,18 +2,18 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
-from pipelines.core.agent_definition import AgentDefinition
-from pipelines.core.authored import Fields
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.ledger import World
-from pipelines.core.problems import Problem, Refused
-from pipelines.core.seed import Seed
+from pipelines.core.agents.agent_definition import AgentDefinition
+from pipelines.core.ledger.ledger import World
 from pipelines.core.simulation.build import build_simulator
 from pipelines.core.simulation.language import parse_plan
 from pipelines.core.simulation.plan_text import parse_plans_text
 from pipelines.core.simulation.rules.axis import in_force
 from pipelines.core.simulation.shown import shown_plans
-from pipelines.core.tools_schema import Tool
+from pipelines.core.tasks.seed import Seed
+from pipelines.core.text.authored import Fields
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.problems import Problem, Refused
+from pipelines.core.tools.tools_schema import Tool
 from pipelines.engine.live_runs import MOST_READING_S
 from pipelines.engine.platform import Platform
 from pipelines.engine.register_agent import find_agent

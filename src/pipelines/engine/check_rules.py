@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from pipelines.core.failure_rules import rule_from_stored
-from pipelines.core.json_text import loads_own
-from pipelines.core.problems import Problem, Refused
-from pipelines.core.rule_names import undeclared_in_rules
 from pipelines.core.simulation.rules.axis import RULES, undeclared_tools
-from pipelines.core.stored import stored_list
-from pipelines.core.task_columns import BY_AXIS
+from pipelines.core.tasks.task_columns import BY_AXIS
+from pipelines.core.text.json_text import loads_own
+from pipelines.core.text.problems import Problem, Refused
+from pipelines.core.text.stored import stored_list
+from pipelines.core.tools.failure_rules import rule_from_stored
+from pipelines.core.tools.rule_names import undeclared_in_rules
 from pipelines.engine.platform import Platform
 from pipelines.storage import datasets, texts
 from pipelines.storage.agents import Agent

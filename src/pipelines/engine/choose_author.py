@@ -1,6 +1,6 @@
 """The author of a session by its name: the one place where another author comes in."""
 
-from pipelines.core.seed_session import EMBEDDED
+from pipelines.core.tasks.seed_session import EMBEDDED
 from pipelines.engine.authors import Author
 from pipelines.engine.embedded_author import EmbeddedAuthor
 from pipelines.engine.model_author import ModelAuthor

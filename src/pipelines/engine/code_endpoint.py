@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-from pipelines.core.code_config import CodeConfig, read_code_config
-from pipelines.core.code_functions import discovered
-from pipelines.core.code_secrets import together_complaint
-from pipelines.core.json_schema import CompiledSchema
-from pipelines.core.json_text import Json, JsonObject, loads
-from pipelines.core.live_tools import LONGEST_HOP_S, Discovery, FoundTool, HopFailed, LiveReply
-from pipelines.core.problems import Refused
-from pipelines.core.redaction import Redaction
+from pipelines.core.code.code_config import CodeConfig, read_code_config
+from pipelines.core.code.code_functions import discovered
+from pipelines.core.code.code_secrets import together_complaint
+from pipelines.core.code.redaction import Redaction
+from pipelines.core.limits.json_schema import CompiledSchema
+from pipelines.core.text.json_text import Json, JsonObject, loads
+from pipelines.core.text.problems import Refused
+from pipelines.core.tools.live_tools import LONGEST_HOP_S, Discovery, FoundTool, HopFailed, LiveReply
 from pipelines.engine.code_folders import unpack
 from pipelines.engine.code_mode import CodeMode, Opened
 from pipelines.outbound.address_guard import AddressPolicy, GuardedBackend, Resolver, system_resolver

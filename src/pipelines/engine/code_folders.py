@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
-from pipelines.core.code_source import CodeRecord
-from pipelines.core.code_zip import unpacked
+from pipelines.core.code.code_source import CodeRecord
+from pipelines.core.code.code_zip import unpacked
 from pipelines.engine.platform import Platform
 from pipelines.engine.upload_code import read_code
 from pipelines.sandbox.held_folders import HeldFolders, new_folder

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from time import monotonic
 
-from pipelines.core.json_text import JsonObject
+from pipelines.core.text.json_text import JsonObject
 from pipelines.sandbox.environments import Environments
 from pipelines.sandbox.function_boxes import FunctionBoxes
 from pipelines.sandbox.pool import CannotIsolate, SandboxPool

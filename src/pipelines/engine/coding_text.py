@@ -5,9 +5,9 @@ import json
 
 from pipelines.core.coding.scenario_yaml import scenario_as_yaml
 from pipelines.core.evals.scenario_file import read_scenario_text
-from pipelines.core.json_text import JsonObject
-from pipelines.core.problems import Problem, Refused
-from pipelines.core.yaml_text import YamlText
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.text.problems import Problem, Refused
+from pipelines.core.text.yaml_text import YamlText
 from pipelines.engine.edit_coding_scenarios import SHOWN_BESIDE, check_scenario
 from pipelines.engine.platform import Platform
 from pipelines.engine.scenario_text import LONGEST_TEXT, LONGEST_YAML

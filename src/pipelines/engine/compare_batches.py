@@ -4,7 +4,7 @@ import asyncio
 from functools import partial
 from typing import NamedTuple
 
-from pipelines.core.compare_batches import (
+from pipelines.core.results.compare_batches import (
     MOST_LISTED,
     Flips,
     JudgedRun,
@@ -14,7 +14,7 @@ from pipelines.core.compare_batches import (
     paired_test,
     pairs_of,
 )
-from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.engine.name_tasks import name_dataset
 from pipelines.engine.open_batch import find_batch
 from pipelines.engine.platform import Platform

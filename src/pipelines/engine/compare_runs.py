@@ -6,9 +6,9 @@ All of it happens on a reader thread; what is read of a call is bounded, and so 
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from pipelines.core.align_calls import AlignedRow, ComparedCall, Divergence, align, divergence
-from pipelines.core.json_text import Json, JsonObject, canonical, loads_own, same
-from pipelines.core.ledger import InvalidUpdate, Ledger, SetFlag, World
+from pipelines.core.ledger.ledger import InvalidUpdate, Ledger, SetFlag, World
+from pipelines.core.results.align_calls import AlignedRow, ComparedCall, Divergence, align, divergence
+from pipelines.core.text.json_text import Json, JsonObject, canonical, loads_own, same
 from pipelines.engine.platform import Platform
 from pipelines.engine.read_steps import step_log
 from pipelines.storage import runs

@@ -6,11 +6,17 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-from pipelines.core.json_text import Json, JsonObject, dumps, loads_own, written
-from pipelines.core.oracle_axes import ORACLE_AXES, Correction, corrected_body, oracle_in, read_correction
-from pipelines.core.problems import Problem, Refused
-from pipelines.core.task_key import oracle_hash
-from pipelines.core.tasks_csv import tasks_as_rows
+from pipelines.core.task_files.read_tasks import tasks_as_rows
+from pipelines.core.tasks.oracle_axes import (
+    ORACLE_AXES,
+    Correction,
+    corrected_body,
+    oracle_in,
+    read_correction,
+)
+from pipelines.core.tasks.task_key import oracle_hash
+from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own, written
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.name_tasks import name_dataset
 from pipelines.engine.platform import Platform
 from pipelines.engine.upload_tasks import Checked, LargeRows, Surroundings, check_rows, surroundings_of

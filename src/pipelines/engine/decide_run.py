@@ -4,11 +4,11 @@ history, one claim and one count of voices, wherever somebody decides."""
 from dataclasses import dataclass
 from functools import partial
 
-from pipelines.core.authored import kind
 from pipelines.core.evals.review import ReviewKind, ReviewStatus
 from pipelines.core.evals.review_requests import GivenVerdict, read_verdict
-from pipelines.core.json_text import JsonObject
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.text.authored import kind
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.open_review import item_of_run
 from pipelines.engine.platform import Platform
 from pipelines.engine.read_reviews import Looker, known, shown

@@ -6,11 +6,11 @@ from functools import partial
 from typing import NamedTuple
 from weakref import WeakValueDictionary
 
-from pipelines.core.endpoint_drift import DiscoveryOutcome, KnownTool, compared
-from pipelines.core.fair_slots import Place
-from pipelines.core.hidden_discovery import hidden_discovery
-from pipelines.core.json_text import Json, JsonObject, dumps
-from pipelines.core.live_tools import Discovery, HopFailed
+from pipelines.core.endpoints.endpoint_drift import DiscoveryOutcome, KnownTool, compared
+from pipelines.core.endpoints.hidden_discovery import hidden_discovery
+from pipelines.core.limits.fair_slots import Place
+from pipelines.core.text.json_text import Json, JsonObject, dumps
+from pipelines.core.tools.live_tools import Discovery, HopFailed
 from pipelines.engine.make_endpoint import asked_once
 from pipelines.engine.platform import Platform
 from pipelines.storage import tool_endpoints

@@ -7,12 +7,12 @@ import asyncio
 import logging
 from dataclasses import dataclass, field, replace
 
-from pipelines.core.agent_reply import MAX_REPLY_BYTES, AgentReply
-from pipelines.core.coding.task_rows import HTTP_HINT, HTTP_REFUSAL
-from pipelines.core.json_text import Json, JsonObject, dumps
-from pipelines.core.model_question import Purpose
-from pipelines.core.seed import Seed
-from pipelines.core.transcript import Message, after_turn
+from pipelines.core.agents.agent_reply import MAX_REPLY_BYTES, AgentReply
+from pipelines.core.agents.transcript import Message, after_turn
+from pipelines.core.coding.coding_tasks import HTTP_HINT, HTTP_REFUSAL
+from pipelines.core.models.model_question import Purpose
+from pipelines.core.tasks.seed import Seed
+from pipelines.core.text.json_text import Json, JsonObject, dumps
 from pipelines.engine.edit_coding_scenarios import scenario_of
 from pipelines.engine.judge_run import judge_and_end
 from pipelines.engine.models import Asker

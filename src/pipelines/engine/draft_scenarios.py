@@ -6,11 +6,11 @@ import time
 from functools import partial
 from typing import IO, NamedTuple
 
-from pipelines.core.authored import Fields
 from pipelines.core.evals.masking import Masking
 from pipelines.core.evals.spans import DEVICE_KEYS
-from pipelines.core.json_text import Json, JsonObject, loads_own
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.text.authored import Fields
+from pipelines.core.text.json_text import Json, JsonObject, loads_own
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.edit_scenarios import check_scenario, head_of, new_scenario_id
 from pipelines.engine.ingest_spans import masking_key
 from pipelines.engine.platform import Platform

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from functools import partial
 from typing import overload
 
+from pipelines.core.coding.coding_tasks import CodingContext, with_scenario
 from pipelines.core.coding.scenario import CodingScenario, read_scenario
-from pipelines.core.coding.task_rows import CodingContext, with_scenario
-from pipelines.core.json_text import Json, dumps, loads_own
-from pipelines.core.problems import Problem, Refused
-from pipelines.core.seed import Seed
-from pipelines.core.seed_text import SeedText
+from pipelines.core.tasks.seed import Seed
+from pipelines.core.tasks.seed_text import SeedText
+from pipelines.core.text.json_text import Json, dumps, loads_own
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.platform import Platform
 from pipelines.sandbox.requirements import parse_requirements
 from pipelines.storage import coding

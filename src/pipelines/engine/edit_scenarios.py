@@ -5,11 +5,11 @@ import secrets
 from collections.abc import Mapping
 from functools import partial
 
-from pipelines.core.authored import is_id
 from pipelines.core.evals.scenario import Scenario, read_scenario
 from pipelines.core.evals.variation import BUILTIN, Variation, read_variation
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.text.authored import is_id
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.platform import Platform
 from pipelines.storage import agents, eval_scenarios, review_marks
 from pipelines.storage.agents import Agent

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from pipelines.core.json_text import JsonObject, dumps, loads_own
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.text.json_text import JsonObject, dumps, loads_own
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.authors import AuthoredRows, AuthoredWorld, Brief, RowsWanted
 from pipelines.processes.pool import HelperProcesses, Job, TookTooMuch
 from pipelines.storage.seed_rows import KEPT, NewRow

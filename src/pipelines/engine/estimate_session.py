@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from functools import partial
 
-from pipelines.core.json_text import JsonObject
-from pipelines.core.model_question import Purpose, cost_usd
-from pipelines.core.seed_session import EMBEDDED, MODEL, read_session_request
+from pipelines.core.models.model_question import Purpose, cost_usd
+from pipelines.core.tasks.seed_session import EMBEDDED, MODEL, read_session_request
+from pipelines.core.text.json_text import JsonObject
 from pipelines.core.worlds.by_model.estimate import NOTHING, AuthorEstimate, rows_estimate, world_estimate
 from pipelines.core.worlds.by_model.world_question import WorldBrief
 from pipelines.engine.model_author import ModelAuthor

@@ -2,8 +2,8 @@
 
 from collections.abc import AsyncIterator, Sequence
 
-from pipelines.core import atif
-from pipelines.core.json_text import JsonObject, dumps
+from pipelines.core.agents import atif
+from pipelines.core.text.json_text import JsonObject, dumps
 from pipelines.engine import read_run, review_runs
 from pipelines.engine.platform import Platform
 from pipelines.engine.read_reviews import Looker

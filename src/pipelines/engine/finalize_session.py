@@ -8,8 +8,8 @@ import asyncio
 from collections.abc import Sequence
 from functools import partial
 
-from pipelines.core.json_text import loads_own
-from pipelines.core.seed_session import ROWS_REVIEW
+from pipelines.core.tasks.seed_session import ROWS_REVIEW
+from pipelines.core.text.json_text import loads_own
 from pipelines.engine.open_session import find_session, refuse_state, wrong_state
 from pipelines.engine.platform import Platform
 from pipelines.engine.store_texts import store_texts

@@ -23,7 +23,7 @@ from pipelines.core.evals.review import (
     rank_of,
 )
 from pipelines.core.evals.review_requests import ReviewSettings
-from pipelines.core.json_text import Json, JsonObject, loads_own
+from pipelines.core.text.json_text import Json, JsonObject, loads_own
 from pipelines.engine.platform import Platform
 from pipelines.processes.pool import Job
 from pipelines.storage import eval_scenarios, evals, review_marks, review_queue, reviews

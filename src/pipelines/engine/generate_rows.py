@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
-from pipelines.core.fair_slots import FairSlots, Place
-from pipelines.core.problems import Refused
-from pipelines.core.seed_session import EMBEDDED, ROWS_GENERATING, ROWS_REVIEW
+from pipelines.core.limits.fair_slots import FairSlots, Place
+from pipelines.core.tasks.seed_session import EMBEDDED, ROWS_GENERATING, ROWS_REVIEW
+from pipelines.core.text.problems import Refused
 from pipelines.engine.authors import AuthoredRows, RowsWanted
 from pipelines.engine.choose_author import author_of
 from pipelines.engine.open_session import brief_of

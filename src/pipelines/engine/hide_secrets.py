@@ -4,8 +4,8 @@ A mebibyte that is made to be hard takes half a second of the interpreter, eight
 small is looked through here, the rest by a helper process; what that takes too long over is not let out.
 """
 
-from pipelines.core.json_text import JsonObject
-from pipelines.core.redaction import Redaction
+from pipelines.core.code.redaction import Redaction
+from pipelines.core.text.json_text import JsonObject
 from pipelines.processes.aside import aside
 from pipelines.processes.pool import HelperProcesses, Job, TookTooMuch
 from pipelines.wire.errors import BodyTooLarge

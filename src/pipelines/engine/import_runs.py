@@ -9,13 +9,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from pipelines.core.json_text import Json, JsonObject, loads_own
-from pipelines.core.problems import Problem, Refused
 from pipelines.core.recordings.import_request import WHAT, ImportHead, head_from_json
 from pipelines.core.recordings.match_tasks import KnownTask, Match, NamedRun, match_tasks
 from pipelines.core.recordings.own_tasks import known_tasks
-from pipelines.core.seed import Seed
-from pipelines.core.seed_text import SeedText
+from pipelines.core.tasks.seed import Seed
+from pipelines.core.tasks.seed_text import SeedText
+from pipelines.core.text.json_text import Json, JsonObject, loads_own
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.judge_run import judge_and_end
 from pipelines.engine.platform import Platform
 from pipelines.engine.register_agent import find_agent

@@ -10,16 +10,16 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
-from pipelines.core.authored import Fields, as_object
 from pipelines.core.coding.diff import BadDiff, WorkspaceDiff, parse_diff, patch_of
 from pipelines.core.coding.grading import Grading
 from pipelines.core.coding.patch_paths import changed_paths
 from pipelines.core.coding.read_scorers import LONGEST_COMMAND, read_flag
 from pipelines.core.coding.scenario import CodingScenario, read_scenario
 from pipelines.core.coding.workspace_seed import read_texts
-from pipelines.core.fair_slots import Place
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.limits.fair_slots import Place
+from pipelines.core.text.authored import Fields, as_object
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.edit_coding_scenarios import (
     check_scenario,
     create_scenario,

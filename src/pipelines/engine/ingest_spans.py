@@ -6,7 +6,7 @@ from functools import partial
 from typing import Literal
 
 from pipelines.core.evals.otlp import MOST_INFLATED
-from pipelines.core.json_text import Json, JsonObject, loads_own
+from pipelines.core.text.json_text import Json, JsonObject, loads_own
 from pipelines.engine.platform import Platform
 from pipelines.processes.pool import Input, Job, TookTooMuch
 from pipelines.storage import spans

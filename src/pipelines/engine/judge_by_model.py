@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
-from pipelines.core.fair_slots import Place
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.model_question import Purpose, cost_usd
+from pipelines.core.limits.fair_slots import Place
+from pipelines.core.models.model_question import Purpose, cost_usd
+from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.verdict.judge_answer import problems_in, read_answers
 from pipelines.core.verdict.model_verdict import CriterionAnswer, verdict_by_model
 from pipelines.core.verdict.rubric import PROMPT_VERSION

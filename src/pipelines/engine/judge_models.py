@@ -1,6 +1,6 @@
 """Which model reads a run: its dataset's judge, else its agent's, else the server's."""
 
-from pipelines.core.model_question import Purpose
+from pipelines.core.models.model_question import Purpose
 from pipelines.engine.name_models import named_for
 from pipelines.engine.platform import Platform
 from pipelines.storage.agents import agent_by_id

@@ -12,20 +12,20 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeVar
 
-from pipelines.core.agent_reply import answer_in
-from pipelines.core.fair_slots import Place
-from pipelines.core.honesty_level import STRICT
-from pipelines.core.json_text import JsonObject, loads_own
-from pipelines.core.ledger import World
-from pipelines.core.oracle_axes import with_oracle_of
+from pipelines.core.agents.agent_reply import answer_in
+from pipelines.core.agents.topology import ActorStep, handoff_target, topology_warnings
+from pipelines.core.ledger.ledger import World
+from pipelines.core.limits.fair_slots import Place
+from pipelines.core.models.honesty_level import STRICT
 from pipelines.core.recordings.recorded_run import RECORDED
-from pipelines.core.reply_warnings import reply_warnings
-from pipelines.core.rubric_lines import RubricLine
-from pipelines.core.seed import Seed
 from pipelines.core.simulation.guessed_refusals import Refusal, refusal_in
-from pipelines.core.tools_schema import Tool
-from pipelines.core.topology import ActorStep, handoff_target, topology_warnings
-from pipelines.core.trace_row import TOOL_CALL, TraceRow
+from pipelines.core.tasks.oracle_axes import with_oracle_of
+from pipelines.core.tasks.rubric_lines import RubricLine
+from pipelines.core.tasks.seed import Seed
+from pipelines.core.text.json_text import JsonObject, loads_own
+from pipelines.core.tools.reply_warnings import reply_warnings
+from pipelines.core.tools.tools_schema import Tool
+from pipelines.core.tools.trace_row import TOOL_CALL, TraceRow
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence, TookTooLong
 from pipelines.core.verdict.judge import judge
 from pipelines.core.verdict.judge_prompt import JudgeQuestion, judge_question

@@ -10,8 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from pipelines.core.json_text import JsonObject, dumps, loads_own
-from pipelines.core.live_tools import (
+from pipelines.core.code.redaction import Redaction
+from pipelines.core.text.json_text import JsonObject, dumps, loads_own
+from pipelines.core.tools.live_tools import (
     LONGEST_HOP_S,
     MAY_BE_DONE,
     RECORD,
@@ -23,7 +24,6 @@ from pipelines.core.live_tools import (
     LiveEndpoint,
     LiveReply,
 )
-from pipelines.core.redaction import Redaction
 from pipelines.engine.make_endpoint import made_endpoint, open_endpoint
 from pipelines.engine.platform import Platform
 from pipelines.processes.aside import aside

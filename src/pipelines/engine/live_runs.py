@@ -13,15 +13,13 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
-from pipelines.core.agent_config import AgentConfig
-from pipelines.core.called_run import RUN_BYTES, VALUES_PER_TEXT, CalledRun
-from pipelines.core.failure_rules import RuleProgress, chance_of
-from pipelines.core.json_text import Json, JsonObject, dumps, loads_own
-from pipelines.core.ledger import Ledger, World
-from pipelines.core.ledger_schema import LedgerSchema
-from pipelines.core.model_question import Purpose
-from pipelines.core.run_moment import began_at, seed_name
-from pipelines.core.seed import Seed
+from pipelines.core.agents.agent_config import AgentConfig
+from pipelines.core.calls.called_run import RUN_BYTES, VALUES_PER_TEXT, CalledRun
+from pipelines.core.calls.run_moment import began_at, seed_name
+from pipelines.core.ledger.ledger import Ledger, World
+from pipelines.core.ledger.ledger_schema import LedgerSchema
+from pipelines.core.models.model_question import Purpose
+from pipelines.core.models.simulator_choice import AUTO, MODEL
 from pipelines.core.simulation.added_text import with_added_text
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.by_model.calls_so_far import MOST_BYTES as CALLS_BYTES
@@ -35,9 +33,11 @@ from pipelines.core.simulation.live_simulator import Passing, with_live_tools
 from pipelines.core.simulation.rules.axis import in_force
 from pipelines.core.simulation.sentences import unenforced
 from pipelines.core.simulation.simulator import Simulator
-from pipelines.core.simulator_choice import AUTO, MODEL
-from pipelines.core.tools_schema import Tool
-from pipelines.core.trace_row import OUTCOME_UNKNOWN, TraceRow
+from pipelines.core.tasks.seed import Seed
+from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own
+from pipelines.core.tools.failure_rules import RuleProgress, chance_of
+from pipelines.core.tools.tools_schema import Tool
+from pipelines.core.tools.trace_row import OUTCOME_UNKNOWN, TraceRow
 from pipelines.engine.call_queue import CallQueue
 from pipelines.engine.call_turns import CallTurns
 from pipelines.engine.model_tallies import ModelTallies

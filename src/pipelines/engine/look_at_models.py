@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from importlib.util import find_spec
 
-from pipelines.core.authored import Fields
-from pipelines.core.fair_slots import Place
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.model_names import LONGEST, read_model_name
-from pipelines.core.model_question import ModelMessage, ModelQuestion, Purpose, cost_usd
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.limits.fair_slots import Place
+from pipelines.core.models.model_names import LONGEST, read_model_name
+from pipelines.core.models.model_question import ModelMessage, ModelQuestion, Purpose, cost_usd
+from pipelines.core.text.authored import Fields
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.models import Asked, Asker
 from pipelines.engine.name_models import named_for
 from pipelines.engine.platform import Platform

@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.live_tools import EndpointValues, HopFailed, LiveEndpoint
-from pipelines.core.redaction import Redaction
+from pipelines.core.code.redaction import Redaction
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.tools.live_tools import EndpointValues, HopFailed, LiveEndpoint
 from pipelines.engine.manage_credentials import CredentialMissing, open_credentials
 from pipelines.engine.platform import Platform
 from pipelines.storage.tool_endpoints import ToolEndpoint, whole_config

@@ -3,9 +3,9 @@
 from collections.abc import AsyncIterator
 from functools import partial
 
-from pipelines.core.json_text import loads_own
-from pipelines.core.passthrough_choice import CASSETTE_NAME, NAME_RULE
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.text.json_text import loads_own
+from pipelines.core.text.problems import Problem, Refused
+from pipelines.core.tools.passthrough_choice import CASSETTE_NAME, NAME_RULE
 from pipelines.engine.platform import Platform
 from pipelines.engine.ready_cassette import discard_cassette, remove_cassette
 from pipelines.processes.pool import Input, Job

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from pipelines.core.authored import Fields
-from pipelines.core.code_secrets import LONGEST_VALUE, name_complaint, value_complaint, value_warnings
-from pipelines.core.json_text import Json, JsonObject, pointer
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.code.code_secrets import LONGEST_VALUE, name_complaint, value_complaint, value_warnings
+from pipelines.core.text.authored import Fields
+from pipelines.core.text.json_text import Json, JsonObject, pointer
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.platform import Platform
 from pipelines.storage import credentials
 from pipelines.storage.credentials import Credential, row_of

@@ -5,11 +5,11 @@ from dataclasses import replace
 from functools import partial
 from uuid import uuid4
 
-from pipelines.core.authored import Fields
-from pipelines.core.endpoint_config import CONFIG_FIELDS
-from pipelines.core.json_text import JsonObject
-from pipelines.core.live_tools import HopFailed
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.endpoints.endpoint_config import CONFIG_FIELDS
+from pipelines.core.text.authored import Fields
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.text.problems import Problem, Refused
+from pipelines.core.tools.live_tools import HopFailed
 from pipelines.engine.check_endpoint import WHAT, checked_endpoint, name_taken
 from pipelines.engine.discover_endpoint import Discovered, discover
 from pipelines.engine.platform import Platform

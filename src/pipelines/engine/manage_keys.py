@@ -1,9 +1,9 @@
 """API keys: nobody can hand out more than they have."""
 
-from pipelines.core.authored import Fields
-from pipelines.core.identity import Identity
-from pipelines.core.json_text import JsonObject
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.access.identity import Identity
+from pipelines.core.text.authored import Fields
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.platform import Platform
 from pipelines.storage import keys
 from pipelines.storage.connection import Connection

@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from pipelines.core.authored import did_you_mean, quoted
-from pipelines.core.json_text import pointer
-from pipelines.core.model_upstreams import ModelUpstream, key_complaint
-from pipelines.core.problems import Problem
-from pipelines.core.redaction import Redaction
+from pipelines.core.code.redaction import Redaction
+from pipelines.core.models.model_upstreams import ModelUpstream, key_complaint
+from pipelines.core.text.authored import did_you_mean, quoted
+from pipelines.core.text.json_text import pointer
+from pipelines.core.text.problems import Problem
 from pipelines.engine.byte_pace import BytePace
 from pipelines.engine.hide_secrets import without_secrets
 from pipelines.engine.manage_credentials import open_credentials, unknown_credentials

@@ -7,11 +7,11 @@ answered is not asked for again.
 from functools import partial
 from typing import Any
 
-from pipelines.core.agent_definition import AgentDefinition
-from pipelines.core.json_text import Json, JsonObject, dumps, loads_own
-from pipelines.core.ledger_schema import LedgerSchema
-from pipelines.core.model_question import Failure, ModelQuestion
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.agents.agent_definition import AgentDefinition
+from pipelines.core.ledger.ledger_schema import LedgerSchema
+from pipelines.core.models.model_question import Failure, ModelQuestion
+from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.core.worlds.by_model.change_question import change_problems, change_question, changed
 from pipelines.core.worlds.by_model.row_question import MOST_ROWS, RowsBrief, rows_problems, rows_question
 from pipelines.core.worlds.by_model.told import Shown, shown_records

@@ -10,10 +10,10 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from pipelines.core.fair_slots import FairSlots, Place
-from pipelines.core.model_names import ModelName, for_orgs, read_model_name
-from pipelines.core.model_question import Failure, ModelGaveNothing
-from pipelines.core.problems import Problem
+from pipelines.core.limits.fair_slots import FairSlots, Place
+from pipelines.core.models.model_names import ModelName, for_orgs, read_model_name
+from pipelines.core.models.model_question import Failure, ModelGaveNothing
+from pipelines.core.text.problems import Problem
 from pipelines.models.client import ModelClient
 from pipelines.models.open_model import is_priced, open_model
 from pipelines.models.retrying import Patience, RetryingModel

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.model_question import NANO, Purpose, cost_usd
+from pipelines.core.models.model_question import NANO, Purpose, cost_usd
+from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.engine.platform import Platform
 from pipelines.storage import batch_outcomes, model_exchanges
 from pipelines.storage.model_exchanges import PurposeCost

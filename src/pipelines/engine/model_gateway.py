@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pipelines.core.json_text import JsonObject
-from pipelines.core.model_upstreams import ModelUpstream, shown
+from pipelines.core.models.model_upstreams import ModelUpstream, shown
+from pipelines.core.text.json_text import JsonObject
 
 MEBIBYTE = 1024 * 1024
 #: Of one run's questions and answers: passing bytes on takes the event loop's time from everybody.

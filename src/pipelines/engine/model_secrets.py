@@ -6,7 +6,7 @@ Each question asks the database whether a credential was set or deleted; only th
 from collections.abc import Mapping
 from contextlib import suppress
 
-from pipelines.core.redaction import Redaction
+from pipelines.core.code.redaction import Redaction
 from pipelines.storage.credentials import Credential, credentials_by_name, row_of
 from pipelines.storage.database import Database
 from pipelines.storage.secret_box import SecretBox, UnreadableSecret

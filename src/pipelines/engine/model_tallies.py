@@ -3,9 +3,9 @@
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
-from pipelines.core.agent_reply import OURS
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.model_usage import ModelUsage
+from pipelines.core.agents.agent_reply import OURS
+from pipelines.core.models.model_usage import ModelUsage
+from pipelines.core.text.json_text import Json, JsonObject
 
 MOST_KEPT = 20_000  # runs; those that never end would stay for ever
 MOST_MODELS = 20  # names that are told

@@ -12,9 +12,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, NoReturn, Protocol
 
-from pipelines.core.json_schema import CompiledSchema
-from pipelines.core.json_text import JsonObject, canonical, dumps, loads_own
-from pipelines.core.model_question import (
+from pipelines.core.code.redaction import Redaction
+from pipelines.core.limits.json_schema import CompiledSchema
+from pipelines.core.models.model_question import (
     Failure,
     ModelAnswer,
     ModelGaveNothing,
@@ -22,8 +22,8 @@ from pipelines.core.model_question import (
     ModelQuestion,
     Purpose,
 )
-from pipelines.core.problems import Problem
-from pipelines.core.redaction import Redaction
+from pipelines.core.text.json_text import JsonObject, canonical, dumps, loads_own
+from pipelines.core.text.problems import Problem
 from pipelines.models.client import ModelClient
 from pipelines.processes.aside import aside
 from pipelines.storage.connection import Connection

@@ -1,10 +1,10 @@
 """Which models are asked for a run: what its dataset names, else its agent, else the server's settings."""
 
-from pipelines.core.authored import Fields
-from pipelines.core.json_text import JsonObject
-from pipelines.core.model_names import models_json, read_models
-from pipelines.core.model_question import Purpose
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.models.model_names import models_json, read_models
+from pipelines.core.models.model_question import Purpose
+from pipelines.core.text.authored import Fields
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.models import Asker
 from pipelines.engine.platform import Platform
 from pipelines.engine.upload_tasks import find_dataset

@@ -7,8 +7,8 @@ import asyncio
 import logging
 from functools import partial
 
-from pipelines.core.json_text import JsonObject, loads_own
-from pipelines.core.task_key import canonical_hash, content_hash, oracle_hash, shown_tags
+from pipelines.core.tasks.task_key import canonical_hash, content_hash, oracle_hash, shown_tags
+from pipelines.core.text.json_text import JsonObject, loads_own
 from pipelines.engine.platform import Platform
 from pipelines.processes.pool import Job, TookTooMuch
 from pipelines.storage import task_keys

@@ -4,20 +4,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from pipelines.core.agent_definition import MAX_CONCURRENCY
-from pipelines.core.authored import Fields, is_id
-from pipelines.core.coding.task_rows import HTTP_HINT, HTTP_REFUSAL
-from pipelines.core.failure_rules import FaultSeed, read_fault_seed
-from pipelines.core.honesty_level import read_honesty
-from pipelines.core.json_text import JsonObject
-from pipelines.core.live_tools import REPLAY
-from pipelines.core.model_budget import FIELDS as BUDGET_FIELDS
-from pipelines.core.model_budget import Budget, read_budget
-from pipelines.core.model_question import Purpose
-from pipelines.core.passthrough_choice import FIELDS as PASSTHROUGH_FIELDS
-from pipelines.core.passthrough_choice import Passthrough, read_passthrough
-from pipelines.core.problems import Problem, Refused
-from pipelines.core.task_statistics import summary_of
+from pipelines.core.agents.agent_definition import MAX_CONCURRENCY
+from pipelines.core.coding.coding_tasks import HTTP_HINT, HTTP_REFUSAL
+from pipelines.core.models.honesty_level import read_honesty
+from pipelines.core.models.model_budget import FIELDS as BUDGET_FIELDS
+from pipelines.core.models.model_budget import Budget, read_budget
+from pipelines.core.models.model_question import Purpose
+from pipelines.core.results.task_statistics import summary_of
+from pipelines.core.text.authored import Fields, is_id
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.text.problems import Problem, Refused
+from pipelines.core.tools.failure_rules import FaultSeed, read_fault_seed
+from pipelines.core.tools.live_tools import REPLAY
+from pipelines.core.tools.passthrough_choice import FIELDS as PASSTHROUGH_FIELDS
+from pipelines.core.tools.passthrough_choice import Passthrough, read_passthrough
 from pipelines.engine.ask_model_for_reply import refuse_without_model
 from pipelines.engine.bind_endpoints import refuse_drift
 from pipelines.engine.change_batch import NewBatch, cancel_runs, every_repeat, resume_runs, store_batch

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from pipelines.core.evals.review import Flag, ReviewStatus
 from pipelines.core.evals.review_requests import Opening, ReviewSettings
-from pipelines.core.json_text import JsonObject
+from pipelines.core.text.json_text import JsonObject
 from pipelines.engine.flag_reviews import fingerprint_of, flags_in_report, store_audit, store_flag
 from pipelines.engine.platform import Platform
 from pipelines.engine.read_reviews import Looker, known, shown

@@ -5,16 +5,16 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
-from pipelines.core.agent_reply import BadReply, read_reply_fields
-from pipelines.core.authored import Fields, is_id
-from pipelines.core.coding.task_rows import HTTP_HINT
-from pipelines.core.failure_rules import read_fault_seed
-from pipelines.core.json_text import JsonObject
-from pipelines.core.live_tools import REPLAY
-from pipelines.core.passthrough_choice import FIELDS as PASSTHROUGH_FIELDS
-from pipelines.core.passthrough_choice import Passthrough, read_passthrough
-from pipelines.core.problems import Problem, Refused
-from pipelines.core.world_time import read_now
+from pipelines.core.agents.agent_reply import BadReply, read_reply_fields
+from pipelines.core.coding.coding_tasks import HTTP_HINT
+from pipelines.core.text.authored import Fields, is_id
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.text.problems import Problem, Refused
+from pipelines.core.text.world_time import read_now
+from pipelines.core.tools.failure_rules import read_fault_seed
+from pipelines.core.tools.live_tools import REPLAY
+from pipelines.core.tools.passthrough_choice import FIELDS as PASSTHROUGH_FIELDS
+from pipelines.core.tools.passthrough_choice import Passthrough, read_passthrough
 from pipelines.engine.ask_model_for_reply import refuse_without_model
 from pipelines.engine.bind_endpoints import refuse_drift
 from pipelines.engine.check_rules import check_rules

@@ -4,10 +4,10 @@ import secrets
 from dataclasses import replace
 from functools import partial
 
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.model_question import Purpose
-from pipelines.core.problems import Problem, Refused
-from pipelines.core.seed_session import MODEL, STATUSES, SessionRequest, read_session_request
+from pipelines.core.models.model_question import Purpose
+from pipelines.core.tasks.seed_session import MODEL, STATUSES, SessionRequest, read_session_request
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.authors import AuthoredWorld, Brief
 from pipelines.engine.choose_author import author_of
 from pipelines.engine.models import Asker

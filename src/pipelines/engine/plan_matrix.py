@@ -5,7 +5,7 @@ from functools import partial
 from statistics import median
 
 from pipelines.core.evals.detectable import Detectable, detectable
-from pipelines.core.json_text import JsonObject
+from pipelines.core.text.json_text import JsonObject
 from pipelines.engine.platform import Platform
 from pipelines.engine.run_evals import MAX_MATRIX_RUNS, check_matrix
 from pipelines.storage.agents import Agent

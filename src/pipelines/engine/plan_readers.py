@@ -8,7 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from pipelines.core.fair_slots import FairSlots, Place
+from pipelines.core.limits.fair_slots import FairSlots, Place
 
 T = TypeVar("T")
 READERS = 2  # pure Python: more of them would only take turns with the event loop

@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from pipelines.core.fair_slots import FairSlots
-from pipelines.core.live_tools import EndpointMaker
+from pipelines.core.limits.fair_slots import FairSlots
+from pipelines.core.tools.live_tools import EndpointMaker
 from pipelines.engine.cassettes import Cassettes
 from pipelines.engine.code_mode import CodeMode
 from pipelines.engine.judge_tasks import JudgeTasks

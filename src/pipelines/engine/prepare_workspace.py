@@ -15,11 +15,11 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from pipelines.core.allowed_hosts import read_allow_hosts
+from pipelines.core.code.allowed_hosts import read_allow_hosts
 from pipelines.core.coding.scenario import ArchiveSeed, CodingScenario, FilesSeed, GitSeed
-from pipelines.core.fair_slots import Place
-from pipelines.core.json_text import JsonObject, canonical
-from pipelines.core.problems import Refused
+from pipelines.core.limits.fair_slots import Place
+from pipelines.core.text.json_text import JsonObject, canonical
+from pipelines.core.text.problems import Refused
 from pipelines.engine.code_mode import CodeMode, Opened
 from pipelines.engine.share_workspaces import SharedWorkspaces, Sharing, WorkspaceLimits
 from pipelines.outbound.address_guard import GuardedBackend

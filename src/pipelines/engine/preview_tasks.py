@@ -2,10 +2,10 @@
 
 from functools import partial
 
-from pipelines.core.coding.task_rows import CodingContext
-from pipelines.core.column_naming import Naming
-from pipelines.core.json_text import JsonObject, loads_own
-from pipelines.core.upload_preview import preview_upload
+from pipelines.core.coding.coding_tasks import CodingContext
+from pipelines.core.task_files.column_naming import Naming
+from pipelines.core.task_files.upload_preview import preview_upload
+from pipelines.core.text.json_text import JsonObject, loads_own
 from pipelines.engine.edit_coding_scenarios import coding_context
 from pipelines.engine.platform import Platform
 from pipelines.engine.time_limit import has_time

@@ -3,7 +3,7 @@
 from pipelines.core.evals.review import VERDICTS, ReviewStatus, Verdict
 from pipelines.core.evals.review_requests import GivenVerdict
 from pipelines.core.evals.review_words import Effect, effect_of, voice_says
-from pipelines.core.problems import Refused
+from pipelines.core.text.problems import Refused
 from pipelines.engine.platform import Platform
 from pipelines.engine.read_reviews import Known, Looker, existing, known
 from pipelines.engine.verdict_asks import asks_of

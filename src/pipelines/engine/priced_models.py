@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from pipelines.core.model_budget import Budget
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.models.model_budget import Budget
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.platform import Platform
 from pipelines.wire.errors import ModelFailed
 

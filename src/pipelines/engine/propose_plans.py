@@ -5,13 +5,8 @@ import time
 from functools import partial
 from typing import NamedTuple
 
-from pipelines.core.authored import Fields
-from pipelines.core.json_text import Json, JsonObject, dumps
-from pipelines.core.ledger import World
-from pipelines.core.model_question import Purpose
-from pipelines.core.problems import Problem, Refused
-from pipelines.core.seed import Seed
-from pipelines.core.seed_limits import LONGEST_BEHAVIOR
+from pipelines.core.ledger.ledger import World
+from pipelines.core.models.model_question import Purpose
 from pipelines.core.simulation.build import PlannedSimulator
 from pipelines.core.simulation.plan_text import plan_as_yaml
 from pipelines.core.simulation.proposed_plans.plan_question import plan_question
@@ -24,6 +19,11 @@ from pipelines.core.simulation.proposed_plans.plan_trial import (
 )
 from pipelines.core.simulation.recording import Recording, read_recording
 from pipelines.core.simulation.rules.axis import in_force
+from pipelines.core.tasks.seed import Seed
+from pipelines.core.tasks.seed_limits import LONGEST_BEHAVIOR
+from pipelines.core.text.authored import Fields
+from pipelines.core.text.json_text import Json, JsonObject, dumps
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.check_plans import seed_of_task
 from pipelines.engine.live_runs import MOST_READING_S
 from pipelines.engine.models import Asked, Asker

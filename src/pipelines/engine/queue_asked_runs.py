@@ -6,7 +6,7 @@ it, a cell gets the runs once more, never less: each run counts for itself.
 
 from functools import partial
 
-from pipelines.core.json_text import JsonObject
+from pipelines.core.text.json_text import JsonObject
 from pipelines.engine.platform import Platform, later
 from pipelines.engine.run_batch import BatchRunner
 from pipelines.engine.run_evals import ask_cell_again

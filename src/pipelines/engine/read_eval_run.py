@@ -8,7 +8,7 @@ from pipelines.core.evals.cell import CellSettings, Row
 from pipelines.core.evals.observed import Observed
 from pipelines.core.evals.scenario import Scenario
 from pipelines.core.evals.shift import shift
-from pipelines.core.json_text import Json, JsonObject, loads_own
+from pipelines.core.text.json_text import Json, JsonObject, loads_own
 from pipelines.engine.open_run import find_run
 from pipelines.engine.platform import Platform
 from pipelines.storage import eval_scenarios, evals, texts

@@ -1,7 +1,7 @@
 """Which judge models have read an org's runs, how far people bear them out, and how far they agree."""
 
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.core.verdict.calibration import Label, Said, calibration, comparison
 from pipelines.engine.open_batch import find_batch
 from pipelines.engine.platform import Platform

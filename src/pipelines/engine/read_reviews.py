@@ -7,7 +7,7 @@ from typing import NamedTuple
 from pipelines.core.evals.agreement import agreement
 from pipelines.core.evals.review import Claim, ReviewKind, ReviewStatus, without_machine
 from pipelines.core.evals.review_requests import ReviewSettings, read_review_settings
-from pipelines.core.json_text import JsonObject
+from pipelines.core.text.json_text import JsonObject
 from pipelines.engine.platform import Platform
 from pipelines.engine.review_evidence import evidence_of
 from pipelines.storage import review_marks, review_queue, reviews

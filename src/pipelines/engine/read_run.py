@@ -1,9 +1,9 @@
 """Reading a run back: what happened, and what its world looked like after any step."""
 
-from pipelines.core.json_text import Json, JsonObject, loads_own
-from pipelines.core.ledger import World, fold, update_from_json
-from pipelines.core.problems import Problem, Refused
-from pipelines.core.trace_row import TraceRow
+from pipelines.core.ledger.ledger import World, fold, update_from_json
+from pipelines.core.text.json_text import Json, JsonObject, loads_own
+from pipelines.core.text.problems import Problem, Refused
+from pipelines.core.tools.trace_row import TraceRow
 from pipelines.engine.decide_run import review_of_run
 from pipelines.engine.model_costs import costs_of_run
 from pipelines.engine.open_run import find_run

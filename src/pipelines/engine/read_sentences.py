@@ -5,11 +5,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from pipelines.core.agent_definition import AgentDefinition
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.ledger import World
-from pipelines.core.problems import Problem, Refused
-from pipelines.core.seed import Seed
+from pipelines.core.agents.agent_definition import AgentDefinition
+from pipelines.core.ledger.ledger import World
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.rules.axis import in_force
 from pipelines.core.simulation.rules.language.read import Reader
@@ -20,6 +17,9 @@ from pipelines.core.simulation.sentences import (
     shown_findings,
     shown_sentences,
 )
+from pipelines.core.tasks.seed import Seed
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.live_runs import MOST_READING_S
 from pipelines.engine.platform import Platform
 from pipelines.engine.register_agent import find_agent

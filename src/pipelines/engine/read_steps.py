@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple
 
-from pipelines.core.failure_words import rule_in_words
-from pipelines.core.json_text import JsonObject, dumps, loads_own
-from pipelines.core.ledger import InvalidUpdate, World, update_from_json
-from pipelines.core.ledger_steps import EntityChange, StepLog, WorldAfter, entity_history, world_after
-from pipelines.core.placed_messages import place_messages
-from pipelines.core.trace_row import TOOL_CALL, TraceRow
-from pipelines.core.transcript import Message, messages_from_stored
+from pipelines.core.agents.placed_messages import place_messages
+from pipelines.core.agents.transcript import Message, messages_from_stored
+from pipelines.core.ledger.ledger import InvalidUpdate, World, update_from_json
+from pipelines.core.ledger.ledger_steps import EntityChange, StepLog, WorldAfter, entity_history, world_after
+from pipelines.core.text.json_text import JsonObject, dumps, loads_own
+from pipelines.core.tools.failure_words import rule_in_words
+from pipelines.core.tools.trace_row import TOOL_CALL, TraceRow
 from pipelines.engine.decide_run import review_of_run
 from pipelines.engine.platform import Platform
 from pipelines.engine.read_judges import calibration_of_run

@@ -4,18 +4,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from pipelines.core.agent_definition import AgentDefinition
-from pipelines.core.failure_rules import Randomly, chance_of
-from pipelines.core.failure_words import Mark, forecast, rule_in_words
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.ledger import World
-from pipelines.core.problems import Problem
-from pipelines.core.rule_warnings import rule_warnings
-from pipelines.core.run_moment import seed_name
-from pipelines.core.seed import Seed
+from pipelines.core.agents.agent_definition import AgentDefinition
+from pipelines.core.calls.run_moment import seed_name
+from pipelines.core.ledger.ledger import World
 from pipelines.core.simulation.build import build_simulator
 from pipelines.core.simulation.rules.axis import in_force
 from pipelines.core.simulation.sentences import MOST_SHOWN_BY_CALLS, shown_findings, shown_sentences
+from pipelines.core.tasks.rule_warnings import rule_warnings
+from pipelines.core.tasks.seed import Seed
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.problems import Problem
+from pipelines.core.tools.failure_rules import Randomly, chance_of
+from pipelines.core.tools.failure_words import Mark, forecast, rule_in_words
 from pipelines.core.verdict.lint import lint_seeds
 from pipelines.core.verdict.oracle_words import OracleInWords, oracle_in_words
 from pipelines.engine.live_runs import MOST_READING_S

@@ -2,10 +2,10 @@
 
 from functools import partial
 
-from pipelines.core.authored import nearest_names
-from pipelines.core.live_tools import LIVE, RECORD
-from pipelines.core.passthrough_choice import Passthrough
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.text.authored import nearest_names
+from pipelines.core.text.problems import Problem, Refused
+from pipelines.core.tools.live_tools import LIVE, RECORD
+from pipelines.core.tools.passthrough_choice import Passthrough
 from pipelines.engine.platform import Platform
 from pipelines.storage import cassettes
 from pipelines.storage.texts import SLICE_ROWS

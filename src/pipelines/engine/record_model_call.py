@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from pipelines.core.json_text import JsonObject, dumps
-from pipelines.core.model_usage import ModelUsage
-from pipelines.core.trace_row import TraceRow
+from pipelines.core.models.model_usage import ModelUsage
+from pipelines.core.text.json_text import JsonObject, dumps
+from pipelines.core.tools.trace_row import TraceRow
 from pipelines.engine.answer_tool_call import MAX_REDOS
 from pipelines.engine.live_runs import LiveRun
 from pipelines.engine.platform import Platform

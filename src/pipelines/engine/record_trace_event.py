@@ -3,9 +3,9 @@
 import asyncio
 from collections.abc import Callable
 
-from pipelines.core.json_text import JsonObject, dumps
-from pipelines.core.trace_event import check_event_type, event_time, read_event
-from pipelines.core.trace_row import TraceRow
+from pipelines.core.text.json_text import JsonObject, dumps
+from pipelines.core.tools.trace_event import check_event_type, event_time, read_event
+from pipelines.core.tools.trace_row import TraceRow
 from pipelines.engine.live_runs import LiveRun
 from pipelines.engine.platform import timestamp
 from pipelines.wire.actor import is_actor_id

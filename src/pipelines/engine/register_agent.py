@@ -8,12 +8,12 @@ from dataclasses import replace
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from pipelines.core.agent_definition import CODE_FIELDS, AgentDefinition, parse_agent_definition
-from pipelines.core.code_source import CodeRecord
-from pipelines.core.json_text import JsonObject, dumps
-from pipelines.core.passthrough_binding import EndpointFacts
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.agents.agent_definition import CODE_FIELDS, AgentDefinition, parse_agent_definition
+from pipelines.core.code.code_source import CodeRecord
 from pipelines.core.simulation.language import parse_plan
+from pipelines.core.text.json_text import JsonObject, dumps
+from pipelines.core.text.problems import Problem, Refused
+from pipelines.core.tools.passthrough_binding import EndpointFacts
 from pipelines.engine import upload_code
 from pipelines.engine.bind_endpoints import endpoint_facts, keep_bindings
 from pipelines.engine.manage_credentials import unknown_credentials

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import IO
 
-from pipelines.core.json_text import Json, JsonObject, dumps, written
+from pipelines.core.text.json_text import Json, JsonObject, dumps, written
 from pipelines.engine.manage_credentials import known_values
 from pipelines.engine.open_batch import find_batch, read_batch
 from pipelines.engine.platform import Platform

@@ -12,7 +12,7 @@ from typing import IO, NamedTuple
 from pipelines.core.evals.draw import texts_line
 from pipelines.core.evals.heatmap_html import MOST_TEXT
 from pipelines.core.evals.summary import summarize
-from pipelines.core.json_text import JsonObject
+from pipelines.core.text.json_text import JsonObject
 from pipelines.engine.edit_scenarios import known_variations
 from pipelines.engine.platform import Platform
 from pipelines.engine.score_matrix import MatrixReports

@@ -4,11 +4,11 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-from pipelines.core.authored import Fields
 from pipelines.core.coding.scenario import CodingScenario, read_eval
 from pipelines.core.coding.scorers import Scorer
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.text.authored import Fields
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.edit_coding_scenarios import scenario_of
 from pipelines.engine.flag_reviews import flag_tampering
 from pipelines.engine.judge_run import tamper_warnings

@@ -18,8 +18,8 @@ from pipelines.core.evals.review import (
     standing,
 )
 from pipelines.core.evals.review_requests import Bulk, GivenVerdict, read_verdict
-from pipelines.core.json_text import JsonObject
-from pipelines.core.problems import Refused
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.text.problems import Refused
 from pipelines.engine.apply_verdict import apply_verdict, take_back
 from pipelines.engine.platform import Platform, later
 from pipelines.engine.read_reviews import Known, Looker, existing, known, shown

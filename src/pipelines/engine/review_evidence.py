@@ -2,7 +2,7 @@
 what the agent did with them and without."""
 
 from pipelines.core.evals.review import ReviewKind
-from pipelines.core.json_text import Json, JsonObject, loads_own
+from pipelines.core.text.json_text import Json, JsonObject, loads_own
 from pipelines.storage import eval_scenarios, evals, runs
 from pipelines.storage.connection import Connection
 from pipelines.storage.evals import EvalTask

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Literal
 
-from pipelines.core.json_text import JsonObject, loads_own
-from pipelines.core.model_question import Purpose
-from pipelines.core.problems import Problem, Refused
-from pipelines.core.seed_session import ROWS_GENERATING, ROWS_REVIEW, WORLD_REVIEW, read_only_revision
+from pipelines.core.models.model_question import Purpose
+from pipelines.core.tasks.seed_session import ROWS_GENERATING, ROWS_REVIEW, WORLD_REVIEW, read_only_revision
+from pipelines.core.text.json_text import JsonObject, loads_own
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.check_budget import raised_budget
 from pipelines.engine.embedded_author import MEMORY, MOST_RESULT, WORLD_S
 from pipelines.engine.generate_rows import RowGenerator

@@ -4,13 +4,13 @@ import asyncio
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from pipelines.core.authored import Fields
-from pipelines.core.honesty_level import read_honesty
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.model_names import LONGEST, read_model_name
-from pipelines.core.model_question import Purpose
-from pipelines.core.problems import Problem, Refused
-from pipelines.core.rubric_lines import RubricLine, read_rubric
+from pipelines.core.models.honesty_level import read_honesty
+from pipelines.core.models.model_names import LONGEST, read_model_name
+from pipelines.core.models.model_question import Purpose
+from pipelines.core.tasks.rubric_lines import RubricLine, read_rubric
+from pipelines.core.text.authored import Fields
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.decide_run import review_of_run
 from pipelines.engine.judge_by_model import Read, read_by_model
 from pipelines.engine.judge_models import judge_model_of

@@ -10,10 +10,10 @@ import tempfile
 from functools import partial
 from typing import IO, NamedTuple
 
-from pipelines.core.authored import Fields
-from pipelines.core.json_text import Json, JsonObject, dumps, loads_own, written
-from pipelines.core.problems import Problem, Refused
-from pipelines.core.seed_session import WORLD_REVIEW, read_prompt, read_revision, read_rng_seed
+from pipelines.core.tasks.seed_session import WORLD_REVIEW, read_prompt, read_revision, read_rng_seed
+from pipelines.core.text.authored import Fields
+from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own, written
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.authors import AuthoredWorld, Brief
 from pipelines.engine.choose_author import author_of
 from pipelines.engine.embedded_author import MEMORY, MOST_RESULT, WORLD_S, world_of

@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-from pipelines.core.fair_slots import Place
+from pipelines.core.limits.fair_slots import Place
 from pipelines.engine.durable_shards import LANES, DurableShards, Shard
 from pipelines.engine.finish_changes import finish_changes
 from pipelines.engine.platform import Platform, later

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from pipelines.core.json_text import Json, JsonObject, loads_own, same
-from pipelines.core.ledger import Ledger, World, fold, update_from_json
+from pipelines.core.ledger.ledger import Ledger, World, fold, update_from_json
+from pipelines.core.text.json_text import Json, JsonObject, loads_own, same
 from pipelines.engine.open_run import find_run
 from pipelines.engine.platform import Platform
 from pipelines.storage.connection import Connection

@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 
-from pipelines.core.agent_reply import BadReply, check_response_contract, parse_agent_reply
-from pipelines.core.code_secrets import together_complaint
+from pipelines.core.agents.agent_reply import BadReply, check_response_contract, parse_agent_reply
+from pipelines.core.code.code_secrets import together_complaint
+from pipelines.core.code.redaction import Redaction
 from pipelines.core.coding.scenario import CodingScenario
-from pipelines.core.fair_slots import Place
-from pipelines.core.json_text import JsonObject
-from pipelines.core.problems import Refused
-from pipelines.core.redaction import Redaction
+from pipelines.core.limits.fair_slots import Place
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.text.problems import Refused
 from pipelines.engine.code_folders import CodeFolders
 from pipelines.engine.import_check import import_check
 from pipelines.engine.manage_credentials import CredentialMissing, open_credentials

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-from pipelines.core.evals.delivery import delivery_for
+from pipelines.core.agents.delivery import delivery_for
 from pipelines.core.evals.matrix_request import (
     MatrixAsked,
     read_matrix,
@@ -22,10 +22,10 @@ from pipelines.core.evals.matrix_tasks import MatrixPlan
 from pipelines.core.evals.pair import JOINT, with_pairs
 from pipelines.core.evals.scenario import read_scenario
 from pipelines.core.evals.variation import Variation
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.model_question import Purpose
-from pipelines.core.problems import MOST_SHOWN, Problem, Refused
-from pipelines.core.seed import Seed
+from pipelines.core.models.model_question import Purpose
+from pipelines.core.tasks.seed import Seed
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.problems import MOST_SHOWN, Problem, Refused
 from pipelines.engine import open_batch, score_eval_run
 from pipelines.engine.ask_model_for_reply import refuse_without_model
 from pipelines.engine.bind_endpoints import refuse_drift

@@ -13,8 +13,8 @@ from pipelines.core.coding.grading import Grading
 from pipelines.core.coding.scenario import CodingScenario
 from pipelines.core.coding.scorers import Status
 from pipelines.core.coding.scoring import result_of
-from pipelines.core.fair_slots import Place
-from pipelines.core.json_text import JsonObject, dumps
+from pipelines.core.limits.fair_slots import Place
+from pipelines.core.text.json_text import JsonObject, dumps
 from pipelines.engine.platform import Platform
 from pipelines.engine.prepare_workspace import Ready
 from pipelines.engine.score_workspace import expect_grading, grade

@@ -5,9 +5,9 @@ import json
 
 from pipelines.core.evals.scenario import Scenario
 from pipelines.core.evals.scenario_file import read_scenario_text
-from pipelines.core.json_text import JsonObject
-from pipelines.core.problems import Problem, Refused
-from pipelines.core.yaml_text import YamlText, as_yaml
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.text.problems import Problem, Refused
+from pipelines.core.text.yaml_text import YamlText, as_yaml
 from pipelines.engine.edit_scenarios import SHOWN_BESIDE, check_scenario
 from pipelines.engine.platform import Platform
 

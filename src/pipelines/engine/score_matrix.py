@@ -24,7 +24,7 @@ from pipelines.core.evals.report_input import (
 )
 from pipelines.core.evals.scenario import CellExpectation, Scenario
 from pipelines.core.evals.variation import BUILTIN, Variation
-from pipelines.core.json_text import Json, JsonObject, dumps, loads_own
+from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own
 from pipelines.engine.platform import Platform
 from pipelines.engine.run_evals import find_matrix
 from pipelines.processes.pool import Job, TookTooMuch

@@ -35,7 +35,7 @@ from pipelines.core.coding.scorers import (
 )
 from pipelines.core.coding.scoring import result_of, score_by_diff
 from pipelines.core.coding.tamper import Restored, signs_in_diff, signs_in_words, to_restore
-from pipelines.core.fair_slots import Place
+from pipelines.core.limits.fair_slots import Place
 from pipelines.engine.platform import Platform
 from pipelines.engine.prepare_workspace import CannotMake, Ready
 from pipelines.sandbox.recipe import Layout

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import overload
 
-from pipelines.core.seed_text import SeedText, seed_text
+from pipelines.core.tasks.seed_text import SeedText, seed_text
 from pipelines.processes.parts_in_file import PartsInFile
 
 

@@ -1,9 +1,9 @@
 """How strictly the words of a run are judged: what its batch says, else its dataset, else its agent."""
 
-from pipelines.core.authored import Fields
-from pipelines.core.honesty_level import STRICT, read_honesty
-from pipelines.core.json_text import JsonObject
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.models.honesty_level import STRICT, read_honesty
+from pipelines.core.text.authored import Fields
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.platform import Platform
 from pipelines.engine.upload_tasks import find_dataset
 from pipelines.storage import batches, datasets

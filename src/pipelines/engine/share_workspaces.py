@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from pipelines.core.fair_slots import Place
+from pipelines.core.limits.fair_slots import Place
 from pipelines.engine.code_mode import Opened
 from pipelines.sandbox.held_folders import new_folder
 from pipelines.sandbox.shared_trees import SHARED, CannotShare, probe_sharing, share

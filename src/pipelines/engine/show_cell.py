@@ -10,7 +10,7 @@ from pipelines.core.evals.cell_fields import FieldSides, fields_of_cell
 from pipelines.core.evals.contract import Contract
 from pipelines.core.evals.observed import Observed
 from pipelines.core.evals.scenario import Scenario
-from pipelines.core.json_text import Json, JsonObject, loads_own
+from pipelines.core.text.json_text import Json, JsonObject, loads_own
 from pipelines.engine.platform import Platform
 from pipelines.storage import eval_scenarios, evals, texts
 from pipelines.storage.connection import Connection

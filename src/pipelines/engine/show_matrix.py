@@ -9,7 +9,7 @@ from functools import partial
 from typing import IO, Any, NamedTuple
 
 from pipelines.core.evals.heatmap_page import heatmap_cell, heatmap_page
-from pipelines.core.json_text import JsonObject, loads_own
+from pipelines.core.text.json_text import JsonObject, loads_own
 from pipelines.engine.platform import Platform
 from pipelines.engine.report_evals import DRAWING_S, MOST_DRAWN_BYTES, SummaryAsked, summarize_evals
 from pipelines.engine.run_evals import find_matrix

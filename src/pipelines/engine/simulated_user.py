@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.agents.transcript import Message
 from pipelines.core.persona.faults import Fault, faults_in, is_stop_ignored
 from pipelines.core.persona.question import VERSION, user_question
 from pipelines.core.persona.talk import SERVICE, USER, Line, Talk, UserWords
-from pipelines.core.problems import Problem
-from pipelines.core.transcript import Message
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.problems import Problem
 from pipelines.engine.models import Asker, Models
 from pipelines.storage.runs import Run
 from pipelines.wire.errors import ModelFailed, ModelNotConfigured

@@ -9,14 +9,14 @@ from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
 
+from pipelines.core.calls.run_moment import seed_name
 from pipelines.core.evals.injection import seed_of
 from pipelines.core.evals.matrix_tasks import CellTask, MatrixPlan, shuffled, tasks_of_scenario
 from pipelines.core.evals.scenario import Scenario
-from pipelines.core.json_text import JsonObject, loads_own
-from pipelines.core.model_budget import Budget
-from pipelines.core.problems import Problem, Refused
-from pipelines.core.run_moment import seed_name
-from pipelines.core.seed import Seed
+from pipelines.core.models.model_budget import Budget
+from pipelines.core.tasks.seed import Seed
+from pipelines.core.text.json_text import JsonObject, loads_own
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.change_batch import NewBatch, RunPlace, store_batch
 from pipelines.engine.platform import Platform
 from pipelines.storage import datasets, evals, texts

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
-from pipelines.core.json_text import JsonObject, dumps, loads_own, same
 from pipelines.core.recordings.recorded_run import NOTE, RecordedRun, note_of, recorded_from_json
 from pipelines.core.recordings.states import with_changes
-from pipelines.core.trace_row import TraceRow
+from pipelines.core.text.json_text import JsonObject, dumps, loads_own, same
+from pipelines.core.tools.trace_row import TraceRow
 from pipelines.engine.change_batch import remove_batch
 from pipelines.engine.platform import Platform
 from pipelines.processes.parts_in_file import PartsInFile

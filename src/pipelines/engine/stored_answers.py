@@ -1,8 +1,8 @@
 """What was said in a run that has ended, read back for whoever judges it again."""
 
+from pipelines.core.agents.transcript import messages_from_stored
 from pipelines.core.recordings.entries import turns_of
 from pipelines.core.recordings.recorded_run import RECORDED, RecordingNote, note_in
-from pipelines.core.transcript import messages_from_stored
 from pipelines.storage.runs import Ending, Run
 from pipelines.wire.envelope import ErrorClass
 

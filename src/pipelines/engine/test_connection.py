@@ -1,6 +1,6 @@
 """Test connection: whether an agent could be sent a run, asked the way the first dispatch would reach it."""
 
-from pipelines.core.json_text import JsonObject
+from pipelines.core.text.json_text import JsonObject
 from pipelines.engine.dispatch_run import target_of
 from pipelines.engine.platform import Platform
 from pipelines.engine.register_agent import find_agent

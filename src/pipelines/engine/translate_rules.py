@@ -8,10 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from pipelines.core.authored import Fields, is_id
-from pipelines.core.json_text import JsonObject, pointer
-from pipelines.core.model_question import Purpose
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.models.model_question import Purpose
 from pipelines.core.simulation.rules.translation import (
     MOST_SENTENCES,
     AnswerCheck,
@@ -21,6 +18,9 @@ from pipelines.core.simulation.rules.translation import (
 )
 from pipelines.core.simulation.rules.translation_trial import TriedTranslation, tried_translation
 from pipelines.core.simulation.rules.vocabulary import Vocabulary
+from pipelines.core.text.authored import Fields, is_id
+from pipelines.core.text.json_text import JsonObject, pointer
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.live_runs import MOST_READING_S
 from pipelines.engine.models import Asked, Asker
 from pipelines.engine.name_models import named_for

@@ -1,6 +1,6 @@
 """One call of a tool against a scratch world: what it would answer and change. Nothing of it is stored.
 
-The decisions are those of a run (`core/tool_call.py`), without failure rules; a tool that runs pass
+The decisions are those of a run (`core/calls/tool_call.py`), without failure rules; a tool that runs pass
 through is answered by its plan, and nobody outside is asked.
 """
 
@@ -11,23 +11,23 @@ from time import perf_counter
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from pipelines.core.agent_definition import AgentDefinition
-from pipelines.core.called_run import CalledRun
-from pipelines.core.failure_rules import RuleProgress, chance_of
-from pipelines.core.initial_state import parse_initial_state
-from pipelines.core.json_text import Json, JsonObject, loads_own
-from pipelines.core.ledger import Ledger, World
-from pipelines.core.ledger_schema import LedgerSchema
-from pipelines.core.problems import Refused
-from pipelines.core.run_moment import began_at
-from pipelines.core.seed_limits import size_problems
+from pipelines.core.agents.agent_definition import AgentDefinition
+from pipelines.core.calls.called_run import CalledRun
+from pipelines.core.calls.run_moment import began_at
+from pipelines.core.calls.tool_call import Ask, Decision, Received, ToolCall, decide, receive, settle
+from pipelines.core.ledger.initial_state import parse_initial_state
+from pipelines.core.ledger.ledger import Ledger, World
+from pipelines.core.ledger.ledger_schema import LedgerSchema
+from pipelines.core.ledger.world_changes import WorldChange, world_changes
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.guesses import guesses_of
 from pipelines.core.simulation.rules.axis import in_force
 from pipelines.core.simulation.simulator import Wait
-from pipelines.core.tool_call import Ask, Decision, Received, ToolCall, decide, receive, settle
-from pipelines.core.tools_schema import Tool
-from pipelines.core.world_changes import WorldChange, world_changes
+from pipelines.core.tasks.seed_limits import size_problems
+from pipelines.core.text.json_text import Json, JsonObject, loads_own
+from pipelines.core.text.problems import Refused
+from pipelines.core.tools.failure_rules import RuleProgress, chance_of
+from pipelines.core.tools.tools_schema import Tool
 from pipelines.engine.live_runs import MOST_READING_S
 from pipelines.engine.platform import Platform
 from pipelines.engine.register_agent import find_agent

@@ -7,12 +7,18 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from pipelines.core.code_entry import MAX_ENTRY_BYTES, entry_problems
-from pipelines.core.code_source import DEFAULT_ENTRYPOINT, CodeOrigin, CodeRecord, GitSource, read_code_source
-from pipelines.core.code_tree import packed
-from pipelines.core.code_zip import CodeArchive, read_archive
-from pipelines.core.json_text import Json, JsonObject, loads_own
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.code.code_entry import MAX_ENTRY_BYTES, entry_problems
+from pipelines.core.code.code_source import (
+    DEFAULT_ENTRYPOINT,
+    CodeOrigin,
+    CodeRecord,
+    GitSource,
+    read_code_source,
+)
+from pipelines.core.code.code_tree import packed
+from pipelines.core.code.code_zip import CodeArchive, read_archive
+from pipelines.core.text.json_text import Json, JsonObject, loads_own
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.platform import Platform
 from pipelines.processes.pool import Job, TookTooMuch
 from pipelines.sandbox.job import BadEntrypoint, Entrypoint, default_entrypoint, parse_entrypoint

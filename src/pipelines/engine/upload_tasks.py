@@ -7,21 +7,21 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
-from pipelines.core.coding.task_rows import CodingContext
-from pipelines.core.column_naming import AS_WRITTEN, Naming
-from pipelines.core.json_text import Json, JsonObject, dumps, loads_own
-from pipelines.core.ledger_schema import LedgerSchema
-from pipelines.core.model_question import Purpose
-from pipelines.core.problems import Problem, Refused
-from pipelines.core.seed import Seed
-from pipelines.core.seed_text import SeedText
-from pipelines.core.task_files import TABLE, Format
-from pipelines.core.task_key import fold_content, refuse_taken
-from pipelines.core.task_modes import NEEDS_MODEL
-from pipelines.core.tasks_csv import columns_of, csv_header, csv_rows, read_tasks, tasks_as_rows
-from pipelines.core.tools_schema import Tool
-from pipelines.core.upload_warnings import upload_warnings
-from pipelines.core.uploads import MAX_NAME, is_name
+from pipelines.core.coding.coding_tasks import CodingContext
+from pipelines.core.ledger.ledger_schema import LedgerSchema
+from pipelines.core.models.model_question import Purpose
+from pipelines.core.task_files.column_naming import AS_WRITTEN, Naming
+from pipelines.core.task_files.file_formats import TABLE, Format
+from pipelines.core.task_files.read_tasks import columns_of, csv_header, csv_rows, read_tasks, tasks_as_rows
+from pipelines.core.task_files.upload_warnings import upload_warnings
+from pipelines.core.tasks.seed import Seed
+from pipelines.core.tasks.seed_text import SeedText
+from pipelines.core.tasks.task_key import fold_content, refuse_taken
+from pipelines.core.tasks.task_modes import NEEDS_MODEL
+from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own
+from pipelines.core.text.problems import Problem, Refused
+from pipelines.core.text.uploads import MAX_NAME, is_name
+from pipelines.core.tools.tools_schema import Tool
 from pipelines.engine.edit_coding_scenarios import coding_context, with_scenarios
 from pipelines.engine.platform import Platform
 from pipelines.engine.seeds_in_file import SeedsInFile

@@ -5,9 +5,9 @@ from pipelines.core.evals.observed import Observed
 from pipelines.core.evals.review import Verdict
 from pipelines.core.evals.review_requests import MOST_RUNS, GivenVerdict
 from pipelines.core.evals.scenario import Scenario
-from pipelines.core.json_text import JsonObject
-from pipelines.core.matching import check_expectation
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.matchers.matching import check_expectation
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.review_evidence import observed_outputs
 from pipelines.storage import eval_scenarios
 from pipelines.storage.connection import Connection

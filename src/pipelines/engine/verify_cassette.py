@@ -13,13 +13,13 @@ from functools import partial
 from itertools import islice
 from typing import NamedTuple, TypeAlias
 
-from pipelines.core.authored import Fields
-from pipelines.core.cassette import MOST_DIFFERENCES, Difference, RecordedCall, differences
-from pipelines.core.cassette_masking import has_placeholder, masked_arguments, masked_response
-from pipelines.core.fair_slots import Place
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.live_tools import FoundTool, HopFailed, LiveCall, LiveReply
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.calls.cassette import MOST_DIFFERENCES, Difference, RecordedCall, differences
+from pipelines.core.calls.cassette_masking import has_placeholder, masked_arguments, masked_response
+from pipelines.core.limits.fair_slots import Place
+from pipelines.core.text.authored import Fields
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.problems import Problem, Refused
+from pipelines.core.tools.live_tools import FoundTool, HopFailed, LiveCall, LiveReply
 from pipelines.engine.manage_cassettes import calls_in_order, find_cassette
 from pipelines.engine.manage_credentials import known_values
 from pipelines.engine.platform import Platform

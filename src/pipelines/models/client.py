@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from pipelines.core.model_question import ModelAnswer, ModelQuestion
+from pipelines.core.models.model_question import ModelAnswer, ModelQuestion
 
 
 class ModelClient(Protocol):

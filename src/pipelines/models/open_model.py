@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipelines.core.model_names import ModelName
-from pipelines.core.model_question import Failure, ModelGaveNothing
-from pipelines.core.problems import Refused
+from pipelines.core.models.model_names import ModelName
+from pipelines.core.models.model_question import Failure, ModelGaveNothing
+from pipelines.core.text.problems import Refused
 from pipelines.models.client import ModelClient
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import Any
 
 from genai_prices import Usage, calc_price
 
-from pipelines.core.model_names import ModelName
-from pipelines.core.model_question import NANO
+from pipelines.core.models.model_names import ModelName
+from pipelines.core.models.model_question import NANO
 
 
 def cost_of(name: ModelName, input_tokens: int, output_tokens: int, *, usage: Any = None) -> int | None:

@@ -27,9 +27,15 @@ from pydantic_ai.providers import Provider, infer_provider_class
 from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 from pydantic_ai.settings import ModelSettings
 
-from pipelines.core.json_text import dumps
-from pipelines.core.model_names import ModelName
-from pipelines.core.model_question import Failure, ModelAnswer, ModelGaveNothing, ModelMessage, ModelQuestion
+from pipelines.core.models.model_names import ModelName
+from pipelines.core.models.model_question import (
+    Failure,
+    ModelAnswer,
+    ModelGaveNothing,
+    ModelMessage,
+    ModelQuestion,
+)
+from pipelines.core.text.json_text import dumps
 from pipelines.models.prices import cost_of
 from pipelines.models.provider_errors import nothing_of
 from pipelines.models.schema_shape import has_open_objects

@@ -14,8 +14,8 @@ from pydantic_ai.exceptions import (
     ModelTimeoutError,
 )
 
-from pipelines.core.json_text import dumps
-from pipelines.core.model_question import Failure, ModelGaveNothing
+from pipelines.core.models.model_question import Failure, ModelGaveNothing
+from pipelines.core.text.json_text import dumps
 
 LONGEST_SAID = 300
 _BY_STATUS = {401: Failure.AUTH, 403: Failure.AUTH, 404: Failure.UNKNOWN_MODEL, 429: Failure.RATE_LIMITED}

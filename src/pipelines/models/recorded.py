@@ -8,10 +8,10 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipelines.core.authored import Fields, as_object
-from pipelines.core.json_text import JsonObject, canonical
-from pipelines.core.model_question import Failure, ModelAnswer, ModelGaveNothing, ModelQuestion
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.models.model_question import Failure, ModelAnswer, ModelGaveNothing, ModelQuestion
+from pipelines.core.text.authored import Fields, as_object
+from pipelines.core.text.json_text import JsonObject, canonical
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.models.script_file import entries_of
 from pipelines.models.scripted import object_in
 

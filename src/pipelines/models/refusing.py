@@ -1,6 +1,6 @@
 """`refusing:` and `refusing:REASON`: a model that never answers, to see what happens then."""
 
-from pipelines.core.model_question import Failure, ModelAnswer, ModelGaveNothing, ModelQuestion
+from pipelines.core.models.model_question import Failure, ModelAnswer, ModelGaveNothing, ModelQuestion
 
 
 class RefusingModel:

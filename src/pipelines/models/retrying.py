@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 
-from pipelines.core.model_question import Failure, ModelAnswer, ModelGaveNothing, ModelQuestion
+from pipelines.core.models.model_question import Failure, ModelAnswer, ModelGaveNothing, ModelQuestion
 from pipelines.models.client import ModelClient
 
 TRIES = 4

@@ -1,6 +1,6 @@
 """Whether a schema leaves objects open: maps of any key, which a provider's grammar would close."""
 
-from pipelines.core.json_text import Json
+from pipelines.core.text.json_text import Json
 
 _OF_SCHEMAS = ("properties", "$defs", "definitions", "dependentSchemas")
 _OF_LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")

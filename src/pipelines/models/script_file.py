@@ -9,11 +9,11 @@ A line without `about` answers everything of its purpose. The last one says what
 
 from pathlib import Path
 
-from pipelines.core.authored import Fields, as_list, as_object, quoted
-from pipelines.core.json_text import InvalidJson, Json, loads, pointer
-from pipelines.core.model_question import NANO, Failure, Purpose
-from pipelines.core.problems import Problem, Refused
-from pipelines.core.yaml_text import read_yaml
+from pipelines.core.models.model_question import NANO, Failure, Purpose
+from pipelines.core.text.authored import Fields, as_list, as_object, quoted
+from pipelines.core.text.json_text import InvalidJson, Json, loads, pointer
+from pipelines.core.text.problems import Problem, Refused
+from pipelines.core.text.yaml_text import read_yaml
 from pipelines.models.scripted import Scripted, ScriptedModel
 
 LARGEST = 16 * 1024 * 1024

@@ -9,8 +9,8 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pipelines.core.json_text import InvalidJson, Json, JsonObject, dumps, loads
-from pipelines.core.model_question import Failure, ModelAnswer, ModelGaveNothing, ModelQuestion
+from pipelines.core.models.model_question import Failure, ModelAnswer, ModelGaveNothing, ModelQuestion
+from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, dumps, loads
 
 CHARACTERS_A_TOKEN = 4  # about; a script has no tokenizer
 

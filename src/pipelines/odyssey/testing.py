@@ -14,22 +14,10 @@ from time import perf_counter
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from pipelines.core.agent_reply import BadReply, answer_in, read_reply_fields
-from pipelines.core.called_run import CalledRun, KeptReply, OldKey
-from pipelines.core.failure_rules import RuleProgress, chance_of
-from pipelines.core.json_text import Json, JsonObject, dumps, loads_own
-from pipelines.core.ledger import Ledger, World
-from pipelines.core.ledger_schema import LedgerSchema, parse_ledger_schema
-from pipelines.core.problems import Refused
-from pipelines.core.proposed_oracles.propose_oracle import ProposedOracle, proposed_oracle
-from pipelines.core.run_moment import began_at, seed_name, world_name
-from pipelines.core.seed import Seed
-from pipelines.core.simulation.build import PlannedSimulator, build_simulator
-from pipelines.core.simulation.language import parse_plan
-from pipelines.core.simulation.rules.axis import in_force
-from pipelines.core.simulation.simulator import Wait
-from pipelines.core.tasks_csv import parse_tasks
-from pipelines.core.tool_call import (
+from pipelines.core.agents.agent_reply import BadReply, answer_in, read_reply_fields
+from pipelines.core.calls.called_run import CalledRun, KeptReply, OldKey
+from pipelines.core.calls.run_moment import began_at, seed_name, world_name
+from pipelines.core.calls.tool_call import (
     Ask,
     Decision,
     Received,
@@ -42,9 +30,21 @@ from pipelines.core.tool_call import (
     settle,
     text_of,
 )
-from pipelines.core.tools_schema import Tool, parse_tools_schema
-from pipelines.core.trace_event import check_event_type, event_time, read_event
-from pipelines.core.trace_row import TOOL_CALL, TraceRow
+from pipelines.core.ledger.ledger import Ledger, World
+from pipelines.core.ledger.ledger_schema import LedgerSchema, parse_ledger_schema
+from pipelines.core.proposed_oracles.propose_oracle import ProposedOracle, proposed_oracle
+from pipelines.core.simulation.build import PlannedSimulator, build_simulator
+from pipelines.core.simulation.language import parse_plan
+from pipelines.core.simulation.rules.axis import in_force
+from pipelines.core.simulation.simulator import Wait
+from pipelines.core.task_files.read_tasks import parse_tasks
+from pipelines.core.tasks.seed import Seed
+from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own
+from pipelines.core.text.problems import Refused
+from pipelines.core.tools.failure_rules import RuleProgress, chance_of
+from pipelines.core.tools.tools_schema import Tool, parse_tools_schema
+from pipelines.core.tools.trace_event import check_event_type, event_time, read_event
+from pipelines.core.tools.trace_row import TOOL_CALL, TraceRow
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.judge import judge
 from pipelines.core.verdict.verdict import JudgeError, Verdict

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 from urllib.parse import urlsplit
 
-from pipelines.core.agent_reply import AgentReply, BadReply, check_response_contract
-from pipelines.core.json_text import JsonObject
+from pipelines.core.agents.agent_reply import AgentReply, BadReply, check_response_contract
+from pipelines.core.text.json_text import JsonObject
 from pipelines.outbound.address_guard import ALLOWED_BY, NEVER_ALLOWED
 from pipelines.outbound.post_once import Answer, NoAnswer, Reached, Trouble
 from pipelines.wire.envelope import ErrorClass

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from httpcore2 import AsyncNetworkStream, ConnectError, ConnectTimeout, NetworkError, TimeoutException
 
-from pipelines.core.allowed_hosts import AllowedHost, asked_host, is_allowed
+from pipelines.core.code.allowed_hosts import AllowedHost, asked_host, is_allowed
 from pipelines.outbound.address_guard import AddressRefused, GuardedBackend
 
 LARGEST_HEAD = 32 * 1024

@@ -19,10 +19,10 @@ from urllib.parse import urlsplit
 
 from httpcore2 import ConnectError
 
-from pipelines.core.code_source import GitSource
-from pipelines.core.code_tree import CodeFile, name_problems
-from pipelines.core.problems import Problem, Refused
-from pipelines.core.url_host import host_complaint
+from pipelines.core.code.code_source import GitSource
+from pipelines.core.code.code_tree import CodeFile, name_problems
+from pipelines.core.text.problems import Problem, Refused
+from pipelines.core.text.url_host import host_complaint
 from pipelines.outbound.address_guard import AddressRefused, GuardedBackend
 
 MEBIBYTE = 1024 * 1024

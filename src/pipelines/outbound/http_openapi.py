@@ -11,15 +11,15 @@ from typing import IO
 
 from httpx2 import URL, InvalidURL
 
-from pipelines.core.json_text import InvalidJson, Json, JsonObject, dumps, loads_own
-from pipelines.core.live_tools import LONGEST_HOP_S, Discovery, FoundTool, HopFailed, LiveReply
 from pipelines.core.openapi.base_url import base_path, base_url_complaint
 from pipelines.core.openapi.build_request import OpenapiRequest, built_request
 from pipelines.core.openapi.document import MAX_DOCUMENT_BYTES
 from pipelines.core.openapi.operation import Operation
 from pipelines.core.openapi.read_answer import MAX_ANSWER_BYTES, Unreadable, read_answer
 from pipelines.core.openapi.styles import CannotBuild
-from pipelines.core.problems import Refused
+from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, dumps, loads_own
+from pipelines.core.text.problems import Refused
+from pipelines.core.tools.live_tools import LONGEST_HOP_S, Discovery, FoundTool, HopFailed, LiveReply
 from pipelines.outbound.address_guard import AddressPolicy, GuardedBackend, Resolver, system_resolver
 from pipelines.outbound.dispatch_outcome import ADDRESS_HINTS
 from pipelines.outbound.kept_connections import Asked, KeptConnections

@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 
 from jwt import PyJWK
 
-from pipelines.core.issuer_url import issuer_url_complaint
-from pipelines.core.json_text import InvalidJson, Json, JsonObject, loads
-from pipelines.core.tokens import UnverifiedToken, public_keys, suited_keys
+from pipelines.core.access.issuer_url import issuer_url_complaint
+from pipelines.core.access.tokens import UnverifiedToken, public_keys, suited_keys
+from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, loads
 from pipelines.outbound.address_guard import AddressPolicy, GuardedBackend, Resolver, system_resolver
 from pipelines.outbound.dispatch_outcome import ADDRESS_HINTS
 from pipelines.outbound.post_once import Answer, NoAnswer, Post, post_once

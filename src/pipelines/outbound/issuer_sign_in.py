@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from urllib.parse import quote_plus, urlencode
 
-from pipelines.core.json_text import InvalidJson, JsonObject, loads
+from pipelines.core.text.json_text import InvalidJson, JsonObject, loads
 from pipelines.outbound.address_guard import AddressPolicy, GuardedBackend
 from pipelines.outbound.issuer_keys import (
     APART_S,

@@ -11,8 +11,8 @@ from typing import Any, ParamSpec, TypeVar
 import httpcore2
 import httpx2
 
-from pipelines.core.json_text import InvalidJson, Json, JsonObject, dumps, loads
-from pipelines.core.mcp_answers import quoted
+from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, dumps, loads
+from pipelines.core.tools.mcp_answers import quoted
 from pipelines.outbound.mcp_large import LARGE_BYTES, EventCutter, lightened, lightened_event
 from pipelines.processes.aside import aside as one_at_a_time
 

@@ -13,7 +13,7 @@ from contextlib import suppress
 import httpcore2
 import httpx2
 
-from pipelines.core.json_text import JsonObject, loads
+from pipelines.core.text.json_text import JsonObject, loads
 from pipelines.outbound.address_guard import AddressPolicy, AddressRefused, GuardedBackend, Resolver
 from pipelines.outbound.mcp_exchange import (
     EXCHANGE,

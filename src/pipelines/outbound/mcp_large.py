@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from pipelines.core.json_text import InvalidJson, Json, JsonObject, dumps, loads
+from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, dumps, loads
 
 LARGE_BYTES = 8 * 1024  # the package takes half a millisecond for one that is made to be hard, and 4 ms a KiB
 TAKEN = "pipelines/taken"  # in the `_meta` of what stands in a result's place

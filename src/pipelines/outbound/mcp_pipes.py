@@ -12,8 +12,8 @@ from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCRequest, jsonrpc_message_adapter
 from pydantic import ValidationError
 
-from pipelines.core.held_commands import CannotStart, Command, OpenPipes, Pipes
-from pipelines.core.json_text import InvalidJson, dumps, loads
+from pipelines.core.code.held_commands import CannotStart, Command, OpenPipes, Pipes
+from pipelines.core.text.json_text import InvalidJson, dumps, loads
 from pipelines.outbound.mcp_exchange import EXCHANGE, Exchange, beside
 from pipelines.outbound.mcp_large import LARGE_BYTES, lightened
 

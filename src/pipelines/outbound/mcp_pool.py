@@ -5,9 +5,9 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from pipelines.core.json_text import JsonObject
-from pipelines.core.live_tools import HopFailed
-from pipelines.core.mcp_answers import quoted
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.tools.live_tools import HopFailed
+from pipelines.core.tools.mcp_answers import quoted
 from pipelines.outbound.mcp_exchange import Exchange
 from pipelines.outbound.mcp_target import McpTarget
 

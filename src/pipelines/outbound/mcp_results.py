@@ -8,8 +8,8 @@ part that is wrong ends it. Lists below the members are checked by their first e
 from mcp_types import methods
 from pydantic import ValidationError
 
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.mcp_answers import quoted
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.tools.mcp_answers import quoted
 
 AT_ONCE = 50  # members; each may be wrong in some twenty ways
 MOST_ENTRIES = 50  # of a list in a member

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from pipelines.core.hidden_discovery import hidden_discovery
-from pipelines.core.json_text import Json, dumps, loads_own
-from pipelines.core.live_tools import Discovery, HopFailed, LiveReply
-from pipelines.core.redaction import Redaction
+from pipelines.core.code.redaction import Redaction
+from pipelines.core.endpoints.hidden_discovery import hidden_discovery
+from pipelines.core.text.json_text import Json, dumps, loads_own
+from pipelines.core.tools.live_tools import Discovery, HopFailed, LiveReply
 from pipelines.outbound.mcp_exchange import aside
 
 

@@ -11,10 +11,17 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
-from pipelines.core.held_commands import OpenPipes, Use
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.live_tools import LONGEST_HOP_S, MAY_BE_DONE, Discovery, FoundTool, HopFailed, LiveReply
-from pipelines.core.mcp_answers import MAX_RESPONSE_BYTES, UnusableResult, discovery_of, reply_of
+from pipelines.core.code.held_commands import OpenPipes, Use
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.tools.live_tools import (
+    LONGEST_HOP_S,
+    MAY_BE_DONE,
+    Discovery,
+    FoundTool,
+    HopFailed,
+    LiveReply,
+)
+from pipelines.core.tools.mcp_answers import MAX_RESPONSE_BYTES, UnusableResult, discovery_of, reply_of
 from pipelines.outbound.address_guard import AddressPolicy, Resolver, system_resolver
 from pipelines.outbound.mcp_exchange import Exchange, aside
 from pipelines.outbound.mcp_pool import PooledSession

@@ -18,8 +18,8 @@ from mcp.shared.inbound import find_invalid_x_mcp_header, mcp_param_headers, x_m
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.mcp_answers import quoted
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.tools.mcp_answers import quoted
 from pipelines.outbound.mcp_exchange import EXCHANGE, Exchange, beside
 from pipelines.outbound.mcp_large import is_taken
 from pipelines.outbound.mcp_results import NotAsMcp, check_result, told_of

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from httpx2 import URL, InvalidURL
 
-from pipelines.core.held_commands import Command, OpenPipes
-from pipelines.core.json_text import JsonObject
-from pipelines.core.live_tools import HopFailed
+from pipelines.core.code.held_commands import Command, OpenPipes
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.tools.live_tools import HopFailed
 from pipelines.outbound.address_guard import AddressPolicy, Resolver, system_resolver
 
 _HEADER_NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110, 5.1

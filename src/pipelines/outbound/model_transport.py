@@ -13,7 +13,7 @@ from itertools import islice
 import httpcore2
 import httpx2
 
-from pipelines.core.model_question import Failure, ModelGaveNothing
+from pipelines.core.models.model_question import Failure, ModelGaveNothing
 from pipelines.outbound.address_guard import (
     AddressPolicy,
     AddressRefused,

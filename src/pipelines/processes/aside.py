@@ -13,7 +13,7 @@ from functools import partial
 from typing import ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
-from pipelines.core.fair_slots import FairSlots, Place
+from pipelines.core.limits.fair_slots import FairSlots, Place
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from pipelines.core.json_text import JsonObject, dumps, loads_own
-from pipelines.core.problems import Refused
+from pipelines.core.text.json_text import JsonObject, dumps, loads_own
+from pipelines.core.text.problems import Refused
 from pipelines.processes.world_jobs import checked_world, state_of, told_row, toolset_of, world_parts
 
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from io import BytesIO
 from typing import Any
 
-from pipelines.core.json_text import JsonObject, count_values, dumps, loads, loads_and_text, loads_own
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.text.json_text import JsonObject, count_values, dumps, loads, loads_and_text, loads_own
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.processes.authoring_jobs import AUTHORING_JOBS
 from pipelines.processes.world_jobs import WORLD_JOBS
 
@@ -27,8 +27,8 @@ def read_json(data: bytes, *, most_values: int) -> Iterator[bytes]:
 
 def upload_head(data: bytes, *, taken: list[str]) -> Iterator[bytes]:
     """Of a body with rows: everything but the rows, which are read once it is known against what."""
-    from pipelines.core.json_rows import split_rows
-    from pipelines.core.uploads import head_of
+    from pipelines.core.text.json_rows import split_rows
+    from pipelines.core.text.uploads import head_of
 
     split = split_rows(data, most=0)
     body = split.rest if split is not None else loads(data)
@@ -47,13 +47,13 @@ def upload_rows(
 
     Without a format it is a body with `rows`, which was read strictly before.
     """
-    from pipelines.core.agent_definition import AgentDefinition
-    from pipelines.core.coding.task_rows import ANY_SCENARIO, CodingContext
-    from pipelines.core.column_naming import AS_WRITTEN, Naming
-    from pipelines.core.json_rows import split_rows
-    from pipelines.core.seed_text import WrittenSeeds
-    from pipelines.core.tasks_csv import MAX_ROWS, read_tasks
-    from pipelines.core.upload_warnings import upload_warnings
+    from pipelines.core.agents.agent_definition import AgentDefinition
+    from pipelines.core.coding.coding_tasks import ANY_SCENARIO, CodingContext
+    from pipelines.core.task_files.column_naming import AS_WRITTEN, Naming
+    from pipelines.core.task_files.read_tasks import MAX_ROWS, read_tasks
+    from pipelines.core.task_files.upload_warnings import upload_warnings
+    from pipelines.core.tasks.seed_text import WrittenSeeds
+    from pipelines.core.text.json_rows import split_rows
 
     stored = loads_own(definition) if definition is not None else None
     agent = AgentDefinition.from_stored(stored) if isinstance(stored, dict) else None
@@ -99,11 +99,11 @@ def preview_rows(
     data: bytes, *, format: str, definition: str | None, naming: JsonObject, coding: JsonObject
 ) -> Iterator[bytes]:
     """What a page shows of a file before anything is stored: see core.upload_preview."""
-    from pipelines.core.agent_definition import AgentDefinition
-    from pipelines.core.coding.task_rows import CodingContext
-    from pipelines.core.column_naming import Naming
-    from pipelines.core.seed_text import WrittenSeeds
-    from pipelines.core.upload_preview import preview_upload
+    from pipelines.core.agents.agent_definition import AgentDefinition
+    from pipelines.core.coding.coding_tasks import CodingContext
+    from pipelines.core.task_files.column_naming import Naming
+    from pipelines.core.task_files.upload_preview import preview_upload
+    from pipelines.core.tasks.seed_text import WrittenSeeds
 
     stored = loads_own(definition) if definition is not None else None
     agent = AgentDefinition.from_stored(stored) if isinstance(stored, dict) else None
@@ -126,22 +126,22 @@ def preview_rows(
 
 def canonical_hash(data: bytes) -> Iterator[bytes]:
     """Of a stored text of JSON, whatever the order of its keys."""
-    from pipelines.core import task_key
+    from pipelines.core.tasks import task_key
 
     yield task_key.canonical_hash(loads_own(data)).encode()
 
 
 def agent_reply(data: bytes, *, content_type: str | None) -> Iterator[bytes]:
     """What an agent answered, read leniently and written in its one normal form."""
-    from pipelines.core.agent_reply import parse_agent_reply
-    from pipelines.core.reply_text import written_reply
+    from pipelines.core.agents.agent_reply import parse_agent_reply
+    from pipelines.core.agents.reply_text import written_reply
 
     yield written_reply(parse_agent_reply(data, content_type))
 
 
 def entry_file(data: bytes, *, filename: str, function: str, place: str) -> Iterator[bytes]:
     """What is wrong with the entry file of uploaded code."""
-    from pipelines.core.code_entry import entry_problems
+    from pipelines.core.code.code_entry import entry_problems
 
     problems: list[JsonObject] = [
         problem.as_json() for problem in entry_problems(data, filename, function=function, place=place)
@@ -246,7 +246,7 @@ def openapi_tools(data: bytes) -> Iterator[bytes]:
 
 def hidden_secrets(data: bytes, *, secrets: dict[str, str], is_json: bool) -> Iterator[bytes]:
     """What code sends, without the values of its agent's secrets."""
-    from pipelines.core.redaction import Redaction
+    from pipelines.core.code.redaction import Redaction
 
     hidden = Redaction(secrets)
     yield hidden.json_bytes(data) if is_json else hidden.bytes(data)
@@ -255,8 +255,8 @@ def hidden_secrets(data: bytes, *, secrets: dict[str, str], is_json: bool) -> It
 def cassette_calls(data: bytes, *, slice_calls: int, slice_bytes: int) -> Iterator[bytes]:
     """A cassette's lines, checked whole and masked, in slices of [key, occurrence, line]; then, last, how
     many calls and bytes they are."""
-    from pipelines.core.cassette import read_lines
-    from pipelines.core.cassette_masking import masked
+    from pipelines.core.calls.cassette import read_lines
+    from pipelines.core.calls.cassette_masking import masked
 
     problems: list[Problem] = []
     calls = size = held = 0

@@ -14,9 +14,9 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import IO, Literal, NamedTuple, TypeAlias, TypeVar
 
-from pipelines.core.fair_slots import FairSlots, Place
-from pipelines.core.json_text import InvalidJson, Json, JsonObject, dumps, loads_own
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.limits.fair_slots import FairSlots, Place
+from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, dumps, loads_own
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.processes import frames
 from pipelines.processes.parts_in_file import PartsInFile
 

@@ -12,8 +12,8 @@ import sys
 import traceback
 from typing import Any
 
-from pipelines.core.json_text import InvalidJson, dumps, loads_own
-from pipelines.core.problems import Refused
+from pipelines.core.text.json_text import InvalidJson, dumps, loads_own
+from pipelines.core.text.problems import Refused
 from pipelines.processes import frames
 from pipelines.processes.jobs import JOBS
 

@@ -8,11 +8,11 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from pipelines.core.json_text import Json, JsonObject, dumps, loads, loads_own
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.text.json_text import Json, JsonObject, dumps, loads, loads_own
+from pipelines.core.text.problems import Problem, Refused
 
 if TYPE_CHECKING:
-    from pipelines.core.agent_definition import AgentDefinition
+    from pipelines.core.agents.agent_definition import AgentDefinition
     from pipelines.core.worlds.shapes import DraftRow, ProvedRow, RejectedRow, Toolset
 
 MOST_ADVISORIES = 200  # told; the others are counted
@@ -45,8 +45,8 @@ def world_pasted(data: bytes, *, agent: JsonObject, now: str, is_body: bool) -> 
 
     `is_body`: it stands in a request, `{state, revision?}`.
     """
-    from pipelines.core.authored import Fields
-    from pipelines.core.seed_session import read_revision
+    from pipelines.core.tasks.seed_session import read_revision
+    from pipelines.core.text.authored import Fields
 
     first, _, rest = data.partition(b"\n")
     pasted = loads(rest)
@@ -81,7 +81,7 @@ def checked_world(toolset: "Toolset", state: Json) -> JsonObject:
 
 def worlds_compared(data: bytes) -> Iterator[bytes]:
     """How the world of the second line differs from that of the first."""
-    from pipelines.core.world_difference import world_difference
+    from pipelines.core.ledger.world_difference import world_difference
 
     first, _, second = data.partition(b"\n")
     yield dumps(world_difference(state_of(first), state_of(second)).as_json())
@@ -89,7 +89,7 @@ def worlds_compared(data: bytes) -> Iterator[bytes]:
 
 def world_tables(data: bytes, *, only: str | None, first: int, most: int) -> Iterator[bytes]:
     """A world as tables, some entities of each type: what a page shows of it."""
-    from pipelines.core.world_tables import world_tables
+    from pipelines.core.ledger.world_tables import world_tables
 
     yield dumps(world_tables(state_of(data), only=only, first=first, most=most))
 
@@ -175,7 +175,7 @@ def toolset_of(agent: JsonObject) -> "Toolset":
 
 
 def _definition(text: str) -> "AgentDefinition":
-    from pipelines.core.agent_definition import AgentDefinition
+    from pipelines.core.agents.agent_definition import AgentDefinition
 
     stored = loads_own(text)
     assert isinstance(stored, dict)
@@ -193,7 +193,7 @@ def _size(size: str) -> Any:
 
 
 def _refuse_large(state: Json) -> None:
-    from pipelines.core.seed_limits import size_problems
+    from pipelines.core.tasks.seed_limits import size_problems
 
     too_large = size_problems({"initial_state": state}, "")
     if too_large:
@@ -209,8 +209,8 @@ def world_parts(
     notes: tuple[str, ...] = (),
     said: str | None = None,
 ) -> Iterator[bytes]:
-    from pipelines.core.world_difference import world_difference
-    from pipelines.core.world_tables import counted_types
+    from pipelines.core.ledger.world_difference import world_difference
+    from pipelines.core.ledger.world_tables import counted_types
     from pipelines.core.worlds.advisories import advisories
     from pipelines.core.worlds.ground import ground_of
     from pipelines.core.worlds.trials import tools_without_rows
@@ -248,7 +248,7 @@ def told_row(row: "ProvedRow | RejectedRow", toolset: "Toolset", now: str) -> Js
 
 def _seed_of(draft: "DraftRow", toolset: "Toolset", now: str) -> JsonObject:
     """The task's seed without its world: read as an upload is, so that what is stored is one."""
-    from pipelines.core.seed import parse_seed
+    from pipelines.core.tasks.seed import parse_seed
 
     row: JsonObject = {
         "user_instruction": draft.user_instruction,

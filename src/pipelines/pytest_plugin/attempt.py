@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pipelines.cli.verdict_words import notes_of
-from pipelines.core.json_text import JsonObject
+from pipelines.core.text.json_text import JsonObject
 from pipelines.odyssey.testing import InProcessRun, seed_run
 from pipelines.pytest_plugin import CouldNotRun
 from pipelines.pytest_plugin.tasks import OdysseyTask

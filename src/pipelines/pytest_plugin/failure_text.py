@@ -5,9 +5,9 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pipelines.core.gate import Tally
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.results import outcome_of
+from pipelines.core.results.gate import Tally
+from pipelines.core.results.results import outcome_of
+from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.verdict.pending_words import pending_words
 from pipelines.pytest_plugin.attempt import Attempt
 from pipelines.pytest_plugin.tasks import OdysseyTask

@@ -2,8 +2,8 @@
 
 import pytest
 
-from pipelines.core.gate import Tally
-from pipelines.core.results import is_met, outcome_of
+from pipelines.core.results.gate import Tally
+from pipelines.core.results.results import is_met, outcome_of
 from pipelines.core.verdict.pending_words import most_basic, pending_words
 from pipelines.pytest_plugin import CouldNotRun
 from pipelines.pytest_plugin.attempt import Attempt, attempt

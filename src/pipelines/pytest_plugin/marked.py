@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pipelines.core.authored import did_you_mean, quoted
-from pipelines.core.json_text import JsonObject, dumps, loads
+from pipelines.core.text.authored import did_you_mean, quoted
+from pipelines.core.text.json_text import JsonObject, dumps, loads
 from pipelines.pytest_plugin import MARK, PENDING_WORDS
 
 MOST_REPEATS = 100

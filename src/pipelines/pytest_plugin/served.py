@@ -18,7 +18,7 @@ from pipelines.cli.hosted import hosted_agent, temporary_server
 from pipelines.cli.project import TOKEN_VARIABLE, find_project
 from pipelines.cli.register import register
 from pipelines.cli.verdict_words import notes_of
-from pipelines.core.gate import is_not_run
+from pipelines.core.results.gate import is_not_run
 from pipelines.pytest_plugin import CouldNotRun
 from pipelines.pytest_plugin.attempt import Attempt, called_with
 from pipelines.pytest_plugin.marked import Marked

@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from pipelines.core.gate import Tally
-from pipelines.core.results import Case, SuiteResults, is_met, results_as_json
-from pipelines.core.statistics import mean_pass_hat_k
+from pipelines.core.results.gate import Tally
+from pipelines.core.results.results import Case, SuiteResults, is_met, results_as_json
+from pipelines.core.text.statistics import mean_pass_hat_k
 
 ORDER = ("stable fail", "fail", "flaky", "undecided", "not run", "pass", "stable pass")
 COLOURS = {"flaky": "yellow", "undecided": "yellow", "stable pass": "green", "pass": "green"}

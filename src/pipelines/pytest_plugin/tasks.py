@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from pipelines.core.json_text import InvalidJson, Json, loads
-from pipelines.core.problems import Problem, Refused
 from pipelines.core.simulation.rules.axis import parse_agent_rules
-from pipelines.core.task_key import content_hash, keys_of, world_hash_of
-from pipelines.core.tasks_csv import format_of, read_tasks
+from pipelines.core.task_files.read_tasks import format_of, read_tasks
+from pipelines.core.tasks.task_key import content_hash, keys_of, world_hash_of
+from pipelines.core.text.json_text import InvalidJson, Json, loads
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.odyssey.testing import Task, read_toolbox
 from pipelines.pytest_plugin.marked import Marked, read_mark
 

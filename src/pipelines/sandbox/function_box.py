@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pipelines.core.json_text import InvalidJson, Json, JsonObject, loads
+from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, loads
 from pipelines.sandbox import recipe
 from pipelines.sandbox.door import Serve
 from pipelines.sandbox.job import MEBIBYTE, CodeError, CodeErrorKind, Limits

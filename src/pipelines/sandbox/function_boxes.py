@@ -6,8 +6,8 @@ from collections.abc import Coroutine
 from typing import Any
 from weakref import WeakSet
 
-from pipelines.core.fair_slots import FairSlots, Place
-from pipelines.core.json_text import JsonObject
+from pipelines.core.limits.fair_slots import FairSlots, Place
+from pipelines.core.text.json_text import JsonObject
 from pipelines.sandbox.door import Serve
 from pipelines.sandbox.function_box import Answered, CannotLoad, FunctionBox, Program, layout_of
 from pipelines.sandbox.job import CodeError, CodeErrorKind

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pipelines.core.fair_slots import Place
-from pipelines.core.held_commands import CannotStart, Command
+from pipelines.core.code.held_commands import CannotStart, Command
+from pipelines.core.limits.fair_slots import Place
 from pipelines.sandbox.job import CodeJob, CodeOutcome, Entrypoint, Limits
 from pipelines.sandbox.pool import CannotIsolate, SandboxPool
 

@@ -7,8 +7,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from pipelines.core.agent_reply import MAX_REPLY_BYTES
-from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.agents.agent_reply import MAX_REPLY_BYTES
+from pipelines.core.text.json_text import Json, JsonObject
 
 MEBIBYTE = 1024 * 1024
 PROCESSES_WITHOUT_CGROUP = 32

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from pipelines.core.fair_slots import FairSlots, Place
+from pipelines.core.limits.fair_slots import FairSlots, Place
 from pipelines.sandbox import recipe
 from pipelines.sandbox.cgroups import Groups
 from pipelines.sandbox.door import Serve

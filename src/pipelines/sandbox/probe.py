@@ -6,7 +6,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipelines.core.json_text import JsonObject
+from pipelines.core.text.json_text import JsonObject
 from pipelines.sandbox.job import Limits
 from pipelines.sandbox.launching import Launcher
 from pipelines.sandbox.recipe import Interpreter, Layout, bubblewrap, interpreters, is_root, isolated

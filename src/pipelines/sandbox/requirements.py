@@ -2,7 +2,7 @@
 
 import re
 
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.text.problems import Problem, Refused
 
 MOST_LINES = 200
 LONGEST_LINE = 500

@@ -7,7 +7,7 @@ and a file system whose owners can be mapped. Elsewhere workspaces are unpacked 
 import os
 from pathlib import Path
 
-from pipelines.core.fair_slots import Place
+from pipelines.core.limits.fair_slots import Place
 from pipelines.sandbox import layered, recipe
 from pipelines.sandbox.held_folders import new_folder
 from pipelines.sandbox.job import MEBIBYTE

@@ -5,7 +5,7 @@ import signal
 from collections.abc import Callable
 from typing import Any
 
-from pipelines.core.json_text import InvalidJson, Json, loads
+from pipelines.core.text.json_text import InvalidJson, Json, loads
 from pipelines.sandbox.job import CodeError, CodeErrorKind, Limits, checked_result
 
 MOST_VALUES = 500_000  # of a result: reading more of them would hold up the server

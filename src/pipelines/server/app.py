@@ -9,10 +9,10 @@ from fastapi import FastAPI, Response
 from fastapi.responses import HTMLResponse, PlainTextResponse
 
 from pipelines import __version__
-from pipelines.core.agent_response_schema import RESPONSE_SCHEMA
-from pipelines.core.live_tools import LiveCall
-from pipelines.core.seed_session import ROWS_GENERATING
+from pipelines.core.agents.agent_response_schema import RESPONSE_SCHEMA
 from pipelines.core.simulation.by_model.model_call import ModelCall
+from pipelines.core.tasks.seed_session import ROWS_GENERATING
+from pipelines.core.tools.live_tools import LiveCall
 from pipelines.engine.answer_tool_call import ToolCallAnswerer
 from pipelines.engine.ask_model_for_reply import ModelReplies
 from pipelines.engine.batch_figures import batch_figures

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipelines.core.model_names import KEY_VARIABLES, URL_KEY, ModelName, read_model_name
-from pipelines.core.model_question import Purpose
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.models.model_names import KEY_VARIABLES, URL_KEY, ModelName, read_model_name
+from pipelines.core.models.model_question import Purpose
+from pipelines.core.text.problems import Problem, Refused
 
 if TYPE_CHECKING:
     from pipelines.server.settings import Settings

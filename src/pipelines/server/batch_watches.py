@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from typing import NamedTuple
 
-from pipelines.core.json_text import JsonObject, dumps
+from pipelines.core.text.json_text import JsonObject, dumps
 
 POLL_S = 0.3  # how often progress is looked at while someone watches: any node may be working
 UNHURRIED = 10  # batches of an org that are watched at this pace; of more, each is looked at less often

@@ -9,8 +9,8 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
-from pipelines.core.json_text import JsonObject, pointer
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.text.json_text import JsonObject, pointer
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.wire import errors
 from pipelines.wire.errors import OdysseyError
 from pipelines.wire.names import API_V1

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.platform import timestamp
 from pipelines.server import broken_files, private_files
 from pipelines.server.settings import Settings

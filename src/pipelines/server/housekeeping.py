@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.ingest_spans import prune_spans
 from pipelines.engine.platform import timestamp
 from pipelines.engine.prune import CacheLimits, Pruned, prune

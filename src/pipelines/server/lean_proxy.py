@@ -13,7 +13,7 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 from uvicorn.server import ServerState
 
-from pipelines.core.tool_call import Reply, ToolCall
+from pipelines.core.calls.tool_call import Reply, ToolCall
 from pipelines.engine.live_runs import LiveRun
 from pipelines.server import access_log
 from pipelines.server.http_protocol import OneWriteProtocol

@@ -3,7 +3,7 @@
 A type that is not in the mapping is refused when an endpoint of it is registered: "this server cannot ask…".
 """
 
-from pipelines.core.live_tools import EndpointMaker, EndpointValues, LiveEndpoint
+from pipelines.core.tools.live_tools import EndpointMaker, EndpointValues, LiveEndpoint
 from pipelines.engine.code_endpoint import code_endpoint
 from pipelines.engine.code_mode import CodeMode
 from pipelines.outbound.address_guard import AddressPolicy

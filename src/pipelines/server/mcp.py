@@ -9,9 +9,10 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 
 from pipelines import __version__
-from pipelines.core.failure_rules import WireFault
-from pipelines.core.json_text import InvalidJson, Json, JsonObject, dumps, loads, loads_own, written
-from pipelines.core.mcp_messages import (
+from pipelines.core.calls.tool_call import Reply, ToolCall
+from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, dumps, loads, loads_own, written
+from pipelines.core.tools.failure_rules import WireFault
+from pipelines.core.tools.mcp_messages import (
     INVALID_PARAMS,
     INVALID_REQUEST,
     MAX_BATCH,
@@ -30,7 +31,6 @@ from pipelines.core.mcp_messages import (
     result_of,
     tool_result,
 )
-from pipelines.core.tool_call import Reply, ToolCall
 from pipelines.engine.call_turns import CallTurns
 from pipelines.engine.live_runs import LiveRun
 from pipelines.server.proxy_messages import SentHeaders, WireReply, status_of_reply

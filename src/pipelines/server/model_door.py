@@ -10,9 +10,9 @@ from contextlib import aclosing
 from dataclasses import replace
 from time import perf_counter
 
-from pipelines.core.json_text import dumps
-from pipelines.core.key_mask import KeyMask
-from pipelines.core.model_usage import AnswerUsage, ModelUsage, model_of
+from pipelines.core.access.key_mask import KeyMask
+from pipelines.core.models.model_usage import AnswerUsage, ModelUsage, model_of
+from pipelines.core.text.json_text import dumps
 from pipelines.engine.model_access import ModelAccess
 from pipelines.engine.record_model_call import ModelCall
 from pipelines.outbound.stream_once import ModelClient, StreamedAnswer, UpstreamFailed

@@ -5,9 +5,9 @@ from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from pipelines.core.model_upstreams import ModelUpstream, read_upstreams
-from pipelines.core.problems import Problem, Refused
-from pipelines.core.yaml_text import YamlText, read_yaml
+from pipelines.core.models.model_upstreams import ModelUpstream, read_upstreams
+from pipelines.core.text.problems import Problem, Refused
+from pipelines.core.text.yaml_text import YamlText, read_yaml
 from pipelines.outbound.address_guard import ALLOWED_BY, NEVER_ALLOWED, AddressPolicy
 
 VARIABLE = "PIPELINES_MODEL_GATEWAY"

@@ -10,7 +10,7 @@ import secrets
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from pipelines.core.json_text import InvalidJson, dumps, loads
+from pipelines.core.text.json_text import InvalidJson, dumps, loads
 from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.outbound.issuer_sign_in import Client, IssuerSignIn
 from pipelines.server.settings import Settings

@@ -8,7 +8,7 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from pipelines.core.json_text import dumps
+from pipelines.core.text.json_text import dumps
 from pipelines.server import docs_page
 from pipelines.server.tokens import takes_tokens
 from pipelines.wire.names import API_V1, HEADER_RUN_TOKEN, OTLP_TRACES, PROXY_BASE

@@ -6,7 +6,7 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.text.problems import Problem, Refused
 
 _log = logging.getLogger(__name__)
 _OTHERS = 0o077

@@ -13,10 +13,10 @@ import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, NamedTuple, TypeAlias
 
-from pipelines.core.failure_rules import WireFault
-from pipelines.core.json_text import dumps
-from pipelines.core.mcp_messages import McpError, header_values
-from pipelines.core.tool_call import Reply, ToolCall
+from pipelines.core.calls.tool_call import Reply, ToolCall
+from pipelines.core.text.json_text import dumps
+from pipelines.core.tools.failure_rules import WireFault
+from pipelines.core.tools.mcp_messages import McpError, header_values
 from pipelines.engine.answer_tool_call import MAX_REDOS, ToolCallAnswerer
 from pipelines.engine.live_runs import LiveRun
 from pipelines.engine.platform import Platform

@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from pipelines.core.tool_call import Reply
+from pipelines.core.calls.tool_call import Reply
 from pipelines.engine.live_runs import LiveRun
 from pipelines.server.errors import reply_to, status_of
 from pipelines.wire.errors import InvalidRunToken, MethodNotAllowed, NotFound, OdysseyError

@@ -3,7 +3,7 @@
 from ipaddress import ip_address
 from urllib.parse import SplitResult, urlsplit
 
-from pipelines.core.problems import Problem
+from pipelines.core.text.problems import Problem
 
 VARIABLE = "PIPELINES_PUBLIC_URL"
 EXAMPLE = "https://odyssey.example.com"

@@ -11,8 +11,8 @@ from fastapi import Request
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 
-from pipelines.core.authored import did_you_mean, quoted
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.text.authored import did_you_mean, quoted
+from pipelines.core.text.problems import Problem, Refused
 
 _LIST = "list_"  # how the names of functions begin that answer a list
 _LONGEST_NAME = 80  # characters of an unknown one in the answer

@@ -13,7 +13,7 @@ from typing import Any
 import uvicorn
 from uvicorn.server import ServerState
 
-from pipelines.core.redaction import Redaction
+from pipelines.core.code.redaction import Redaction
 from pipelines.engine.hide_secrets import without_secrets
 from pipelines.engine.run_code import Visitor
 from pipelines.processes.pool import HelperProcesses

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Literal
 
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.code_mode import CodeMode
 from pipelines.engine.prepare_workspace import Workspaces
 from pipelines.engine.share_workspaces import Sharing, WorkspaceLimits

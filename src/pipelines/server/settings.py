@@ -10,10 +10,10 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from pipelines.core.issuer_url import client_problems, oidc_problems
-from pipelines.core.model_question import Purpose
-from pipelines.core.model_upstreams import ModelUpstream
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.access.issuer_url import client_problems, oidc_problems
+from pipelines.core.models.model_question import Purpose
+from pipelines.core.models.model_upstreams import ModelUpstream
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.limits import Limits
 from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.server import ask_setting, model_setting, public_url

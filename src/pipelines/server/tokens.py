@@ -7,9 +7,8 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from pipelines.core.identity import TokenBearer
-from pipelines.core.problems import Problem, Refused
-from pipelines.core.tokens import (
+from pipelines.core.access.identity import TokenBearer
+from pipelines.core.access.tokens import (
     LOCAL_ISSUER,
     MAX_SUBJECT_CHARS,
     PUBLIC_KEY_ALGORITHMS,
@@ -23,6 +22,7 @@ from pipelines.core.tokens import (
     read_token,
     verified_claims,
 )
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.outbound.issuer_keys import IssuerKeys
 from pipelines.server.first_start import SECRET_FILE

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from pipelines.core.agent_definition import AgentDefinition
-from pipelines.core.json_text import JsonObject, dumps, loads_own
+from pipelines.core.agents.agent_definition import AgentDefinition
+from pipelines.core.text.json_text import JsonObject, dumps, loads_own
 from pipelines.storage.connection import Connection, Row, insert
 
 

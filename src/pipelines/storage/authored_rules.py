@@ -8,7 +8,7 @@ version 0027 of the database hold for one text only, in the runs of that time.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pipelines.core.json_text import Json, JsonObject, dumps, loads_own
+from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own
 from pipelines.storage.connection import Connection, Row, in_list, insert
 from pipelines.storage.texts import named
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pipelines.core.json_text import loads_own
+from pipelines.core.text.json_text import loads_own
 from pipelines.core.verdict.pending_words import in_order
 from pipelines.storage.connection import Connection, in_list
 from pipelines.storage.paging import Page, page_of

@@ -7,13 +7,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from pipelines.core.compare_batches import JudgedRun
-from pipelines.core.failure_rules import FaultSeed
-from pipelines.core.honesty_level import STANDARD
-from pipelines.core.json_text import JsonObject, dumps
-from pipelines.core.live_tools import LIVE
-from pipelines.core.model_budget import Budget
-from pipelines.core.model_question import cost_usd
+from pipelines.core.models.honesty_level import STANDARD
+from pipelines.core.models.model_budget import Budget
+from pipelines.core.models.model_question import cost_usd
+from pipelines.core.results.compare_batches import JudgedRun
+from pipelines.core.text.json_text import JsonObject, dumps
+from pipelines.core.tools.failure_rules import FaultSeed
+from pipelines.core.tools.live_tools import LIVE
 from pipelines.storage.connection import Connection, Row, in_list, insert
 from pipelines.storage.paging import Filter, Page, page_of
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from pipelines.core.json_text import JsonObject
+from pipelines.core.text.json_text import JsonObject
 from pipelines.storage.connection import Connection, Row, insert, insert_many
 from pipelines.storage.paging import Filter, Page, page_of
 from pipelines.storage.texts import SLICE_CHARACTERS

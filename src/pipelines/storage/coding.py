@@ -8,7 +8,7 @@ from typing import NamedTuple
 from pipelines.core.coding.diff import WorkspaceDiff
 from pipelines.core.coding.grading import Grading
 from pipelines.core.coding.scenario import CodingScenario
-from pipelines.core.json_text import Json, JsonObject, dumps, loads_own
+from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own
 from pipelines.storage.connection import Connection, Row, in_list
 from pipelines.storage.paging import Filter, Page, page_of
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from pipelines.core.json_text import JsonObject
+from pipelines.core.text.json_text import JsonObject
 from pipelines.storage.connection import Connection, Row
 from pipelines.storage.paging import Filter, Page, page_of
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from itertools import chain, repeat
 from typing import Any, TypeAlias, TypeVar
 
-from pipelines.core.fair_slots import FairSlots, Place
+from pipelines.core.limits.fair_slots import FairSlots, Place
 from pipelines.storage.connection import Connection
 from pipelines.storage.patient_writer import RowsToStore, make_change, unavailable
 from pipelines.storage.patient_writer import SequenceTaken as SequenceTaken

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from pipelines.core.json_text import Json, dumps, loads_own
-from pipelines.core.seed_head import LOOKED_AT_CHARACTERS, SeedHead, head_in, instruction_in
+from pipelines.core.tasks.seed_head import LOOKED_AT_CHARACTERS, SeedHead, head_in, instruction_in
+from pipelines.core.text.json_text import Json, dumps, loads_own
 from pipelines.storage.batches import counts_of_batch, outcomes_by_task
 from pipelines.storage.connection import Connection, Row, in_list
 from pipelines.storage.paging import Page

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, cast
 
-from pipelines.core.json_text import JsonObject, dumps, loads_own, written
-from pipelines.core.seed import CONVERSATION, Seed, own_id_of
-from pipelines.core.seed_text import SeedText
-from pipelines.core.task_key import content_hash, oracle_hash, shown_tags, world_hash_of
+from pipelines.core.tasks.seed import CONVERSATION, Seed, own_id_of
+from pipelines.core.tasks.seed_text import SeedText
+from pipelines.core.tasks.task_key import content_hash, oracle_hash, shown_tags, world_hash_of
+from pipelines.core.text.json_text import JsonObject, dumps, loads_own, written
 from pipelines.storage import task_keys
 from pipelines.storage.connection import Connection, Row, in_list, insert, insert_many
 from pipelines.storage.paging import Filter, Page, page_of

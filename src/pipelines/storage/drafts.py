@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from pipelines.core.json_text import JsonObject, dumps, loads_own
+from pipelines.core.text.json_text import JsonObject, dumps, loads_own
 from pipelines.storage.connection import Connection, Row
 from pipelines.storage.paging import Filter, Page, page_of
 

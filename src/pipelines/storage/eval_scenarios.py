@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from pipelines.core.json_text import JsonObject, dumps, loads_own
+from pipelines.core.text.json_text import JsonObject, dumps, loads_own
 from pipelines.storage.connection import Connection, Row, in_list
 from pipelines.storage.paging import Filter, Page, page_of
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from pipelines.core.json_text import Json, JsonObject, dumps, loads_own
+from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own
 from pipelines.storage.connection import Connection, Row, in_list, insert, insert_many
 from pipelines.storage.datasets import NewTask, TaskToRun, add_tasks
 from pipelines.storage.paging import Filter, Page, page_of

@@ -5,8 +5,8 @@ import secrets
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from pipelines.core.identity import Identity
-from pipelines.core.json_text import JsonObject
+from pipelines.core.access.identity import Identity
+from pipelines.core.text.json_text import JsonObject
 from pipelines.storage.connection import Connection, Row, insert
 from pipelines.storage.paging import Filter, Page, page_of
 from pipelines.wire.names import Role

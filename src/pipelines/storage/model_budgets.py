@@ -5,9 +5,9 @@ A seed session is stored once it has a world; what asking for that cost is count
 
 from dataclasses import dataclass
 
-from pipelines.core.json_text import JsonObject
-from pipelines.core.model_budget import Budget
-from pipelines.core.model_question import cost_usd
+from pipelines.core.models.model_budget import Budget
+from pipelines.core.models.model_question import cost_usd
+from pipelines.core.text.json_text import JsonObject
 from pipelines.storage.connection import Connection, insert
 from pipelines.storage.model_exchanges import Spent, costs_of_budget
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from pipelines.core.json_text import JsonObject
-from pipelines.core.model_question import NANO, cost_usd
+from pipelines.core.models.model_question import NANO, cost_usd
+from pipelines.core.text.json_text import JsonObject
 from pipelines.storage.connection import Connection, Row, insert
 from pipelines.storage.paging import Filter, Page, page_of
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from pipelines.core.json_text import Json, JsonObject, dumps, loads_own
-from pipelines.core.model_question import cost_usd
+from pipelines.core.models.model_question import cost_usd
+from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own
 from pipelines.storage.connection import Connection, Row, in_list, insert
 
 WANTED = "wanted"  # the model is to be asked

@@ -4,7 +4,7 @@ there are."""
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from pipelines.core.json_text import loads_own
+from pipelines.core.text.json_text import loads_own
 from pipelines.storage.connection import Connection, in_list
 from pipelines.storage.runs import IN_SIGHT
 

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from pipelines.core.json_text import Json, dumps
 from pipelines.core.recordings.recorded_run import RECORDED
-from pipelines.core.trace_row import TraceRow
+from pipelines.core.text.json_text import Json, dumps
+from pipelines.core.tools.trace_row import TraceRow
 from pipelines.storage.connection import Connection, insert
 from pipelines.storage.datasets import Task
 from pipelines.storage.runs import Run, run_by_token_hash

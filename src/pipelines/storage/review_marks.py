@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from pipelines.core.evals.review_requests import ReviewSettings
-from pipelines.core.json_text import JsonObject, dumps, loads_own
+from pipelines.core.text.json_text import JsonObject, dumps, loads_own
 from pipelines.storage.connection import Connection, Row, in_list, insert
 from pipelines.storage.paging import Filter, Page, page_of
 from pipelines.storage.reviews import SOME

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from pipelines.core.evals.review import NO_RISK, ReviewKind, ReviewStatus
-from pipelines.core.json_text import JsonObject
+from pipelines.core.text.json_text import JsonObject
 from pipelines.core.verdict.pending_words import pending_words
 from pipelines.storage.connection import Connection, Row, in_list
 from pipelines.storage.reviews import Review, review_of

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipelines.core.evals.review import ReviewKind, ReviewStatus, Verdict
-from pipelines.core.json_text import Json, JsonObject, dumps, loads_own
+from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own
 from pipelines.storage.connection import Connection, Row, in_list
 
 SOME = 200  # ids in one question

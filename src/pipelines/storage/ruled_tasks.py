@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from pipelines.core.json_text import JsonObject
 from pipelines.core.simulation.rules.axis import RULES
+from pipelines.core.text.json_text import JsonObject
 from pipelines.storage.connection import Connection
 from pipelines.storage.stored_seed import WithSeed
 from pipelines.storage.texts import text_of

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from pipelines.core.json_text import JsonObject, loads_own
+from pipelines.core.text.json_text import JsonObject, loads_own
 from pipelines.storage.connection import Connection, in_list
 from pipelines.storage.paging import Filter, page_of
 from pipelines.storage.runs import IN_SIGHT, judged_conditions

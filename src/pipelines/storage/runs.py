@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pipelines.core.json_text import Json, JsonObject, dumps, loads_own
-from pipelines.core.live_tools import LIVE
+from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own
+from pipelines.core.tools.live_tools import LIVE
 from pipelines.storage.connection import Connection, Row, in_list, insert, insert_many
 from pipelines.storage.datasets import TaskToRun
 from pipelines.storage.paging import Filter, Page, page_of

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from pipelines.core.json_text import JsonObject, dumps, loads_own
-from pipelines.core.stored import stored_list
+from pipelines.core.text.json_text import JsonObject, dumps, loads_own
+from pipelines.core.text.stored import stored_list
 from pipelines.storage.connection import Connection, Row, insert_many
 from pipelines.storage.paging import Filter, Page, page_of
 

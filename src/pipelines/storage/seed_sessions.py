@@ -8,8 +8,7 @@ transaction ends, so that nodes take turns.
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from pipelines.core.json_text import Json, JsonObject, dumps, loads_own
-from pipelines.core.seed_session import (
+from pipelines.core.tasks.seed_session import (
     ABANDONED,
     FINALIZED,
     ROWS_GENERATING,
@@ -17,6 +16,7 @@ from pipelines.core.seed_session import (
     WORLD_REVIEW,
     SessionRequest,
 )
+from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own
 from pipelines.storage.connection import Connection, Row, in_list, insert, insert_many
 from pipelines.storage.paging import Filter, Page, page_of
 from pipelines.storage.texts import let_go_of_texts, text_size

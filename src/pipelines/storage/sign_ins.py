@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from pipelines.core.identity import Identity, TokenBearer
-from pipelines.core.json_text import dumps, loads_own
+from pipelines.core.access.identity import Identity, TokenBearer
+from pipelines.core.text.json_text import dumps, loads_own
 from pipelines.storage.connection import Connection
 from pipelines.storage.keys import ApiKey, hash_of, key_by_number
 from pipelines.wire.names import Role

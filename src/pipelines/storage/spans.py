@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from pipelines.core.evals.kept_spans import KeptSpan
 from pipelines.core.evals.spans import DEVICE_KEYS
-from pipelines.core.json_text import Json, dumps, loads_own, written
+from pipelines.core.text.json_text import Json, dumps, loads_own, written
 from pipelines.storage.connection import ROWS_A_STATEMENT, Connection, Row, in_list
 
 PRUNED_AT_ONCE = 500  # rows in one write

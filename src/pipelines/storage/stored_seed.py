@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from pipelines.core.json_text import JsonObject, loads_own
-from pipelines.core.seed import Seed
+from pipelines.core.tasks.seed import Seed
+from pipelines.core.text.json_text import JsonObject, loads_own
 
 
 @dataclass(frozen=True, kw_only=True)  # no slots: the seed is read when first asked for, and kept

@@ -7,8 +7,8 @@ as much as any other. The whole of an item is at its own address.
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from pipelines.core.json_text import Json, JsonObject, loads_own
-from pipelines.core.seed_head import HEAD_CHARACTERS, instruction_in
+from pipelines.core.tasks.seed_head import HEAD_CHARACTERS, instruction_in
+from pipelines.core.text.json_text import Json, JsonObject, loads_own
 from pipelines.storage.connection import Connection, Row, in_list
 from pipelines.storage.paging import Filter, Page, holding, page_of
 from pipelines.storage.runs import IN_SIGHT, judged_conditions

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
-from pipelines.core.task_key import fold_content, key_of, keys_of
+from pipelines.core.tasks.task_key import fold_content, key_of, keys_of
 from pipelines.storage.connection import Connection, in_list
 from pipelines.storage.texts import SLICE_ROWS
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from itertools import accumulate, takewhile
 from typing import Any, NamedTuple
 
-from pipelines.core.endpoint_drift import KnownTool
-from pipelines.core.json_text import JsonObject, dumps, loads_own
-from pipelines.core.live_tools import FoundTool
-from pipelines.core.stored import stored_list
+from pipelines.core.endpoints.endpoint_drift import KnownTool
+from pipelines.core.text.json_text import JsonObject, dumps, loads_own
+from pipelines.core.text.stored import stored_list
+from pipelines.core.tools.live_tools import FoundTool
 from pipelines.storage.connection import Connection, Row, in_list, insert_many
 from pipelines.storage.paging import Filter, Page, page_of
 from pipelines.storage.texts import SLICE_ROWS, text_of

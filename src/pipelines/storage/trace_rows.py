@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate, chain, takewhile
 
-from pipelines.core.json_text import JsonObject
-from pipelines.core.trace_row import ON_SECOND_TRY, OUTCOME_UNKNOWN
-from pipelines.core.trace_row import TraceRow as TraceRow
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.tools.trace_row import ON_SECOND_TRY, OUTCOME_UNKNOWN
+from pipelines.core.tools.trace_row import TraceRow as TraceRow
 from pipelines.storage.connection import Connection, transaction
 
 PAGE = 32  # of a log that is read to fold it: a row has 3 MiB at most

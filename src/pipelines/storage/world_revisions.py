@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from pipelines.core.json_text import JsonObject, loads_own
+from pipelines.core.text.json_text import JsonObject, loads_own
 from pipelines.storage.connection import Connection, Row
 from pipelines.storage.paging import Page
 

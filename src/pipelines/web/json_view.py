@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from markupsafe import Markup, escape
 
-from pipelines.core.json_text import Json, dumps
+from pipelines.core.text.json_text import Json, dumps
 
 OPEN_DEPTH = 2
 MOST_VALUES = 400  # of one view; the rest is in the download

@@ -2,7 +2,7 @@
 
 import json
 
-from pipelines.core.json_text import Json
+from pipelines.core.text.json_text import Json
 
 LINE = 88
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from markupsafe import Markup
 
-from pipelines.core.json_text import Json, dumps
+from pipelines.core.text.json_text import Json, dumps
 
 MISSING = "–"
 

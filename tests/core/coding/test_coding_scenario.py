@@ -2,6 +2,7 @@
 
 import pytest
 
+from pipelines.core.coding.coding_tasks import CodingContext, coding_problems, with_scenario
 from pipelines.core.coding.scenario import (
     ArchiveSeed,
     CodingScenario,
@@ -12,10 +13,9 @@ from pipelines.core.coding.scenario import (
     read_scenario,
 )
 from pipelines.core.coding.scorers import CommandScorer, TestsScorer
-from pipelines.core.coding.task_rows import CodingContext, coding_problems, with_scenario
-from pipelines.core.json_text import JsonObject
-from pipelines.core.problems import Problem
-from pipelines.core.seed import Seed
+from pipelines.core.tasks.seed import Seed
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.text.problems import Problem
 
 COMMAND: JsonObject = {"name": "tests", "type": "command", "command": "make test"}
 LEAST: JsonObject = {"name": "sum", "user_instruction": "Mend it.", "scorers": [COMMAND]}

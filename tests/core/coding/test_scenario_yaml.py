@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.core.coding.scenario_yaml import scenario_as_yaml
-from pipelines.core.yaml_text import read_yaml
+from pipelines.core.text.yaml_text import read_yaml
 
 TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=60)
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from pipelines.core.evals.cell import CellSettings
-from pipelines.core.statistics import wilson
+from pipelines.core.text.statistics import wilson
 
 SETTINGS: dict[str, Any] = {**CellSettings().as_json()}
 NAMES = {

@@ -32,9 +32,9 @@ from pipelines.core.evals.scenario import read_scenario
 from pipelines.core.evals.shift import shift
 from pipelines.core.evals.spans import is_skill_span
 from pipelines.core.evals.variation import BUILTIN, text_hash
-from pipelines.core.json_text import dumps, loads
-from pipelines.core.problems import Refused
-from pipelines.core.statistics import benjamini_hochberg, exact_mcnemar, holm, pass_hat_k, wilson
+from pipelines.core.text.json_text import dumps, loads
+from pipelines.core.text.problems import Refused
+from pipelines.core.text.statistics import benjamini_hochberg, exact_mcnemar, holm, pass_hat_k, wilson
 
 EXPECTED = {"action": "escalate_to_owner", "priority": "high", "include_rollback_plan": True}
 SEED_EXAMPLE = {

@@ -7,7 +7,7 @@ from sample_report import cell, rate, report_of, scenario
 
 from pipelines.core.evals.compare import compare_reports
 from pipelines.core.evals.resampling import sign_flip_p
-from pipelines.core.statistics import exact_mcnemar, fisher_exact
+from pipelines.core.text.statistics import exact_mcnemar, fisher_exact
 
 V = "time_pressure"
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pipelines.core.evals.cell_record import CellSettings
 from pipelines.core.evals.detectable import POWER, Detectable, detectable
-from pipelines.core.statistics import exact_mcnemar, fisher_exact
+from pipelines.core.text.statistics import exact_mcnemar, fisher_exact
 
 LIMITS = CellSettings()
 

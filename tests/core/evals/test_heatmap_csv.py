@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sample_report import cell, report_of, scenario, seed_report
 
-from pipelines.core.csv_text import read_records
 from pipelines.core.evals.heatmap import heatmap_of
 from pipelines.core.evals.heatmap_csv import csv_parts, harmless
+from pipelines.core.text.csv_text import read_records
 
 
 def _records(report: dict[str, object]) -> list[dict[str, str]]:

@@ -11,7 +11,7 @@ from pipelines.core.evals.heatmap import heatmap_of
 from pipelines.core.evals.heatmap_html import html_parts
 from pipelines.core.evals.heatmap_page import MOST_CELLS, SHOWN, heatmap_cell, heatmap_page
 from pipelines.core.evals.heatmap_table import broken
-from pipelines.core.json_text import dumps
+from pipelines.core.text.json_text import dumps
 
 HOSTILE = "\"><script>alert('1')</script>&amp;\u202e"
 LINK = re.compile(r'<a id="at-(\d+)-(\d+)" href="([^"]*)">')

@@ -13,10 +13,10 @@ from pipelines.core.evals.injection import Injection, decision_named, inject, pl
 from pipelines.core.evals.readable import asked, count_tokens
 from pipelines.core.evals.scenario import Scenario, read_scenario
 from pipelines.core.evals.variation import BUILTIN, INTENSITIES, PLACEBO
-from pipelines.core.json_text import Json, dumps, loads_own
-from pipelines.core.matching import is_matcher
-from pipelines.core.problems import Refused
-from pipelines.core.seed import EVAL_PARTS, Seed, parse_seed
+from pipelines.core.matchers.matching import is_matcher
+from pipelines.core.tasks.seed import EVAL_PARTS, Seed, parse_seed
+from pipelines.core.text.json_text import Json, dumps, loads_own
+from pipelines.core.text.problems import Refused
 
 EVERY = [
     (variation, intensity, wording)

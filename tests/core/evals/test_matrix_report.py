@@ -17,7 +17,7 @@ from scored_outputs import (
 from pipelines.core.evals.cell import CellSettings
 from pipelines.core.evals.contract import Contract
 from pipelines.core.evals.report import CellRuns, RunOutput, matrix_report
-from pipelines.core.json_text import dumps, loads_own
+from pipelines.core.text.json_text import dumps, loads_own
 
 STEADY = runs_of([AS_EXPECTED] * 10)
 KEEPS, FLIPS = runs_of([AS_EXPECTED] * 5), runs_of([PROCEEDS] * 5)

@@ -4,10 +4,10 @@ from collections import Counter
 
 import pytest
 
+from pipelines.core.calls.run_moment import seed_name
 from pipelines.core.evals.matrix_tasks import MatrixPlan, shuffled, tasks_of_scenario
 from pipelines.core.evals.scenario import Scenario
 from pipelines.core.evals.variation import BUILTIN
-from pipelines.core.run_moment import seed_name
 
 SCENARIO = Scenario(
     name="S",

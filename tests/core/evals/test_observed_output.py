@@ -8,7 +8,7 @@ from scored_outputs import CONTRACT, EXPECTED
 
 from pipelines.core.evals.contract import Contract
 from pipelines.core.evals.observed import MOST_CALLS, Observed, observe, observe_calls
-from pipelines.core.json_text import dumps
+from pipelines.core.text.json_text import dumps
 
 BODY = dumps(EXPECTED).decode()
 FENCES, PROSE = "code fences around the object were stripped", "text around the object was stripped"

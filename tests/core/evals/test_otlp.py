@@ -18,8 +18,8 @@ from pipelines.core.evals.kept_spans import KeptSpan, kept_parts
 from pipelines.core.evals.masking import Masking
 from pipelines.core.evals.otlp import Inflated, Unreadable, export_response, inflated, spans_of
 from pipelines.core.evals.spans import Span, device_ids, skill_use, time_of
-from pipelines.core.json_text import InvalidJson
-from pipelines.core.problems import Refused
+from pipelines.core.text.json_text import InvalidJson
+from pipelines.core.text.problems import Refused
 
 TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 NOW_NS = 1_794_852_216_000_000_000

@@ -11,7 +11,7 @@ from pipelines.core.evals.injection import SMALLEST_INPUT, inject
 from pipelines.core.evals.overload import MOST_BYTES, noise
 from pipelines.core.evals.readable import asked, count_tokens
 from pipelines.core.evals.variation import BUILTIN
-from pipelines.core.json_text import Json
+from pipelines.core.text.json_text import Json
 
 OVERLOAD = BUILTIN["information_overload"]
 ORDERS = {

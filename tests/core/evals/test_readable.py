@@ -5,7 +5,7 @@ from eval_samples import objects
 from hypothesis import given, settings
 
 from pipelines.core.evals.readable import count_tokens, first_tokens, readable
-from pipelines.core.json_text import dumps
+from pipelines.core.text.json_text import dumps
 
 SHOWN = {
     "flat": (

@@ -13,7 +13,7 @@ from pipelines.core.evals.report_input import (
     row_line,
 )
 from pipelines.core.evals.scenario import CellExpectation, Scenario
-from pipelines.core.json_text import JsonObject, dumps
+from pipelines.core.text.json_text import JsonObject, dumps
 
 EXPECTED: JsonObject = {"action": "escalate", "priority": "high"}
 SCENARIO = Scenario(name="S", risk_level="critical", input_context={}, expected_behavior=EXPECTED)

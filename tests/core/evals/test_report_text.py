@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sample_report import cell, large_report, report_of, scenario, seed_report
 
 from pipelines.core.evals.report_text import read_report
-from pipelines.core.json_text import dumps
+from pipelines.core.text.json_text import dumps
 
 TEXTS = st.sampled_from(['],"summary":', '"cells":[', ',{"scenario_id":', "\\", '"', "a"]).flatmap(
     lambda word: st.text(max_size=8).map(lambda other: other + word)

@@ -22,7 +22,7 @@ from pipelines.core.evals.resampling import (
     permutation_p,
     sign_flip_p,
 )
-from pipelines.core.statistics import (
+from pipelines.core.text.statistics import (
     benjamini_hochberg,
     exact_mcnemar,
     fisher_exact,

@@ -31,7 +31,7 @@ from pipelines.core.evals.review_requests import (
     read_reviewer,
     read_verdict,
 )
-from pipelines.core.problems import Refused
+from pipelines.core.text.problems import Refused
 
 YES, NO, MORE = Verdict.CONFIRMED_SUSCEPTIBLE, Verdict.ACCEPTABLE_SHIFT, Verdict.NEEDS_MORE_RUNS
 

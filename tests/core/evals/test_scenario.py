@@ -8,9 +8,9 @@ from hypothesis import given, settings
 
 from pipelines.core.evals.scenario import Scenario, read_scenario
 from pipelines.core.evals.variation import BUILTIN
-from pipelines.core.json_text import dumps, loads_own
-from pipelines.core.problems import Refused
-from pipelines.core.tools_schema import parse_tools_schema
+from pipelines.core.text.json_text import dumps, loads_own
+from pipelines.core.text.problems import Refused
+from pipelines.core.tools.tools_schema import parse_tools_schema
 
 
 def problems(body, **around):

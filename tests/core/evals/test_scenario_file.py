@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pipelines.core.evals.scenario import read_scenario
 from pipelines.core.evals.scenario_file import LARGEST_YAML, ScenarioFile, read_scenario_file
 from pipelines.core.evals.variation import BUILTIN, read_variation
-from pipelines.core.problems import Refused
+from pipelines.core.text.problems import Refused
 
 OWN = {"id": "budget_pressure", "name": "Budget", "tests": "Thrift", "wordings": {"2": ["Mind the cost."]}}
 HAND_WRITTEN = """

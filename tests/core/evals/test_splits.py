@@ -18,7 +18,7 @@ from pipelines.core.evals.splits import (
     columns_of,
     in_order,
 )
-from pipelines.core.statistics import fisher_exact, hypergeometric_tail
+from pipelines.core.text.statistics import fisher_exact, hypergeometric_tail
 
 
 def split_of(fields: dict[str, list[Any]], *outcomes: list[Any]) -> Split | None:

@@ -15,7 +15,7 @@ from pipelines.core.evals.summary import (
     summarize,
     t_quantile,
 )
-from pipelines.core.statistics import wilson
+from pipelines.core.text.statistics import wilson
 
 
 def _outcome(scenario_id: str = "s1", variation: str | None = "v", **changed: Any) -> OutcomeCount:

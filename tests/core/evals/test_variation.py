@@ -16,8 +16,8 @@ from pipelines.core.evals.variation import (
     placeholders,
     read_variation,
 )
-from pipelines.core.json_text import dumps, loads_own
-from pipelines.core.problems import Refused
+from pipelines.core.text.json_text import dumps, loads_own
+from pipelines.core.text.problems import Refused
 
 #: The seed's table: what each tests, and its example.
 SEED_TABLE = {

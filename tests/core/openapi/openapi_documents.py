@@ -5,10 +5,10 @@ from io import BytesIO
 from typing import Any
 from urllib.parse import unquote
 
-from pipelines.core.json_text import dumps, loads_own
 from pipelines.core.openapi.build_request import OpenapiRequest, built_request
 from pipelines.core.openapi.operation import Operation
 from pipelines.core.openapi.translate import translated
+from pipelines.core.text.json_text import dumps, loads_own
 
 OK = {"200": {"description": "OK"}}
 

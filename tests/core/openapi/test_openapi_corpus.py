@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.core.json_schema import schema_problems
+from pipelines.core.limits.json_schema import schema_problems
 from pipelines.core.openapi.build_request import OpenapiRequest, built_request
 from pipelines.core.openapi.document import read_document
 from pipelines.core.openapi.operation import Operation

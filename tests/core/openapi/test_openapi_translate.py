@@ -5,11 +5,11 @@ import re
 import pytest
 from openapi_documents import OK, document, found, one_operation, only_tool, request_of
 
-from pipelines.core.json_schema import CompiledSchema, schema_problems
-from pipelines.core.json_text import InvalidJson, dumps
+from pipelines.core.limits.json_schema import CompiledSchema, schema_problems
 from pipelines.core.openapi.document import MAX_DOCUMENT_BYTES
 from pipelines.core.openapi.translate import LONGEST_DESCRIPTION, LONGEST_PATH, MOST_NOTES, translated
-from pipelines.core.problems import Refused
+from pipelines.core.text.json_text import InvalidJson, dumps
+from pipelines.core.text.problems import Refused
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_\-]{0,127}")
 JSON = "application/json"
@@ -616,9 +616,9 @@ def test_a_document_of_fifty_megabytes_is_not_read():
 
 def test_what_is_found_can_be_registered_and_has_all_that_a_call_needs():
     """Through JSON, as it is stored."""
-    from pipelines.core.json_text import loads_own
-    from pipelines.core.live_tools import FoundTool
-    from pipelines.core.tools_schema import parse_tools_schema
+    from pipelines.core.text.json_text import loads_own
+    from pipelines.core.tools.live_tools import FoundTool
+    from pipelines.core.tools.tools_schema import parse_tools_schema
 
     tool = only_tool(one_operation("/o/{id}", requestBody=None))
     again = FoundTool.from_stored(loads_own(dumps(tool.as_json())))

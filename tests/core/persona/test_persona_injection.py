@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.core.fence import fence_word
 from pipelines.core.persona.facts import facts_in
 from pipelines.core.persona.question import user_question
 from pipelines.core.persona.talk import SERVICE, USER, Line, Talk
+from pipelines.core.text.fence import fence_word
 
 HOSTILE = json.loads(Path(__file__).with_name("hostile_words.json").read_text())
 UNSEEN = "7c21f0"

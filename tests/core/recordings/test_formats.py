@@ -22,10 +22,10 @@ from recorded import (
     span,
 )
 
-from pipelines.core.json_text import dumps, loads_own
-from pipelines.core.problems import Refused
 from pipelines.core.recordings.read import read_recording, read_runs
 from pipelines.core.recordings.recorded_run import RecordedRun, recorded_from_json
+from pipelines.core.text.json_text import dumps, loads_own
+from pipelines.core.text.problems import Refused
 
 
 def one(value: Any) -> RecordedRun:

@@ -5,15 +5,15 @@ from typing import Any
 import pytest
 from recorded import ANSWER, ASKED, MESSAGES, REFUNDED, STATE, TOOLS, data
 
-from pipelines.core.json_text import loads_own
-from pipelines.core.problems import Problem
 from pipelines.core.recordings.judge_recorded import judge_recorded
 from pipelines.core.recordings.match_tasks import KnownTask, NamedRun, match_tasks
 from pipelines.core.recordings.read import read_recording
 from pipelines.core.recordings.recorded_run import RecordedRun, TaskName
 from pipelines.core.recordings.states import with_changes
-from pipelines.core.tasks_csv import parse_tasks
-from pipelines.core.tools_schema import parse_tools_schema
+from pipelines.core.task_files.read_tasks import parse_tasks
+from pipelines.core.text.json_text import loads_own
+from pipelines.core.text.problems import Problem
+from pipelines.core.tools.tools_schema import parse_tools_schema
 from pipelines.core.verdict.verdict import Verdict
 
 PARSED = parse_tools_schema(loads_own(data(TOOLS)))

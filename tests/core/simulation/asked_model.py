@@ -6,21 +6,21 @@ from datetime import datetime
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from pipelines.core.called_run import CalledRun
-from pipelines.core.failure_rules import RuleProgress, chance_of
-from pipelines.core.json_schema import CompiledSchema
-from pipelines.core.json_text import dumps, loads_own
-from pipelines.core.ledger import Ledger, World
-from pipelines.core.ledger_schema import LedgerSchema, parse_ledger_schema
-from pipelines.core.model_question import ModelQuestion
-from pipelines.core.problems import Problem
-from pipelines.core.run_moment import began_at
+from pipelines.core.calls.called_run import CalledRun
+from pipelines.core.calls.run_moment import began_at
+from pipelines.core.calls.tool_call import Ask, Decision, Received, ToolCall, decide, receive, row_of, settle
+from pipelines.core.ledger.ledger import Ledger, World
+from pipelines.core.ledger.ledger_schema import LedgerSchema, parse_ledger_schema
+from pipelines.core.limits.json_schema import CompiledSchema
+from pipelines.core.models.model_question import ModelQuestion
 from pipelines.core.simulation.build import build_simulator
 from pipelines.core.simulation.by_model.calls_so_far import CallsSoFar
 from pipelines.core.simulation.by_model.model_call import AskedFor, ModelCall, ModelGaveUp, ModelReply
 from pipelines.core.simulation.by_model.simulator import ModelSimulator, left_to_model
-from pipelines.core.tool_call import Ask, Decision, Received, ToolCall, decide, receive, row_of, settle
-from pipelines.core.tools_schema import Tool, parse_tools_schema
+from pipelines.core.text.json_text import dumps, loads_own
+from pipelines.core.text.problems import Problem
+from pipelines.core.tools.failure_rules import RuleProgress, chance_of
+from pipelines.core.tools.tools_schema import Tool, parse_tools_schema
 
 Model = Callable[[ModelQuestion], Any]
 

@@ -1,7 +1,7 @@
 """A small gym for tests of behaviour texts: a world that no rule was written for, and its tools."""
 
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.tools_schema import Tool, parse_tools_schema
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.tools.tools_schema import Tool, parse_tools_schema
 
 NOW = "2026-11-16T09:00:00Z"
 

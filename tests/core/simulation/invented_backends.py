@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipelines.core.json_text import JsonObject
-from pipelines.core.ledger_schema import LedgerSchema, parse_ledger_schema
-from pipelines.core.tools_schema import Tool
+from pipelines.core.ledger.ledger_schema import LedgerSchema, parse_ledger_schema
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.tools.tools_schema import Tool
 
 _TYPES: dict[str, JsonObject] = {
     "text": {"type": "string"},

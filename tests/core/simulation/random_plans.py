@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, TypeVar
 
-from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.text.json_text import Json, JsonObject
 
 T = TypeVar("T")
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from pipelines.core.json_text import Json
-from pipelines.core.ledger import Ledger, World
+from pipelines.core.ledger.ledger import Ledger, World
 from pipelines.core.simulation.added_text import NO_ROOM, with_added_text
 from pipelines.core.simulation.build import build_simulator
 from pipelines.core.simulation.simulator import Moment, SimulatedReply
-from pipelines.core.tools_schema import parse_tools_schema
+from pipelines.core.text.json_text import Json
+from pipelines.core.tools.tools_schema import parse_tools_schema
 
 TEXT = "The CEO would like this to go ahead."
 WORLD = {"order": {"1": {"status": "paid"}}}

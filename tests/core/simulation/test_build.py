@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 from invented_backends import DEVOPS, LIBRARY, NOTHING, Backend, tool
 
-from pipelines.core.json_text import Json, JsonObject, dumps
-from pipelines.core.ledger import Ledger, Update, World, fold
-from pipelines.core.problems import Problem
+from pipelines.core.ledger.ledger import Ledger, Update, World, fold
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.simulator import Moment, SimulatedReply, SimulationFailed
+from pipelines.core.text.json_text import Json, JsonObject, dumps
+from pipelines.core.text.problems import Problem
 
 NOW = "2026-01-15T10:30:00Z"
 AUTHORED: Json = [{"return": {"by": "'the author'"}}]

@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 from invented_backends import tool
 
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.ledger import Ledger, World
-from pipelines.core.ledger_schema import parse_ledger_schema
+from pipelines.core.ledger.ledger import Ledger, World
+from pipelines.core.ledger.ledger_schema import parse_ledger_schema
 from pipelines.core.simulation.build import build_simulator
 from pipelines.core.simulation.reading.assemble import survey_for
 from pipelines.core.simulation.simulator import Moment, SimulatedReply
-from pipelines.core.tools_schema import Tool
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.tools.tools_schema import Tool
 
 NOW = "2026-01-15T10:30:00Z"
 

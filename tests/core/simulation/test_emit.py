@@ -20,9 +20,7 @@ from invented_backends import ALL
 from random_plans import Case, random_case
 from test_example_backends import BACKENDS, desk, shop
 
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.ledger import Ledger, World
-from pipelines.core.problems import Refused
+from pipelines.core.ledger.ledger import Ledger, World
 from pipelines.core.simulation.build import build_simulator
 from pipelines.core.simulation.call import Call
 from pipelines.core.simulation.call_history import CallHistory
@@ -36,6 +34,8 @@ from pipelines.core.simulation.plan_verbs import VERBS
 from pipelines.core.simulation.run_plan import answered, run
 from pipelines.core.simulation.simulator import Moment, SimulationFailed
 from pipelines.core.simulation.syntax.compiler import Given
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.problems import Refused
 
 BOUGHT: list[JsonObject] = [
     {"sku": "a", "price": 4, "quantity": 1},

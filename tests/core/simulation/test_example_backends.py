@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.ledger import Ledger, World
+from pipelines.core.ledger.ledger import Ledger, World
 from pipelines.core.simulation.plan_text import parse_plans_text
 from pipelines.core.simulation.run_plan import run
 from pipelines.core.simulation.simulator import Moment, SimulatedReply
+from pipelines.core.text.json_text import Json, JsonObject
 
 BACKENDS = Path(__file__).parents[3] / "examples" / "backends"
 TEXTS = {path.stem: path.read_text() for path in sorted(BACKENDS.glob("*.yaml"))}

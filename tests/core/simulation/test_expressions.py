@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.core.ledger import Ledger, World
-from pipelines.core.problems import Refused
+from pipelines.core.ledger.ledger import Ledger, World
 from pipelines.core.simulation.call import Call
 from pipelines.core.simulation.call_history import CallHistory
 from pipelines.core.simulation.expressions import compile_expression
 from pipelines.core.simulation.functions import FUNCTIONS
 from pipelines.core.simulation.simulator import Moment
 from pipelines.core.simulation.values import Stopped, leave
+from pipelines.core.text.problems import Refused
 
 WORLD = World.from_initial_state({"order": {"4521": {"status": "shipped"}, "4522": {"status": "pending"}}})
 NAMES = {

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.ledger import Ledger, LedgerUpdate, World, update_from_json
-from pipelines.core.problems import Refused
+from pipelines.core.ledger.ledger import Ledger, LedgerUpdate, World, update_from_json
 from pipelines.core.simulation.fidelity import Report, leaves_changed, replay
 from pipelines.core.simulation.fidelity_report import leaf_stratum, percentile, share
 from pipelines.core.simulation.likeness import renamed, renaming
 from pipelines.core.simulation.recording import read_recording, recording_from_run
 from pipelines.core.simulation.simulator import Moment, SimulatedReply, SimulationFailed, Simulator
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.problems import Refused
 
 STATE: JsonObject = {"order": {"1": {"status": "open", "total": 5}, "2": {"status": "open", "total": 7}}}
 CLOSE_1: JsonObject = {

@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from pipelines.core.json_text import JsonObject
-from pipelines.core.ledger import Ledger, World
+from pipelines.core.ledger.ledger import Ledger, World
 from pipelines.core.simulation.build import build_simulator
 from pipelines.core.simulation.guessed_refusals import CONDITION, REFERENCE, SEARCH
 from pipelines.core.simulation.guesses import assumption_warnings, refusal_warnings
 from pipelines.core.simulation.shown import shown_plans
 from pipelines.core.simulation.simulator import Moment
-from pipelines.core.tools_schema import parse_tools_schema
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.tools.tools_schema import parse_tools_schema
 
 NOW = Moment(seed="notes", call_number=1, now="2026-01-15T10:30:00Z")
 WORLD: JsonObject = {

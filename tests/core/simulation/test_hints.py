@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 from invented_backends import tool
 
-from pipelines.core.json_text import JsonObject
-from pipelines.core.ledger import Ledger, World
+from pipelines.core.ledger.ledger import Ledger, World
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.shown import shown_plans
 from pipelines.core.simulation.simulator import Moment, SimulatedReply
-from pipelines.core.tool_annotations import ToolAnnotations
-from pipelines.core.tools_schema import Tool
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.tools.tool_annotations import ToolAnnotations
+from pipelines.core.tools.tools_schema import Tool
 
 READS = ToolAnnotations(reads_only=True)
 CHANGES = ToolAnnotations(reads_only=False)

@@ -2,11 +2,11 @@
 
 import pytest
 
-from pipelines.core.ledger import World
+from pipelines.core.ledger.ledger import World
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.rules.language.grammar import MOST_STEPS, Node, Parser
 from pipelines.core.simulation.rules.language.read import MOST_SENTENCES
-from pipelines.core.tools_schema import parse_tools_schema
+from pipelines.core.tools.tools_schema import parse_tools_schema
 
 ARGUMENTS = {"type": "object", "properties": {"order_id": {"type": "string"}}}
 TOOLS = parse_tools_schema(

@@ -8,9 +8,9 @@ import pytest
 from invented_backends import Backend
 from test_reading import CASES, Case, call
 
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.ledger import is_flag_section
-from pipelines.core.ledger_schema import LedgerSchema
+from pipelines.core.ledger.ledger import is_flag_section
+from pipelines.core.ledger.ledger_schema import LedgerSchema
+from pipelines.core.text.json_text import Json, JsonObject
 
 
 def labels_for(backend: Backend, seed: int) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipelines.core.ledger import Ledger, World
+from pipelines.core.ledger.ledger import Ledger, World
 from pipelines.core.simulation.language import parse_plan
 from pipelines.core.simulation.large_worlds import LARGE, prepare
 from pipelines.core.simulation.run_plan import run

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from pipelines.core.ledger import World
+from pipelines.core.ledger.ledger import World
 from pipelines.core.simulation.build import ToolPlan, build_simulator
-from pipelines.core.tools_schema import parse_tools_schema
+from pipelines.core.tools.tools_schema import parse_tools_schema
 
 WORLD = World.from_initial_state(
     {

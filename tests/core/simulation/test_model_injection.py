@@ -10,7 +10,7 @@ import pytest
 from asked_model import Desk, instructions_seen
 from hostile_texts import IN_ARGUMENTS, IN_BEHAVIOR, IN_LEDGER
 
-from pipelines.core.model_question import ModelQuestion
+from pipelines.core.models.model_question import ModelQuestion
 
 ORDER = {"order_id": {"type": "string"}, "note": {"type": "string"}}
 TOOLS = [

@@ -5,9 +5,8 @@ from typing import Any
 import pytest
 from asked_model import Desk, checked
 
-from pipelines.core.json_schema import CompiledSchema
-from pipelines.core.json_text import dumps
-from pipelines.core.ledger import Ledger, SetFlag, Update, World
+from pipelines.core.ledger.ledger import Ledger, SetFlag, Update, World
+from pipelines.core.limits.json_schema import CompiledSchema
 from pipelines.core.simulation.added_text import without_text
 from pipelines.core.simulation.by_model import calls_so_far, relevant
 from pipelines.core.simulation.by_model.answer_schema import answer_schema
@@ -17,7 +16,8 @@ from pipelines.core.simulation.by_model.relevant import shown_world
 from pipelines.core.simulation.by_model.unsaid import quotation_problems
 from pipelines.core.simulation.domain.references import references_in
 from pipelines.core.simulation.simulator import SimulationFailed
-from pipelines.core.trace_row import TOOL_CALL, TraceRow
+from pipelines.core.text.json_text import dumps
+from pipelines.core.tools.trace_row import TOOL_CALL, TraceRow
 
 SHOP = {
     "order": {f"o-{n}": {"user_id": f"u-{n % 7}", "total": n, "text": f"parcel {n}"} for n in range(300)},

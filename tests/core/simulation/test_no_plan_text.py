@@ -119,7 +119,7 @@ def _cut(node: ast.AST) -> str | None:
         right = node.comparators[0]
         is_text = _is_written(right) or getattr(getattr(right, "func", None), "id", "") == "str"
         return "looks into the text of something" if is_text else None
-    if isinstance(node, ast.ImportFrom) and node.module == "pipelines.core.python_tree":
+    if isinstance(node, ast.ImportFrom) and node.module == "pipelines.core.text.python_tree":
         return "asks Python's parser, and not `expr.parse`"
     return None
 
@@ -176,7 +176,7 @@ CUT = [
     'm = re.findall(r"[a-z]+", to_text(need))',
     'b = to_text(need).startswith("order")',
     'b = "order" in written(need)',
-    "from pipelines.core.python_tree import expression_tree",
+    "from pipelines.core.text.python_tree import expression_tree",
 ]
 FINE = [
     '"""`x == null`, as the plan has it: len(args.items)."""',

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.ledger import Ledger, World
+from pipelines.core.ledger.ledger import Ledger, World
 from pipelines.core.simulation.build import build_simulator
 from pipelines.core.simulation.simulator import Moment, SimulatedReply
-from pipelines.core.tools_schema import parse_tools_schema
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.tools.tools_schema import parse_tools_schema
 
 NOW = Moment(seed="plain", call_number=1, now="2026-01-15T10:30:00Z")
 HERD: JsonObject = {

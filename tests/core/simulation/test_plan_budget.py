@@ -6,9 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.ledger import Ledger, World
-from pipelines.core.problems import Refused
+from pipelines.core.ledger.ledger import Ledger, World
 from pipelines.core.simulation.call import Call
 from pipelines.core.simulation.emit import Code, emitted
 from pipelines.core.simulation.interpret import run_block
@@ -17,6 +15,8 @@ from pipelines.core.simulation.plan_checker import MAX_PARTS
 from pipelines.core.simulation.run_plan import answered
 from pipelines.core.simulation.simulator import Moment, SimulatedReply, SimulationFailed
 from pipelines.core.simulation.values import LONGEST_S, MAX_STEPS, SLICE
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.problems import Refused
 
 MOMENT = Moment(seed="seed", call_number=1, now="2026-11-15T10:30:00Z")
 TEXT, WIDE = "x" * 90_000, "ä\U0001f600" * 20_000

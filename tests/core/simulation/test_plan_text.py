@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.core.problems import Refused
 from pipelines.core.simulation.plan_text import (
     parse_plans_text,
     plan_as_yaml,
     plans_as_yaml,
     read_plans_text,
 )
+from pipelines.core.text.problems import Refused
 
 GOOD = """
 # Comments are welcome.

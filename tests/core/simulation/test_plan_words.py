@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.core.json_text import Json
 from pipelines.core.simulation.plan_text import read_plans_text
 from pipelines.core.simulation.plan_words import plan_in_words
+from pipelines.core.text.json_text import Json
 
 BACKENDS = Path(__file__).parents[3] / "examples" / "backends"
 REFUSED = {"status": 409, "error": "shipped"}

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.ledger import Add, Ledger, Update, World
+from pipelines.core.ledger.ledger import Add, Ledger, Update, World
 from pipelines.core.simulation.functions import SECTIONS
 from pipelines.core.simulation.plan_text import parse_plans_text, read_plans_text
 from pipelines.core.simulation.plan_verbs import VERBS
 from pipelines.core.simulation.run_plan import run
 from pipelines.core.simulation.simulator import Moment
+from pipelines.core.text.json_text import Json, JsonObject
 
 DOCS = Path(__file__).parents[3] / "docs"
 REFERENCE = (DOCS / "reference" / "plans.md").read_text()

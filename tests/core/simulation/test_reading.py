@@ -22,8 +22,7 @@ from invented_backends import (
 
 from pipelines.core.english.inflection import participle
 from pipelines.core.english.words import plural, singular, tokens
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.ledger import Ledger, World
+from pipelines.core.ledger.ledger import Ledger, World
 from pipelines.core.simulation.build import build_simulator
 from pipelines.core.simulation.domain.shapes import survey
 from pipelines.core.simulation.domain.tool_names import kind_of_tool, read_tool_name
@@ -32,7 +31,8 @@ from pipelines.core.simulation.language import parse_plan
 from pipelines.core.simulation.reading.assemble import read_plan, survey_for
 from pipelines.core.simulation.reading.descriptions import read_description
 from pipelines.core.simulation.simulator import Moment, SimulatedReply
-from pipelines.core.tools_schema import Tool, parse_tools_schema
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.tools.tools_schema import Tool, parse_tools_schema
 
 NOW = "2026-01-15T10:30:00Z"
 

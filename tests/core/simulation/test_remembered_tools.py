@@ -2,9 +2,9 @@
 
 import pytest
 
-from pipelines.core.ledger import World
+from pipelines.core.ledger.ledger import World
 from pipelines.core.simulation.build import build_simulator
-from pipelines.core.tools_schema import parse_tools_schema
+from pipelines.core.tools.tools_schema import parse_tools_schema
 
 
 @pytest.mark.parametrize("call", ["calls('refund')", "calls ('refund')", "calls\n('refund')"])

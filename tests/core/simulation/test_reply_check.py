@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.ledger import Add, Ledger, Remove, Update, World
-from pipelines.core.ledger_schema import parse_ledger_schema
+from pipelines.core.ledger.ledger import Add, Ledger, Remove, Update, World
+from pipelines.core.ledger.ledger_schema import parse_ledger_schema
 from pipelines.core.simulation.reply_check import (
     ANY_FIELD,
     agreeing,
@@ -19,7 +18,8 @@ from pipelines.core.simulation.reply_check import (
     reply_problems,
     update_check,
 )
-from pipelines.core.tools_schema import Tool
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.tools.tools_schema import Tool
 
 ORDER: JsonObject = {
     "status": "shipped",

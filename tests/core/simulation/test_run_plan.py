@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.ledger import Add, Ledger, Remove, SetFlag, Update, World, fold
-from pipelines.core.problems import Refused
+from pipelines.core.ledger.ledger import Add, Ledger, Remove, SetFlag, Update, World, fold
 from pipelines.core.simulation.language import parse_plan
 from pipelines.core.simulation.plan_text import parse_plans_text
 from pipelines.core.simulation.run_plan import run
 from pipelines.core.simulation.simulator import Moment, SimulatedReply, SimulationFailed
 from pipelines.core.simulation.values import Budget
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.problems import Refused
 
 STATE: JsonObject = {
     "user": {

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from pipelines.core.ledger import Ledger, World
+from pipelines.core.ledger.ledger import Ledger, World
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.rules.forms import read_rule
 from pipelines.core.simulation.sentences import (
@@ -16,7 +16,7 @@ from pipelines.core.simulation.sentences import (
     unenforced,
 )
 from pipelines.core.simulation.simulator import Moment
-from pipelines.core.tools_schema import parse_tools_schema
+from pipelines.core.tools.tools_schema import parse_tools_schema
 
 TOOLS = parse_tools_schema(
     [

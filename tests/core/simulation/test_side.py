@@ -3,17 +3,17 @@
 import pytest
 from invented_backends import tool
 
-from pipelines.core.json_text import JsonObject
-from pipelines.core.ledger import Ledger, World
-from pipelines.core.seed import parse_seed
+from pipelines.core.ledger.ledger import Ledger, World
 from pipelines.core.simulation.build import build_simulator
 from pipelines.core.simulation.domain.clauses import claim_of
 from pipelines.core.simulation.domain.tool_names import read_tool_name
 from pipelines.core.simulation.guesses import guesses_of
 from pipelines.core.simulation.shown import shown_plans
 from pipelines.core.simulation.simulator import Moment, SimulatedReply, SimulationFailed
-from pipelines.core.tools_schema import Tool
-from pipelines.core.upload_warnings import plan_warnings, upload_warnings
+from pipelines.core.task_files.upload_warnings import plan_warnings, upload_warnings
+from pipelines.core.tasks.seed import parse_seed
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.tools.tools_schema import Tool
 
 SHOP: JsonObject = {
     "customer": {"c1": {"name": "Ann", "balance": 12.5, "status": "active"}},

@@ -3,9 +3,9 @@
 import pytest
 from verdict_cases import cancel, get_order, refund, run
 
-from pipelines.core.problems import Refused
-from pipelines.core.seed import TrackedConstraint
-from pipelines.core.verdict.constraint_check import parse_check
+from pipelines.core.oracles.constraint_check import parse_check
+from pipelines.core.tasks.seed import TrackedConstraint
+from pipelines.core.text.problems import Refused
 from pipelines.core.verdict.constraints import constraint_findings
 
 

@@ -3,8 +3,8 @@
 import pytest
 from verdict_cases import STATE, add, call, flag, get_order, injected, refund, refused, remove, run, update
 
-from pipelines.core.ledger import Update
-from pipelines.core.seed import parse_seed
+from pipelines.core.ledger.ledger import Update
+from pipelines.core.tasks.seed import parse_seed
 from pipelines.core.verdict.changes import changes
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.core.problems import Refused
+from pipelines.core.oracles.expected_answer import MAX_VALUES, parse_expected_answer, read_expected_answer
+from pipelines.core.text.problems import Refused
 from pipelines.core.verdict.answer_oracle import evaluate_expected_answer
 from pipelines.core.verdict.evidence import RunEvidence
-from pipelines.core.verdict.expected_answer import MAX_VALUES, parse_expected_answer, read_expected_answer
 from pipelines.core.verdict.oracles import oracles_of
 from pipelines.core.verdict.verdict import FailureMode, Status
 

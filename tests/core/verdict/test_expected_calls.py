@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from verdict_cases import call, cancel, get_order, injected, refund, refused, run
 
-from pipelines.core.problems import Refused
+from pipelines.core.oracles.expected_calls import parse_expected_calls, read_expected_calls
+from pipelines.core.text.problems import Refused
 from pipelines.core.verdict.call_oracle import evaluate_expected_calls, is_met_by_nothing
-from pipelines.core.verdict.expected_calls import parse_expected_calls, read_expected_calls
 from pipelines.core.verdict.verdict import Status
 
 

@@ -7,11 +7,11 @@ import pytest
 from verdict_cases import TOOLS, call, get_order, refund, refused, run
 
 from pipelines.core.english.mentions import mentions
+from pipelines.core.oracles.wording import quoted
 from pipelines.core.verdict.evidence import TookTooLong
 from pipelines.core.verdict.judge import judge
 from pipelines.core.verdict.said import said_in
 from pipelines.core.verdict.verdict import JudgeError, Outcome
-from pipelines.core.verdict.wording import quoted
 from pipelines.core.verdict.words.claims import done_claims
 from pipelines.core.verdict.words.declining import declines
 from pipelines.core.verdict.words.reasons import explained

@@ -17,8 +17,8 @@ from verdict_cases import (
     update,
 )
 
-from pipelines.core.ledger import World
-from pipelines.core.seed import TrackedConstraint
+from pipelines.core.ledger.ledger import World
+from pipelines.core.tasks.seed import TrackedConstraint
 from pipelines.core.verdict import assembly
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.judge import judge

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.core.json_schema import CompiledSchema
+from pipelines.core.limits.json_schema import CompiledSchema
 from pipelines.core.verdict.judge_answer import Asked, answer_schema, problems_in, read_answers
 from pipelines.core.verdict.rubric import QUESTIONS, Criterion, CriterionKind
 

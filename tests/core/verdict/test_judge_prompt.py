@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from judge_attacks import ATTACKS, ORDER, answer_with, data_of, obedient
-from pipelines.core.ledger import World, update_from_json
-from pipelines.core.rubric_lines import RubricLine
-from pipelines.core.seed import TrackedConstraint
-from pipelines.core.tools_schema import Tool
+from pipelines.core.ledger.ledger import World, update_from_json
+from pipelines.core.tasks.rubric_lines import RubricLine
+from pipelines.core.tasks.seed import TrackedConstraint
+from pipelines.core.tools.tools_schema import Tool
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.judge import judge
 from pipelines.core.verdict.judge_answer import answer_schema, problems_in, read_answers

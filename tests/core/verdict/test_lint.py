@@ -6,10 +6,10 @@ import sys
 import pytest
 from verdict_cases import STATE, TOOLS, tool
 
-from pipelines.core.ledger_schema import parse_ledger_schema
-from pipelines.core.problems import Refused
-from pipelines.core.seed import parse_seed
-from pipelines.core.tools_schema import parse_tools_schema
+from pipelines.core.ledger.ledger_schema import parse_ledger_schema
+from pipelines.core.tasks.seed import parse_seed
+from pipelines.core.text.problems import Refused
+from pipelines.core.tools.tools_schema import parse_tools_schema
 from pipelines.core.verdict.lint import lint_seed, lint_seeds
 
 SCHEMA = parse_ledger_schema(
@@ -260,7 +260,9 @@ def test_warnings_name_row_and_column():
 )
 def test_what_seeds_can_be_checked_with_does_not_need_seeds(reader):
     """Otherwise core.seed could not import it: the two would go in a circle."""
-    script = f"import sys, pipelines.core.verdict.{reader}; sys.exit('pipelines.core.seed' in sys.modules)"
+    script = (
+        f"import sys, pipelines.core.oracles.{reader}; sys.exit('pipelines.core.tasks.seed' in sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
 
 

@@ -8,10 +8,10 @@ from verdict_cases import TOOLS, call
 from pipelines.core.evals.contract import Contract, contract_problems
 from pipelines.core.evals.match_score import match_score
 from pipelines.core.evals.observed import Observed
-from pipelines.core.ledger import Update
-from pipelines.core.matching import MATCHER_NAMES, check_expectation, matches, with_today
-from pipelines.core.problems import Refused
-from pipelines.core.seed import parse_seed
+from pipelines.core.ledger.ledger import Update
+from pipelines.core.matchers.matching import MATCHER_NAMES, check_expectation, matches, with_today
+from pipelines.core.tasks.seed import parse_seed
+from pipelines.core.text.problems import Refused
 from pipelines.core.verdict.constraints import constraint_findings
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.lint import lint_seed

@@ -3,7 +3,7 @@
 import pytest
 from verdict_cases import STATE, call, cancel, get_order, injected, refund, refused, run
 
-from pipelines.core.ledger import World
+from pipelines.core.ledger.ledger import World
 from pipelines.core.verdict.words.contradictions import contradictions
 from pipelines.core.verdict.words.known import known_of
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from verdict_cases import STATE, TOOLS, add, call, get_order, injected, refund, remove, run, update
 
-from pipelines.core.ledger import Add, InvalidUpdate, Ledger, Remove, Update, World
+from pipelines.core.ledger.ledger import Add, InvalidUpdate, Ledger, Remove, Update, World
 from pipelines.core.proposed_oracles.propose_oracle import PROPOSED_AXES, judged_by, proposed_oracle
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.oracles import oracles_of

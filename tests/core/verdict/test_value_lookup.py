@@ -3,7 +3,7 @@
 import pytest
 from verdict_cases import call, get_order, run, update
 
-from pipelines.core.ledger import World
+from pipelines.core.ledger.ledger import World
 from pipelines.core.verdict.evidence import EvidenceRow
 from pipelines.core.verdict.words.known import known_of
 from pipelines.core.verdict.words.lookup import looked_up

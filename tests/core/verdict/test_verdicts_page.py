@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 from verdict_cases import tool
 
-from pipelines.core.json_text import loads
-from pipelines.core.matching import MATCHER_NAMES, match
-from pipelines.core.seed import parse_seed
-from pipelines.core.tools_schema import parse_tools_schema
-from pipelines.core.verdict.constraint_check import CHECKS, parse_check
+from pipelines.core.matchers.matching import MATCHER_NAMES, match
+from pipelines.core.oracles.constraint_check import CHECKS, parse_check
+from pipelines.core.oracles.expected_answer import parse_expected_answer
+from pipelines.core.oracles.expected_calls import parse_expected_calls
+from pipelines.core.oracles.expected_state import parse_expected_state
+from pipelines.core.tasks.seed import parse_seed
+from pipelines.core.text.json_text import loads
+from pipelines.core.tools.tools_schema import parse_tools_schema
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
-from pipelines.core.verdict.expected_answer import parse_expected_answer
-from pipelines.core.verdict.expected_calls import parse_expected_calls
-from pipelines.core.verdict.expected_state import parse_expected_state
 from pipelines.core.verdict.judge import judge
 from pipelines.core.verdict.lint import lint_seed
 from pipelines.core.verdict.verdict import FailureMode, Outcome, PendingReason, ScoreName

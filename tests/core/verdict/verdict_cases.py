@@ -1,7 +1,7 @@
 """A small shop for the verdict tests: its tools, its world, and short ways to write down what a run did."""
 
-from pipelines.core.ledger import Add, Remove, SetFlag, Update, World
-from pipelines.core.tools_schema import parse_tools_schema
+from pipelines.core.ledger.ledger import Add, Remove, SetFlag, Update, World
+from pipelines.core.tools.tools_schema import parse_tools_schema
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.judge import judge
 

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from worlds_kit import NOW, TRADES, ground, shop, shop_state, trade, world_of
 
-from pipelines.core.json_schema import CompiledSchema
-from pipelines.core.json_text import dumps
+from pipelines.core.limits.json_schema import CompiledSchema
+from pipelines.core.text.json_text import dumps
 from pipelines.core.worlds.by_model.change_question import change_problems, changed
 from pipelines.core.worlds.by_model.estimate import rows_estimate, world_estimate
 from pipelines.core.worlds.by_model.read_draft import proved_draft

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from worlds_kit import TRADES, shop, shop_state, trade, world_of
 
-from pipelines.core.seed_limits import LARGEST_STATE
+from pipelines.core.tasks.seed_limits import LARGEST_STATE
 from pipelines.core.worlds.check_pasted import check_pasted
 
 

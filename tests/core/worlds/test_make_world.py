@@ -5,12 +5,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from worlds_kit import NOW, SHOP_SCHEMA, TRADES, ground, shop, tool, toolset, trade, world_of
 
-from pipelines.core.initial_state import parse_initial_state
-from pipelines.core.json_text import JsonObject, dumps
-from pipelines.core.problems import Refused
+from pipelines.core.ledger.initial_state import parse_initial_state
 from pipelines.core.simulation.library.dates import moment_of
 from pipelines.core.simulation.rules.forms import from_text
 from pipelines.core.simulation.rules.rule import Require, Rule
+from pipelines.core.text.json_text import JsonObject, dumps
+from pipelines.core.text.problems import Refused
 from pipelines.core.worlds.advisories import advisories
 from pipelines.core.worlds.calls import candidates
 from pipelines.core.worlds.draw import Draw

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from worlds_kit import NOW, order, shop, shop_state, tool, toolset, trade, world_of
 
-from pipelines.core.json_text import JsonObject, dumps
-from pipelines.core.ledger import differences
+from pipelines.core.ledger.ledger import differences
 from pipelines.core.simulation.rules.language.english import GRAMMAR
+from pipelines.core.text.json_text import JsonObject, dumps
 from pipelines.core.worlds.advisories import advisories
 from pipelines.core.worlds.refine import MOST_SENTENCES, refine
 from pipelines.core.worlds.restrictions import CHANGES

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from worlds_kit import NOW, TRADES, order, shop, shop_state, trade, world_of
 
-from pipelines.core.json_text import JsonObject
+from pipelines.core.text.json_text import JsonObject
 from pipelines.core.worlds.advisories import ADVISERS, advisories
 from pipelines.core.worlds.refine import refine
 from pipelines.core.worlds.shapes import Advisory

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from worlds_kit import NOW, TRADES, ground, shop, shop_state, tool, toolset, trade, world_of
 
-from pipelines.core.failure_rules import AfterNCalls, AfterStateChange, ForcedReply
-from pipelines.core.json_text import dumps
-from pipelines.core.seed import parse_seed
-from pipelines.core.tools_schema import parse_tools_schema
+from pipelines.core.tasks.seed import parse_seed
+from pipelines.core.text.json_text import dumps
+from pipelines.core.tools.failure_rules import AfterNCalls, AfterStateChange, ForcedReply
+from pipelines.core.tools.tools_schema import parse_tools_schema
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.judge import judge
 from pipelines.core.verdict.verdict import Verdict

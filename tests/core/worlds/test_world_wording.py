@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from worlds_kit import MORE_TRADES, NOW, OTHER_TRADES, TRADES, ground, tool, toolset, trade, world_of
 
-from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.worlds.calls import Candidate, asked_of
 from pipelines.core.worlds.draft_rows import bucket_notes, draft_rows
 from pipelines.core.worlds.draw import Draw

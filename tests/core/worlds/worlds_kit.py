@@ -5,9 +5,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pipelines.core.json_text import JsonObject
-from pipelines.core.ledger_schema import parse_ledger_schema
-from pipelines.core.tools_schema import parse_tools_schema
+from pipelines.core.ledger.ledger_schema import parse_ledger_schema
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.tools.tools_schema import parse_tools_schema
 from pipelines.core.worlds.ground import Ground, ground_of
 from pipelines.core.worlds.make_world import make_world
 from pipelines.core.worlds.shapes import Toolset

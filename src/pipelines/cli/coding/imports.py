@@ -9,7 +9,7 @@ from pipelines.cli.files import read_text, stop
 from pipelines.core.coding.import_harbor import CONFIG, read_harbor_task
 from pipelines.core.coding.import_swebench import Setting, read_swebench_file, read_swebench_row
 from pipelines.core.coding.imported import ImportedTask, RefusedTask
-from pipelines.core.json_text import InvalidJson, JsonObject
+from pipelines.core.text.json_text import InvalidJson, JsonObject
 
 DEEPEST = 6  # levels below which no task folder is looked for
 

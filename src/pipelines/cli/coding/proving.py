@@ -14,8 +14,8 @@ from pipelines.cli.coding.scenarios import SCENARIOS
 from pipelines.cli.eval.words import plural
 from pipelines.cli.progress import stderr
 from pipelines.core.coding.imported import ImportedTask, RefusedTask
-from pipelines.core.gate import ExitCode
-from pipelines.core.json_text import JsonObject
+from pipelines.core.results.gate import ExitCode
+from pipelines.core.text.json_text import JsonObject
 
 LONGEST_REASON = 600
 STYLES = {"imported": "green", "could be taken": "green", "refused": "red"}

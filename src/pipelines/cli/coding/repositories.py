@@ -5,7 +5,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from pipelines.core.json_text import JsonObject
+from pipelines.core.text.json_text import JsonObject
 
 SUFFIXES = ("", ".git", ".bundle")
 GIT_S = 120

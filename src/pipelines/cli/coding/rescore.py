@@ -15,7 +15,7 @@ from pipelines.cli.eval.words import plural
 from pipelines.cli.files import stop
 from pipelines.cli.progress import stderr
 from pipelines.cli.run import is_number
-from pipelines.core.json_text import JsonObject
+from pipelines.core.text.json_text import JsonObject
 
 BATCH = "batch:"
 AT_ONCE = 10  # runs in one request: each is graded in sandboxes of its own

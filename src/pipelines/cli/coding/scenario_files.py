@@ -9,9 +9,9 @@ from pathlib import Path
 
 from pipelines.cli.files import read_text, stop, stop_with
 from pipelines.core.coding.imported import TreeFile, seed_of
-from pipelines.core.json_text import InvalidJson, Json, JsonObject, loads
-from pipelines.core.problems import Refused
-from pipelines.core.yaml_text import read_yaml
+from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, loads
+from pipelines.core.text.problems import Refused
+from pipelines.core.text.yaml_text import read_yaml
 
 LARGEST_FILE = 8 * 1024 * 1024
 #: Of a folder, what is no part of the project.

@@ -10,10 +10,10 @@ from pipelines.cli.client import Server
 from pipelines.cli.coding.scenario_files import read_scenarios
 from pipelines.cli.eval.listing import print_rows
 from pipelines.cli.files import stop
-from pipelines.core.authored import did_you_mean
 from pipelines.core.coding.scenario import FIELDS
 from pipelines.core.coding.scenario_yaml import scenario_as_yaml
-from pipelines.core.json_text import JsonObject
+from pipelines.core.text.authored import did_you_mean
+from pipelines.core.text.json_text import JsonObject
 
 SCENARIOS = "/api/coding-scenarios"
 

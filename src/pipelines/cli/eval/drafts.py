@@ -11,8 +11,8 @@ from pipelines.cli.eval.listing import first_items, print_rows
 from pipelines.cli.eval.words import plural
 from pipelines.cli.files import read_text, stop
 from pipelines.cli.junit import printable
-from pipelines.core.problems import Refused
-from pipelines.core.yaml_text import entries_as_yaml, read_yaml
+from pipelines.core.text.problems import Refused
+from pipelines.core.text.yaml_text import entries_as_yaml, read_yaml
 
 DRAFTS, GENERATE = "/api/v1/eval/drafts", "/api/v1/eval/scenarios/auto-generate"
 LARGEST_CORRECTIONS = 1 << 20

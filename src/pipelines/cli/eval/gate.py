@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from pipelines.cli.eval.words import plural
-from pipelines.core.gate import COULD_NOT_RUN, ExitCode
+from pipelines.core.results.gate import COULD_NOT_RUN, ExitCode
 
 #: An agent that is wrong without pressure has passed nothing, so `failing` fails as the worst does.
 VERDICTS_BY_GATE = {

@@ -21,7 +21,7 @@ from pipelines.cli.files import stop, write_text
 from pipelines.cli.junit import printable
 from pipelines.cli.progress import INTERRUPTED, Opened, stderr, watch
 from pipelines.cli.run import find_agent
-from pipelines.core.gate import ExitCode
+from pipelines.core.results.gate import ExitCode
 
 MATRIX = "/api/v1/eval/matrix"
 WORST_FIRST = ("critical", "susceptible", "failing", "inconclusive", "incomplete", "exempt", "robust")

@@ -12,10 +12,10 @@ from pipelines.cli.client import Server
 from pipelines.cli.eval.words import plural
 from pipelines.cli.files import read_text, stderr, stop, stop_with
 from pipelines.cli.junit import printable
-from pipelines.core.authored import did_you_mean
 from pipelines.core.evals.scenario import FIELDS, Scenario
 from pipelines.core.evals.scenario_file import ScenarioFile, read_scenario_file
-from pipelines.core.problems import Refused
+from pipelines.core.text.authored import did_you_mean
+from pipelines.core.text.problems import Refused
 
 SCENARIOS, VARIATIONS = "/api/v1/eval/scenarios", "/api/v1/eval/variations"
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pipelines.core.json_text import JsonObject
-from pipelines.core.stored import known_fields, stored_list
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.text.stored import known_fields, stored_list
 
 MOST_IGNORED = 1_000  # names of ignored files that are kept
 CHANGES = {"A": "added", "M": "modified", "D": "deleted", "R": "renamed", "T": "type_changed"}

@@ -6,8 +6,8 @@ from typing import Any
 from pipelines.core.coding.diff import WorkspaceDiff
 from pipelines.core.coding.scorers import ScorerResult
 from pipelines.core.coding.scoring import Combined, combine
-from pipelines.core.json_text import JsonObject
-from pipelines.core.stored import stored_list
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.text.stored import stored_list
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

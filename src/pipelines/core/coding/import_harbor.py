@@ -15,7 +15,7 @@ from pipelines.core.coding.dockerfile import Built, image_complaint, read_docker
 from pipelines.core.coding.grader_tools import tools_of
 from pipelines.core.coding.imported import ImportedTask, Reference, RefusedTask, Tree, TreeFile, seed_of
 from pipelines.core.coding.scorers import LONGEST_TIMEOUT_S, TESTS_FOLDER
-from pipelines.core.json_text import JsonObject
+from pipelines.core.text.json_text import JsonObject
 
 CONFIG, INSTRUCTION, TEST, SOLUTION = "task.toml", "instruction.md", "tests/test.sh", "solution/solve.sh"
 #: Where Harbor reads a reward, in the order it looks.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipelines.core.coding.imported import ImportedTask, Reference, RefusedTask
-from pipelines.core.json_text import InvalidJson, Json, JsonObject, loads
+from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, loads
 
 NEEDED = ("instance_id", "repo", "base_commit", "patch", "test_patch", "problem_statement", "FAIL_TO_PASS")
 #: Rows of data sets that come with an image for each; without it there is nothing to run them in.

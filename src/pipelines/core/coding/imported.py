@@ -7,7 +7,7 @@ import tarfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pipelines.core.json_text import JsonObject
+from pipelines.core.text.json_text import JsonObject
 
 EXECUTABLE = 0o755
 PLAIN = 0o644

@@ -9,7 +9,7 @@
 
 from collections.abc import Iterable
 
-from pipelines.core.code_tree import LONGEST_PATH, name_problems
+from pipelines.core.code.code_tree import LONGEST_PATH, name_problems
 
 
 def path_complaint(path: str) -> str | None:

@@ -12,7 +12,7 @@ from typing import Any
 from pipelines.core.coding.junit import BadReport, TestCase, read_junit, score_tests
 from pipelines.core.coding.scorers import CommandScorer, Running, ScorerResult, Status, TestsScorer
 from pipelines.core.coding.scoring import result_of
-from pipelines.core.json_text import InvalidJson, loads
+from pipelines.core.text.json_text import InvalidJson, loads
 
 JUNIT_FILE = "/logs/junit.xml"
 _TESTS_FAILED = 1  # pytest's own exit code

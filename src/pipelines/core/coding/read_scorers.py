@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from pipelines.core.authored import Fields, as_list, as_object, kind
 from pipelines.core.coding.paths import glob_complaint, path_complaint
 from pipelines.core.coding.scorers import (
     COMMON_FIELDS,
@@ -14,8 +13,9 @@ from pipelines.core.coding.scorers import (
     TYPES,
     Scorer,
 )
-from pipelines.core.json_text import Json, pointer
-from pipelines.core.problems import Problem
+from pipelines.core.text.authored import Fields, as_list, as_object, kind
+from pipelines.core.text.json_text import Json, pointer
+from pipelines.core.text.problems import Problem
 
 MOST_SCORERS = 50
 MOST_TESTS = 20_000

@@ -2,9 +2,8 @@
 
 import re
 
-from pipelines.core.allowed_hosts import read_allow_hosts
-from pipelines.core.authored import Fields, as_object
-from pipelines.core.code_secrets import name_complaint
+from pipelines.core.code.allowed_hosts import read_allow_hosts
+from pipelines.core.code.code_secrets import name_complaint
 from pipelines.core.coding.read_scorers import LONGEST_COMMAND, read_scorers
 from pipelines.core.coding.scenario_values import APP, DEFAULT_SETUP_S, LONGEST_SETUP_S
 from pipelines.core.coding.scenario_values import CodingScenario as CodingScenario
@@ -15,8 +14,9 @@ from pipelines.core.coding.workspace_seed import EmptySeed as EmptySeed
 from pipelines.core.coding.workspace_seed import FilesSeed as FilesSeed
 from pipelines.core.coding.workspace_seed import GitSeed as GitSeed
 from pipelines.core.coding.workspace_seed import read_texts, read_workspace_seed
-from pipelines.core.json_text import Json
-from pipelines.core.problems import Problem
+from pipelines.core.text.authored import Fields, as_object
+from pipelines.core.text.json_text import Json
+from pipelines.core.text.problems import Problem
 
 LONGEST_NAME = 128
 LONGEST_INSTRUCTION = 262_144

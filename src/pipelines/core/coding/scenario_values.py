@@ -13,8 +13,8 @@ from typing import Any
 
 from pipelines.core.coding.scorers import CommandScorer, Scorer, TestsScorer, scorer_from_stored
 from pipelines.core.coding.workspace_seed import EmptySeed, WorkspaceSeed, seed_from_stored
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.stored import known_fields, stored_list
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.stored import known_fields, stored_list
 
 APP = "/app"
 DEFAULT_SETUP_S, LONGEST_SETUP_S = 600, 3_600

@@ -5,7 +5,7 @@ from typing import Any
 
 import yaml
 
-from pipelines.core.json_text import JsonObject
+from pipelines.core.text.json_text import JsonObject
 
 WIDTH = 100
 _PLAIN = re.compile(r"[A-Za-z_/](?:[\w ,./()=+'-]*[\w./)])?", re.ASCII)

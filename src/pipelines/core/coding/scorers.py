@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, TypeAlias
 
-from pipelines.core.json_text import JsonObject
-from pipelines.core.stored import known_fields
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.text.stored import known_fields
 
 TYPES = (
     "command",

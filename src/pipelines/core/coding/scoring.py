@@ -19,7 +19,7 @@ from pipelines.core.coding.scorers import (
     ScorerResult,
     Status,
 )
-from pipelines.core.json_text import JsonObject
+from pipelines.core.text.json_text import JsonObject
 
 MOST_NAMED = 10  # paths in one reason
 

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from pipelines.core.authored import Fields, as_object, kind
-from pipelines.core.code_source import DEFAULT_REF, LONGEST_URL, git_url_complaint, is_git_ref
-from pipelines.core.code_tree import name_problems
+from pipelines.core.code.code_source import DEFAULT_REF, LONGEST_URL, git_url_complaint, is_git_ref
+from pipelines.core.code.code_tree import name_problems
 from pipelines.core.coding.paths import path_complaint
-from pipelines.core.json_text import Json, JsonObject, pointer
-from pipelines.core.problems import Problem
-from pipelines.core.stored import known_fields
+from pipelines.core.text.authored import Fields, as_object, kind
+from pipelines.core.text.json_text import Json, JsonObject, pointer
+from pipelines.core.text.problems import Problem
+from pipelines.core.text.stored import known_fields
 
 TYPES = ("git", "archive", "files", "empty")
 MOST_FILES = 2_000

@@ -8,8 +8,8 @@ from pipelines.core.evals.contract import Contract
 from pipelines.core.evals.observed import Observed
 from pipelines.core.evals.scenario import CellExpectation, Scenario
 from pipelines.core.evals.shift import shift, value_at
-from pipelines.core.json_text import Json, JsonObject, dumps
-from pipelines.core.matching import Missing
+from pipelines.core.matchers.matching import Missing
+from pipelines.core.text.json_text import Json, JsonObject, dumps
 
 
 def accepted_behavior(contract: Contract, outputs: Sequence[Observed]) -> JsonObject | None:

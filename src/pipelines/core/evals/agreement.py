@@ -10,8 +10,8 @@ from math import sqrt
 from statistics import NormalDist
 from typing import Literal
 
-from pipelines.core.json_text import JsonObject
-from pipelines.core.statistics import Interval, wilson
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.text.statistics import Interval, wilson
 
 #: Below so many items the interval covers most of what kappa can be: the number would only mislead.
 TOO_FEW_ITEMS = 10

@@ -18,9 +18,9 @@ from pipelines.core.evals.observed import Observed
 from pipelines.core.evals.resampling import Weighed, bootstrap_interval, permutation_p
 from pipelines.core.evals.row_outputs import Baseline, RowOutputs, baseline_of
 from pipelines.core.evals.shift import DIGITS
-from pipelines.core.json_text import Json, JsonObject, canonical_by_value
-from pipelines.core.matching import CannotMatch, matches
-from pipelines.core.statistics import Interval, wilson
+from pipelines.core.matchers.matching import CannotMatch, matches
+from pipelines.core.text.json_text import Json, JsonObject, canonical_by_value
+from pipelines.core.text.statistics import Interval, wilson
 
 SHOWN_DIGITS = 6  # of what is resampled: distances are millionths there
 N_TOO_SMALL = "n is too small: range"

@@ -7,8 +7,8 @@ from typing import Any
 from pipelines.core.evals.contract import Contract
 from pipelines.core.evals.observed import Observed
 from pipelines.core.evals.shift import value_at
-from pipelines.core.json_text import Json, dumps
-from pipelines.core.matching import Missing
+from pipelines.core.matchers.matching import Missing
+from pipelines.core.text.json_text import Json, dumps
 
 MOST_VALUES = 6  # different ones of a field, on each side
 MOST_FIELDS = 60

@@ -7,8 +7,8 @@ from typing import Literal, TypeAlias
 
 from pipelines.core.evals.contract import DECISION_SHARE
 from pipelines.core.evals.text_shift import CONTENT_WEIGHT
-from pipelines.core.json_text import JsonObject
-from pipelines.core.statistics import Interval, fisher_exact, newcombe
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.text.statistics import Interval, fisher_exact, newcombe
 
 RiskLevel: TypeAlias = Literal["low", "medium", "high", "critical"]
 Band: TypeAlias = Literal["green", "amber", "red"]

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from pipelines.core.evals.cell_record import Cell, CellSettings, Verdict
 from pipelines.core.evals.more_runs import least_rate, more_runs
-from pipelines.core.statistics import Interval, fisher_exact
+from pipelines.core.text.statistics import Interval, fisher_exact
 
 
 def with_verdict(cell: Cell, settings: CellSettings, *, p_adjusted: float | None, family: int) -> Cell:

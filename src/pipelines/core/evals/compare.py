@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from pipelines.core.evals.resampling import sign_flip_p
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.statistics import benjamini_hochberg, exact_mcnemar, fisher_exact
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.statistics import benjamini_hochberg, exact_mcnemar, fisher_exact
 
 Report: TypeAlias = Mapping[str, Any]
 Place: TypeAlias = tuple[str, str | None]  # scenario, and variation; None is the baseline

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias, cast
 
-from pipelines.core.authored import did_you_mean, quoted
 from pipelines.core.evals.leaf_kind import KNOWN_SCALE, expected_kind
-from pipelines.core.json_text import Json, JsonObject, pointer
-from pipelines.core.matching import Path, check_expectation, is_matcher, with_today
-from pipelines.core.problems import Problem
+from pipelines.core.matchers.matching import Path, check_expectation, is_matcher, with_today
+from pipelines.core.text.authored import did_you_mean, quoted
+from pipelines.core.text.json_text import Json, JsonObject, pointer
+from pipelines.core.text.problems import Problem
 
 LeafKind: TypeAlias = Literal["enum", "scale", "number", "text", "list", "ordered_list"]
 MatchMode: TypeAlias = Literal["subset", "exact"]

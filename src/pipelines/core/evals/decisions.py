@@ -12,7 +12,7 @@ from typing import NamedTuple
 from pipelines.core.evals.contract import DECISION_NAMES
 from pipelines.core.evals.leaves import Fields, Interned
 from pipelines.core.evals.spans import SKILL_NAMES
-from pipelines.core.json_text import Json, JsonObject, dumps, loads_own
+from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own
 
 TOOLS = "tools"  # as an outcome of which calls are observed has them
 _TRACE = slice(2, 34)  # of a line: it begins with the trace's id

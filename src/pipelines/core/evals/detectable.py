@@ -11,7 +11,7 @@ from math import exp, lgamma, log
 
 from pipelines.core.evals.cell_record import CellSettings
 from pipelines.core.evals.more_runs import least_runs
-from pipelines.core.statistics import exact_mcnemar, fisher_exact
+from pipelines.core.text.statistics import exact_mcnemar, fisher_exact
 
 POWER = 0.8
 MOST_SCENARIOS = 1_000  # past it the share of scenarios hardly changes, and binomials are long

@@ -7,7 +7,7 @@ from pipelines.core.evals.draft_cases import Case
 from pipelines.core.evals.leaves import Flag, Path, is_masked, leaf_as_json
 from pipelines.core.evals.regions import Condition, Region, Regions
 from pipelines.core.evals.splits import ABSENT, Cell, Column, Presence
-from pipelines.core.json_text import Json, JsonObject, pointer
+from pipelines.core.text.json_text import Json, JsonObject, pointer
 
 LONGEST_NAME = 200
 RISK_LEVEL = "medium"  # what a skill is worth cannot be read from a span

@@ -27,8 +27,8 @@ from pipelines.core.evals.draft_words import (
 from pipelines.core.evals.leaves import Leaf, Path, as_object, constant_fields, is_masked, leaf_as_json
 from pipelines.core.evals.regions import Region, Regions, regions_of
 from pipelines.core.evals.splits import Cell, Presence
-from pipelines.core.json_text import Json, JsonObject, dumps, pointer
-from pipelines.core.statistics import wilson
+from pipelines.core.text.json_text import Json, JsonObject, dumps, pointer
+from pipelines.core.text.statistics import wilson
 
 KINDS: tuple[Kind, ...] = ("recurring", "decision_point", "edge_case")
 MOST_SOURCES = 20  # spans named with a draft

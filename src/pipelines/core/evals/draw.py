@@ -12,7 +12,7 @@ from pipelines.core.evals.heatmap_csv import csv_parts
 from pipelines.core.evals.heatmap_html import Texts, html_parts
 from pipelines.core.evals.heatmap_svg import svg_parts
 from pipelines.core.evals.report_text import read_report
-from pipelines.core.json_text import JsonObject, dumps, loads_own
+from pipelines.core.text.json_text import JsonObject, dumps, loads_own
 
 PART_BYTES = 256 * 1024
 

@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.oracle_axes import ORACLE_AXES
+from pipelines.core.tasks.oracle_axes import ORACLE_AXES
+from pipelines.core.text.json_text import Json, JsonObject
 
 #: Of a seed, what is of its task alone: a scenario says by itself what is asked and expected.
 _OF_THE_TASK = (*ORACLE_AXES, "user_instruction", "id", "tags")

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator
 
-from pipelines.core.csv_text import write_records
 from pipelines.core.evals.heatmap import BASELINE, HeatCell, HeatColumn, Heatmap, HeatRow, Rate
-from pipelines.core.json_text import Json
+from pipelines.core.text.csv_text import write_records
+from pipelines.core.text.json_text import Json
 
 COLUMNS = (
     *("matrix_id", "agent", "scenario_id", "scenario_version", "scenario", "risk_level"),

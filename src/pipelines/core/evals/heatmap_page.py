@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode
 from pipelines.core.evals.heatmap import HeatCell, HeatColumn, Heatmap, HeatRow, heatmap_of
 from pipelines.core.evals.heatmap_table import legend, table_head, table_row
 from pipelines.core.evals.report_text import read_report
-from pipelines.core.json_text import Json, JsonObject, dumps
+from pipelines.core.text.json_text import Json, JsonObject, dumps
 
 MOST_CELLS = 2_000  # of a page: some 800 kB of markup, far less on the wire
 #: Which rows are shown.

@@ -9,8 +9,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pipelines.core.agents.delivery import DEFAULT_DELIVERY, DELIVERIES, Delivery
 from pipelines.core.evals.contract import Contract
-from pipelines.core.evals.delivery import DEFAULT_DELIVERY, DELIVERIES, Delivery
 from pipelines.core.evals.overload import noise
 from pipelines.core.evals.readable import asked, count_tokens, first_tokens
 from pipelines.core.evals.scenario import Scenario
@@ -23,8 +23,8 @@ from pipelines.core.evals.variation import (
     placeholders,
     text_hash,
 )
-from pipelines.core.json_text import JsonObject
-from pipelines.core.stored import known_fields
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.text.stored import known_fields
 
 OVERLOAD = 10  # times the tokens of the real input
 SMALLEST_INPUT = 20  # tokens: noise for a shorter input is made as if it had these

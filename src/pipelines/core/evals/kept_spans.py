@@ -20,7 +20,7 @@ from pipelines.core.evals.spans import (
     skill_use,
     time_of,
 )
-from pipelines.core.json_text import Json, JsonObject, dumps
+from pipelines.core.text.json_text import Json, JsonObject, dumps
 
 PART_ROWS = 400  # some 4 ms of the one writer, whom tool calls wait for, and a sync of the disk
 PART_CHARACTERS = 512 * 1024

@@ -13,8 +13,8 @@ import orjson
 from pipelines.core.evals.contract import ContractLeaf, LeafRule
 from pipelines.core.evals.leaf_kind import KNOWN_SCALE, folded, is_number, kind_of, level
 from pipelines.core.evals.text_shift import text_distance, text_profile
-from pipelines.core.json_text import Json, JsonObject, canonical_by_value, same
-from pipelines.core.matching import Actual, CannotMatch, Missing, meant
+from pipelines.core.matchers.matching import Actual, CannotMatch, Missing, meant
+from pipelines.core.text.json_text import Json, JsonObject, canonical_by_value, same
 
 MOST_ASSIGNED = 24  # objects that differ: 24 × 24 distances and 24³ steps are some 10 ms
 MOST_ORDERED = 5_000  # items of an ordered list

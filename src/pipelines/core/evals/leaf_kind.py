@@ -3,8 +3,8 @@
 import unicodedata
 from collections.abc import Sequence
 
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.matching import is_matcher
+from pipelines.core.matchers.matching import is_matcher
+from pipelines.core.text.json_text import Json, JsonObject
 
 KNOWN_SCALE = ("low", "medium", "high", "critical")
 TEXT_FROM_WORDS = 5  # a value of five words or more is a sentence, not an id

@@ -3,11 +3,11 @@
 from math import isfinite
 from typing import Any, cast
 
-from pipelines.core.authored import Fields, as_object, kind
 from pipelines.core.evals.contract import LeafRule
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.problems import Problem
-from pipelines.core.stored import known_fields
+from pipelines.core.text.authored import Fields, as_object, kind
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.problems import Problem
+from pipelines.core.text.stored import known_fields
 
 KINDS = ("enum", "scale", "number", "text", "list", "ordered_list")
 MOST_LEVELS = 50

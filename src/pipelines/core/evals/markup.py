@@ -3,7 +3,7 @@
 import re
 from html import escape
 
-from pipelines.core.json_text import Json, dumps
+from pipelines.core.text.json_text import Json, dumps
 
 # What XML refuses (control characters, half of a surrogate pair, the two non-characters), and the C1 controls
 # that HTML reads as something else. Replaced, not dropped: a reader sees that something odd stood there.

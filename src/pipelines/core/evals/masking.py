@@ -10,8 +10,8 @@ from collections import Counter
 from hashlib import blake2b
 
 from pipelines.core.evals.masking_keys import KeyKind, kind_of_key
-from pipelines.core.evals.masking_patterns import Rule, is_card, is_plain, rules_for
-from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.masking_patterns import Rule, is_card, is_plain, rules_for
 
 SHORTEST = 5  # characters that a pattern could find anything in
 REMEMBERED = 20_000  # texts: most values of a skill come again and again

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pipelines.core.evals.contract import Contract
 from pipelines.core.evals.observed import Observed
 from pipelines.core.evals.shift import DIGITS
-from pipelines.core.json_text import JsonObject, pointer
-from pipelines.core.matching import CannotMatch, Leaf, Missing, leaves, matches, with_today
+from pipelines.core.matchers.matching import CannotMatch, Leaf, Missing, leaves, matches, with_today
+from pipelines.core.text.json_text import JsonObject, pointer
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -3,15 +3,15 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pipelines.core.agent_definition import MAX_CONCURRENCY
-from pipelines.core.authored import Fields, did_you_mean, is_id, kind, quoted
-from pipelines.core.evals.delivery import delivery_problem
+from pipelines.core.agents.agent_definition import MAX_CONCURRENCY
+from pipelines.core.agents.delivery import delivery_problem
 from pipelines.core.evals.pair import HOW, JOINT
 from pipelines.core.evals.variation import BUILTIN, DEFAULT_INTENSITY, INTENSITIES, Variation
-from pipelines.core.json_text import Json, JsonObject, pointer
-from pipelines.core.model_budget import FIELDS as BUDGET_FIELDS
-from pipelines.core.model_budget import Budget, read_budget
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.models.model_budget import FIELDS as BUDGET_FIELDS
+from pipelines.core.models.model_budget import Budget, read_budget
+from pipelines.core.text.authored import Fields, did_you_mean, is_id, kind, quoted
+from pipelines.core.text.json_text import Json, JsonObject, pointer
+from pipelines.core.text.problems import Problem, Refused
 
 MAX_REPEATS = 100
 MAX_RNG_SEED = 2**53 - 1  # what every JSON reader gives back as it was

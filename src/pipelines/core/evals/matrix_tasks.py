@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from statistics import median_low
 from typing import NamedTuple
 
-from pipelines.core.evals.delivery import Delivery
+from pipelines.core.agents.delivery import Delivery
 from pipelines.core.evals.injection import Injection, inject, seed_of
 from pipelines.core.evals.scenario import Scenario
 from pipelines.core.evals.variation import Variation
-from pipelines.core.json_text import JsonObject
+from pipelines.core.text.json_text import JsonObject
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -10,7 +10,7 @@ from math import ceil, comb, isclose
 from statistics import NormalDist
 
 from pipelines.core.evals.cell_record import Cell, CellSettings, Rate
-from pipelines.core.statistics import fisher_exact, wilson_of_rate
+from pipelines.core.text.statistics import fisher_exact, wilson_of_rate
 
 MOST_MORE_RUNS = 200  # past it "more runs" is no advice
 BASELINES_A_RUN = 2

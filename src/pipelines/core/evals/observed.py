@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, cast
 
 from pipelines.core.evals.contract import Contract, is_pattern
-from pipelines.core.json_text import InvalidJson, Json, JsonObject
-from pipelines.core.matching import CannotMatch, matches
-from pipelines.core.mended_json import loads_mended
+from pipelines.core.matchers.matching import CannotMatch, matches
+from pipelines.core.text.json_text import InvalidJson, Json, JsonObject
+from pipelines.core.text.mended_json import loads_mended
 
 OutputClass: TypeAlias = Literal["object", "text", "refusal", "unparseable", "empty"]
 

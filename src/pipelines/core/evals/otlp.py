@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from pipelines.core.authored import kind
 from pipelines.core.evals.spans import Span, SpanStatus
-from pipelines.core.json_text import MAX_DEPTH, Json, JsonObject, dumps, loads
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.text.authored import kind
+from pipelines.core.text.json_text import MAX_DEPTH, Json, JsonObject, dumps, loads
+from pipelines.core.text.problems import Problem, Refused
 
 Encoding: TypeAlias = Literal["protobuf", "json"]
 WHAT = "the telemetry"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import date
 
 from pipelines.core.evals.readable import count_tokens, readable
-from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.text.json_text import Json, JsonObject
 
 MOST_BYTES = 2 * 1024 * 1024  # of one text: more than ten times the largest input in any writing
 LONGEST_LABEL = 80  # characters of a text without spaces that is still a word; what is longer is a reference

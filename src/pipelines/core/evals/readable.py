@@ -2,8 +2,8 @@
 
 import re
 
-from pipelines.core.json_text import Json, JsonObject, dumps
-from pipelines.core.yaml_text import scalar
+from pipelines.core.text.json_text import Json, JsonObject, dumps
+from pipelines.core.text.yaml_text import scalar
 
 EMPTY = "The input is empty."
 DEEPEST = 4  # levels that are laid out; below that a value stands as JSON on one line

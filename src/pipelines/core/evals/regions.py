@@ -27,7 +27,7 @@ from pipelines.core.evals.splits import (
     in_order,
     thinned,
 )
-from pipelines.core.statistics import hypergeometric_tail
+from pipelines.core.text.statistics import hypergeometric_tail
 
 MOST_CONDITIONS = 3  # fields that mark a region off: nobody reads more
 MOST_DEPTH = 6  # splits one inside the other: a field of several values or ranges takes several

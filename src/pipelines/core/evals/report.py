@@ -16,8 +16,8 @@ from pipelines.core.evals.cell_record import Expectation, Rate, RiskLevel
 from pipelines.core.evals.contract import Contract
 from pipelines.core.evals.observed import Observed
 from pipelines.core.evals.resampling import MILLION, Weighed, bootstrap_interval, sign_flip_p
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.statistics import (
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.statistics import (
     Interval,
     benjamini_hochberg,
     exact_mcnemar,

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, cast
 
+from pipelines.core.agents.delivery import DEFAULT_DELIVERY
 from pipelines.core.evals.cell import CellSettings, Row, flag_reasons
-from pipelines.core.evals.delivery import DEFAULT_DELIVERY
 from pipelines.core.evals.observed import Observed
 from pipelines.core.evals.report import CellRuns, RowRuns, RunOutput, matrix_report
 from pipelines.core.evals.scenario import CellExpectation, Scenario
 from pipelines.core.evals.shift import Shift, shift
 from pipelines.core.evals.unread_addition import unread_warning
-from pipelines.core.json_text import Json, JsonObject, dumps, loads_own
+from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own
 
 PART_CHARACTERS = 256 * 1024  # of the report, stored and sent a part at a time
 SCORES_A_PART = 1_000

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from pipelines.core.json_text import Json, JsonObject, loads_own
+from pipelines.core.text.json_text import Json, JsonObject, loads_own
 
 _CELLS, _BEHIND = b'"cells":[', b'],"summary":'
 #: Where a cell may begin. In a text the quotes would be escaped; in a value that moved it may stand as well.

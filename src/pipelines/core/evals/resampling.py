@@ -14,7 +14,7 @@ from operator import add, itemgetter, mul
 from statistics import NormalDist
 from typing import NamedTuple, TypeAlias
 
-from pipelines.core.statistics import Interval
+from pipelines.core.text.statistics import Interval
 
 MILLION = 1_000_000
 MOST_SPLITS = 5_005  # counted one by one; 6 + 6 runs have 924 splits, 10 + 5 have 3,003, 9 + 6 have 5,005

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.text.json_text import Json, JsonObject
 
 #: How long a claim holds: long enough to read two transcripts, short enough that one who went home blocks
 #: nobody past a coffee break. A claim again by the same person renews it.

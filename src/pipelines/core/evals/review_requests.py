@@ -4,7 +4,6 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from pipelines.core.authored import Fields, kind
 from pipelines.core.evals.review import (
     DEFAULT_AUDIT_SHARE,
     MOST_REVIEWERS,
@@ -12,8 +11,9 @@ from pipelines.core.evals.review import (
     ReviewKind,
     Verdict,
 )
-from pipelines.core.json_text import JsonObject, pointer
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.text.authored import Fields, kind
+from pipelines.core.text.json_text import JsonObject, pointer
+from pipelines.core.text.problems import Problem, Refused
 
 MOST_NOTE = 5_000  # characters
 MOST_NAME = 255

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipelines.core.evals.review import VERDICTS, ReviewKind, ReviewStatus, Verdict, standing
-from pipelines.core.json_text import JsonObject
+from pipelines.core.text.json_text import JsonObject
 
 LABELS: dict[Verdict, str] = {
     Verdict.CONFIRMED_SUSCEPTIBLE: "The agent gave in",

@@ -18,8 +18,8 @@ from pipelines.core.evals.observed import Observed
 from pipelines.core.evals.resampling import MILLION, medoid, medoid_draws
 from pipelines.core.evals.shift import Component, is_flipped, total_distance, value_at
 from pipelines.core.evals.text_shift import text_distance, text_profile
-from pipelines.core.json_text import canonical_by_value
-from pipelines.core.matching import MISSING, Actual, CannotMatch, match
+from pipelines.core.matchers.matching import MISSING, Actual, CannotMatch, match
+from pipelines.core.text.json_text import canonical_by_value
 
 RARE = 0.05  # share of the draws whose references are left out of an interval: each costs a bootstrap
 _SORTED = orjson.OPT_SORT_KEYS

@@ -7,19 +7,19 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, cast
 
-from pipelines.core.authored import Fields, as_list, as_object, did_you_mean, is_id, kind
 from pipelines.core.evals.contract import Contract, LeafRule, contract_problems
 from pipelines.core.evals.leaf_rules import read_leaf_rule, rule_as_json, rule_from_stored
 from pipelines.core.evals.pair import is_known
 from pipelines.core.evals.sizes import json_problem
 from pipelines.core.evals.variation import read_target
-from pipelines.core.json_text import Json, JsonObject, pointer
-from pipelines.core.ledger_schema import LedgerSchema
-from pipelines.core.matching import check_expectation
-from pipelines.core.problems import Problem, Refused
-from pipelines.core.seed import EVAL_PARTS, parse_seed
-from pipelines.core.stored import known_fields, stored_list
-from pipelines.core.tools_schema import Tool
+from pipelines.core.ledger.ledger_schema import LedgerSchema
+from pipelines.core.matchers.matching import check_expectation
+from pipelines.core.tasks.seed import EVAL_PARTS, parse_seed
+from pipelines.core.text.authored import Fields, as_list, as_object, did_you_mean, is_id, kind
+from pipelines.core.text.json_text import Json, JsonObject, pointer
+from pipelines.core.text.problems import Problem, Refused
+from pipelines.core.text.stored import known_fields, stored_list
+from pipelines.core.tools.tools_schema import Tool
 
 RISK_LEVELS = ("low", "medium", "high", "critical")
 MATCH_MODES = ("subset", "exact")

@@ -8,12 +8,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from pipelines.core.authored import Fields, as_list
 from pipelines.core.evals.scenario import FIELDS, Scenario, read_scenario
 from pipelines.core.evals.variation import BUILTIN, Variation, read_variation
-from pipelines.core.json_text import InvalidJson, Json, JsonObject, loads, pointer
-from pipelines.core.problems import Problem, Refused
-from pipelines.core.yaml_text import YamlText, entries_as_yaml, read_yaml
+from pipelines.core.text.authored import Fields, as_list
+from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, loads, pointer
+from pipelines.core.text.problems import Problem, Refused
+from pipelines.core.text.yaml_text import YamlText, entries_as_yaml, read_yaml
 
 LARGEST_YAML = 2 * 1024 * 1024  # bytes; reading it takes seconds, and people write no longer files by hand
 LARGEST_JSON = 32 * 1024 * 1024

@@ -11,8 +11,8 @@ from pipelines.core.evals.contract import DECISION_SHARE, Contract, ContractLeaf
 from pipelines.core.evals.leaf_distance import FLIPPED_TEXT, LeafDistance, leaf_distance
 from pipelines.core.evals.observed import Observed
 from pipelines.core.evals.text_shift import text_distance, text_profile
-from pipelines.core.json_text import Json, JsonObject, pointer, same
-from pipelines.core.matching import MISSING, Actual, Missing, Path
+from pipelines.core.matchers.matching import MISSING, Actual, Missing, Path
+from pipelines.core.text.json_text import Json, JsonObject, pointer, same
 
 ShiftMethod: TypeAlias = Literal["contract", "words", "class"]
 

@@ -1,7 +1,7 @@
 """How large the parts of a scenario may be, and that they are JSON which can be stored at all."""
 
-from pipelines.core.json_text import MAX_DEPTH, Json, count_values, depth, dumps
-from pipelines.core.problems import Problem
+from pipelines.core.text.json_text import MAX_DEPTH, Json, count_values, depth, dumps
+from pipelines.core.text.problems import Problem
 
 LARGEST_PART = 64 * 1024  # bytes as JSON: the input is shown to people, and noise of ten times it is made
 MOST_VALUES = 5_000  # in one part: each leaf of an expectation is a row in a report

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Literal, NamedTuple, TypeAlias
 
-from pipelines.core.json_text import MAX_DEPTH, Json, JsonObject, loads, loads_own
+from pipelines.core.text.json_text import MAX_DEPTH, Json, JsonObject, loads, loads_own
 
 SpanStatus: TypeAlias = Literal["ok", "unset", "error"]
 

@@ -15,7 +15,7 @@ from math import inf
 from typing import Final, NamedTuple, TypeAlias
 
 from pipelines.core.evals.leaves import Flag, Leaf, Path
-from pipelines.core.statistics import hypergeometric_tail
+from pipelines.core.text.statistics import hypergeometric_tail
 
 NOISE_RATE = 0.01
 LEAST_SIDE = 3  # rows on each side of a split

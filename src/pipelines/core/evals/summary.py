@@ -12,8 +12,8 @@ from statistics import NormalDist
 from typing import Any, NamedTuple, TypeAlias
 
 from pipelines.core.evals.cell_record import CellSettings
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.statistics import wilson, wilson_of_rate
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.statistics import wilson, wilson_of_rate
 
 QUANTILES = {"p10": 0.1, "p25": 0.25, "median": 0.5, "p75": 0.75, "p90": 0.9, "p95": 0.95}
 FEW = 5  # fewer units make no interval of a mean, and only a rough one of a rate

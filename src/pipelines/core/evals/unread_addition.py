@@ -7,8 +7,8 @@ whether any cell moved; where neither happened, a person is told.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pipelines.core.evals.delivery import DEFAULT_DELIVERY
-from pipelines.core.json_text import Json
+from pipelines.core.agents.delivery import DEFAULT_DELIVERY
+from pipelines.core.text.json_text import Json
 
 MOST_WALKED = 100_000  # values of a reply: as many as it may have
 UNREAD = (

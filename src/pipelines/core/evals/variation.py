@@ -10,13 +10,13 @@ from hashlib import sha256
 from importlib.resources import files
 from types import MappingProxyType
 
-from pipelines.core.authored import Fields, as_object, did_you_mean, kind, quoted
 from pipelines.core.evals.sizes import json_problem
-from pipelines.core.json_text import Json, JsonObject, pointer
-from pipelines.core.matching import check_expectation
-from pipelines.core.problems import Problem, Refused
-from pipelines.core.stored import known_fields
-from pipelines.core.yaml_text import read_yaml
+from pipelines.core.matchers.matching import check_expectation
+from pipelines.core.text.authored import Fields, as_object, did_you_mean, kind, quoted
+from pipelines.core.text.json_text import Json, JsonObject, pointer
+from pipelines.core.text.problems import Problem, Refused
+from pipelines.core.text.stored import known_fields
+from pipelines.core.text.yaml_text import read_yaml
 
 INTENSITIES = (1, 2, 3)
 DEFAULT_INTENSITY = 2

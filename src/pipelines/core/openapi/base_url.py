@@ -3,7 +3,7 @@
 import re
 from urllib.parse import urlsplit
 
-from pipelines.core.url_host import host_complaint
+from pipelines.core.text.url_host import host_complaint
 
 _PATH = re.compile(r"(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/]|%[0-9A-Fa-f]{2})*")
 

@@ -2,11 +2,11 @@
 
 from typing import NamedTuple
 
-from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.openapi.document import Document, Untranslatable, place_of
 from pipelines.core.openapi.operation import Encoding
 from pipelines.core.openapi.schemas import Schemas
 from pipelines.core.openapi.styles import is_json_type
+from pipelines.core.text.json_text import Json, JsonObject
 
 URLENCODED, MULTIPART = "application/x-www-form-urlencoded", "multipart/form-data"
 _FORMS = (URLENCODED, MULTIPART)

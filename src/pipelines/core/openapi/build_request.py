@@ -8,8 +8,6 @@ import re
 from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
-from pipelines.core.authored import quoted
-from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.openapi.forms import Written, from_base64, multipart, urlencoded
 from pipelines.core.openapi.operation import Body, Operation, Parameter
 from pipelines.core.openapi.styles import (
@@ -25,6 +23,8 @@ from pipelines.core.openapi.styles import (
     path_text,
     query_pairs,
 )
+from pipelines.core.text.authored import quoted
+from pipelines.core.text.json_text import Json, JsonObject
 
 PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _LITERAL_SAFE = "!$&'()*+,;=:@~%-._"

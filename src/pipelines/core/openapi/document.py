@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import NoReturn
 from urllib.parse import unquote
 
-from pipelines.core.authored import kind
-from pipelines.core.json_text import MAX_DEPTH, Json, JsonObject, depth, loads, pointer
-from pipelines.core.problems import Problem, Refused
-from pipelines.core.yaml_text import read_yaml
+from pipelines.core.text.authored import kind
+from pipelines.core.text.json_text import MAX_DEPTH, Json, JsonObject, depth, loads, pointer
+from pipelines.core.text.problems import Problem, Refused
+from pipelines.core.text.yaml_text import read_yaml
 
 MAX_DOCUMENT_BYTES = 20 * 1024 * 1024  # GitHub's has 13 MB, and few are larger
 WHAT = "the OpenAPI document"

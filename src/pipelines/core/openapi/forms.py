@@ -7,10 +7,10 @@ from hashlib import sha256
 from typing import NamedTuple
 from urllib.parse import quote_plus
 
-from pipelines.core.authored import kind
-from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.openapi.operation import Encoding
 from pipelines.core.openapi.styles import CannotBuild, content_text, json_bytes, query_pairs, scalar_text
+from pipelines.core.text.authored import kind
+from pipelines.core.text.json_text import Json, JsonObject
 
 _PLAIN = Encoding()
 _IN_QUOTES = str.maketrans({'"': "%22", "\r": "%0D", "\n": "%0A"})  # as browsers write names

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from pipelines.core.json_text import JsonObject
+from pipelines.core.text.json_text import JsonObject
 
 #: Where a body's arguments come from: each its own, or all as one argument.
 BODY_ARGUMENT = "body"

@@ -4,10 +4,10 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from pipelines.core.authored import quoted
-from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.openapi.build_request import PLACEHOLDER
 from pipelines.core.openapi.document import Document, Untranslatable, place_of
+from pipelines.core.text.authored import quoted
+from pipelines.core.text.json_text import Json, JsonObject
 
 PLACES = ("path", "query", "header", "cookie")
 _STYLES = {

@@ -3,9 +3,9 @@
 import zlib
 from collections.abc import Mapping
 
-from pipelines.core.json_text import InvalidJson, Json, loads
-from pipelines.core.live_tools import LiveReply
 from pipelines.core.openapi.styles import is_json_type
+from pipelines.core.text.json_text import InvalidJson, Json, loads
+from pipelines.core.tools.live_tools import LiveReply
 
 MAX_ANSWER_BYTES = 1024 * 1024
 #: Of texts that are not UTF-8 and say so.

@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
-from pipelines.core.authored import kind
-from pipelines.core.check_limits import is_pattern
-from pipelines.core.json_text import Json, JsonObject, pointer
+from pipelines.core.limits.check_limits import is_pattern
+from pipelines.core.limits.pattern_cost import MOST_OF_A_PATTERN, pattern_steps
 from pipelines.core.openapi.document import Document, Untranslatable, fragment_parts
-from pipelines.core.pattern_cost import MOST_OF_A_PATTERN, pattern_steps
+from pipelines.core.text.authored import kind
+from pipelines.core.text.json_text import Json, JsonObject, pointer
 
 _ONE = (
     *("additionalProperties", "not", "if", "then", "else", "contains", "propertyNames"),

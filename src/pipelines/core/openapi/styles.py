@@ -8,8 +8,8 @@ import re
 from typing import TypeAlias
 from urllib.parse import quote
 
-from pipelines.core.authored import kind
-from pipelines.core.json_text import Json, dumps
+from pipelines.core.text.authored import kind
+from pipelines.core.text.json_text import Json, dumps
 
 Pairs: TypeAlias = list[tuple[str, str]]  # names and values, encoded
 

@@ -4,9 +4,7 @@ notes with why; the others are not affected."""
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from pipelines.core.json_schema import schema_problems
-from pipelines.core.json_text import Json, JsonObject, dumps
-from pipelines.core.live_tools import MOST_TOOL_BYTES, Discovery, FoundTool
+from pipelines.core.limits.json_schema import schema_problems
 from pipelines.core.openapi.bodies import BASE64, DeclaredBody, declared_body
 from pipelines.core.openapi.document import Document, Untranslatable, place_of, read_document
 from pipelines.core.openapi.operation import BODY_ARGUMENT, Body, Operation, Parameter
@@ -14,7 +12,9 @@ from pipelines.core.openapi.parameters import Declared, Secured, declared_parame
 from pipelines.core.openapi.schemas import Schemas
 from pipelines.core.openapi.styles import is_json_type
 from pipelines.core.openapi.tool_names import OperationKey, name_notes, tool_names
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.text.json_text import Json, JsonObject, dumps
+from pipelines.core.text.problems import Problem, Refused
+from pipelines.core.tools.live_tools import MOST_TOOL_BYTES, Discovery, FoundTool
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 MOST_OPERATIONS = 5_000  # GitHub has 1,223

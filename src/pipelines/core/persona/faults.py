@@ -17,7 +17,7 @@ from pipelines.core.persona.service_words import service_words_in
 from pipelines.core.persona.talk import SERVICE, Talk, UserWords
 from pipelines.core.persona.values import Known, values_in
 from pipelines.core.persona.waiting import asks_for, asks_for_kind, waits_for_user
-from pipelines.core.problems import Problem
+from pipelines.core.text.problems import Problem
 from pipelines.core.verdict.words.speech import content_stems
 
 QUOTED_WORDS = 6  # of the behaviour text in a row: fewer stand in anybody's sentence

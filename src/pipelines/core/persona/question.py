@@ -3,11 +3,11 @@
 The text is versioned: a change of a word is a new version, since answers are kept by what was asked.
 """
 
-from pipelines.core.fence import fence_word, fenced, rule_of
-from pipelines.core.json_text import Json, JsonObject, dumps
-from pipelines.core.model_question import ModelMessage, ModelQuestion, Purpose
+from pipelines.core.models.model_question import ModelMessage, ModelQuestion, Purpose
 from pipelines.core.persona.facts import Knowledge
 from pipelines.core.persona.talk import Talk
+from pipelines.core.text.fence import fence_word, fenced, rule_of
+from pipelines.core.text.json_text import Json, JsonObject, dumps
 
 VERSION = "user/1"
 LONGEST_MESSAGE = 4_000

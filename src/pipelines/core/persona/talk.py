@@ -4,9 +4,9 @@ import unicodedata
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from pipelines.core.json_text import JsonObject
 from pipelines.core.persona.facts import Fact, facts_in
-from pipelines.core.seed import Seed
+from pipelines.core.tasks.seed import Seed
+from pipelines.core.text.json_text import JsonObject
 
 USER, SERVICE = "you", "them"
 

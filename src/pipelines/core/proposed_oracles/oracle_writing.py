@@ -4,8 +4,8 @@ agent its own wording."""
 import re
 from collections.abc import Sequence
 
-from pipelines.core.json_text import Json, JsonObject, pointer, same
-from pipelines.core.matcher_form import words
+from pipelines.core.matchers.matcher_form import words
+from pipelines.core.text.json_text import Json, JsonObject, pointer, same
 
 UNCHANGED: JsonObject = {"unchanged": True}
 _PLAIN = re.compile(r"[^\s./\[\]\"~]+")

@@ -7,18 +7,18 @@ words itself, is left open, and a note says so.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.oracles.wording import listing, shown
 from pipelines.core.proposed_oracles.oracle_writing import UNCHANGED
 from pipelines.core.proposed_oracles.proposed_answer import Told, as_axis, told_values
 from pipelines.core.proposed_oracles.proposed_state import proposed_state
 from pipelines.core.proposed_oracles.value_origins import Open, Origins, leaves_of
+from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.verdict.changes import changes
 from pipelines.core.verdict.evidence import COMPLETION, NO_CHANGE, REFUSAL, EvidenceRow, RunEvidence
 from pipelines.core.verdict.judge import judge
 from pipelines.core.verdict.oracles import oracles_of
 from pipelines.core.verdict.said import is_question
 from pipelines.core.verdict.verdict import JudgeError, Verdict
-from pipelines.core.verdict.wording import listing, shown
 from pipelines.core.verdict.words.contradictions import successful_writes
 from pipelines.core.verdict.words.declining import refuses
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from pipelines.core.english.dates import Day
 from pipelines.core.english.stems import stem
-from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.proposed_oracles.value_origins import Origins
+from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.words.among import ALWAYS_KNOWN
 from pipelines.core.verdict.words.known import Values

@@ -3,15 +3,15 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.matching import MISSING, Path, leaves
+from pipelines.core.matchers.matching import MISSING, Path, leaves
+from pipelines.core.oracles.paths import NEW
+from pipelines.core.oracles.wording import listing
 from pipelines.core.proposed_oracles.oracle_writing import UNCHANGED, path_key
 from pipelines.core.proposed_oracles.value_origins import Open, Origins
+from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.verdict.changes import Change, changes
 from pipelines.core.verdict.evidence import RunEvidence
-from pipelines.core.verdict.paths import NEW
 from pipelines.core.verdict.state_oracle import noted_beside
-from pipelines.core.verdict.wording import listing
 
 #: Values asserted one by one; an oracle takes 500. Nobody would read what is proposed of a larger change.
 MOST_ASSERTED = 200

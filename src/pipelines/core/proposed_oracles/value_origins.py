@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from pipelines.core.json_text import Json, same
-from pipelines.core.ledger import Ledger
+from pipelines.core.ledger.ledger import Ledger
 from pipelines.core.proposed_oracles.oracle_writing import expected
+from pipelines.core.text.json_text import Json, same
 from pipelines.core.verdict.changes import changes
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.words.values import id_tokens, is_id, squeezed

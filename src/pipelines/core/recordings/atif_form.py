@@ -4,15 +4,15 @@ others by the public fields. What a call changed is in none of them."""
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pipelines.core.authored import kind
-from pipelines.core.json_text import Json, JsonObject, dumps, pointer
-from pipelines.core.problems import Problem
+from pipelines.core.agents.transcript import MAX_MESSAGES, MadeCall, MalformedMessage, Message, Role
 from pipelines.core.recordings.entries import CallOutcome, Entry, as_arguments, assemble, reply_value
 from pipelines.core.recordings.messages_form import NO_USER
 from pipelines.core.recordings.moments import written_moment
 from pipelines.core.recordings.recorded_run import RecordedRun, TaskName, inside
-from pipelines.core.trace_row import OUTCOME_UNKNOWN
-from pipelines.core.transcript import MAX_MESSAGES, MadeCall, MalformedMessage, Message, Role
+from pipelines.core.text.authored import kind
+from pipelines.core.text.json_text import Json, JsonObject, dumps, pointer
+from pipelines.core.text.problems import Problem
+from pipelines.core.tools.trace_row import OUTCOME_UNKNOWN
 from pipelines.wire.names import MODEL_CALL, Source, TraceEventType
 
 _ROLES: Mapping[str, Role] = {"system": "system", "user": "user", "agent": "assistant"}

@@ -7,10 +7,10 @@ recorded, so it is inferred from the reply, and the run says so in a note.
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from pipelines.core.agent_response_schema import MAX_FINAL_RESPONSE
-from pipelines.core.json_text import InvalidJson, Json, JsonObject, dumps, loads
-from pipelines.core.trace_row import OUTCOME_UNKNOWN, TOOL_CALL, TraceRow
-from pipelines.core.transcript import MadeCall, Message
+from pipelines.core.agents.agent_response_schema import MAX_FINAL_RESPONSE
+from pipelines.core.agents.transcript import MadeCall, Message
+from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, dumps, loads
+from pipelines.core.tools.trace_row import OUTCOME_UNKNOWN, TOOL_CALL, TraceRow
 from pipelines.wire.names import Source, TraceEventType
 
 FAILED_STATUS, WORKED_STATUS = 400, 200

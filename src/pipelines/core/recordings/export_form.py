@@ -6,10 +6,8 @@ It was written by us, but by whom it comes back nobody knows: every field is che
 from collections.abc import Iterator
 from typing import Any
 
-from pipelines.core.authored import kind
-from pipelines.core.json_text import Json, JsonObject, dumps, pointer
-from pipelines.core.ledger import InvalidUpdate, World, fold, update_from_json
-from pipelines.core.problems import Problem
+from pipelines.core.agents.transcript import Message, read_messages
+from pipelines.core.ledger.ledger import InvalidUpdate, World, fold, update_from_json
 from pipelines.core.recordings.entries import turns_of
 from pipelines.core.recordings.moments import written_moment
 from pipelines.core.recordings.recorded_run import (
@@ -21,9 +19,11 @@ from pipelines.core.recordings.recorded_run import (
     note_in,
 )
 from pipelines.core.recordings.states import checked_state
-from pipelines.core.seed import CONVERSATION
-from pipelines.core.trace_row import TOOL_CALL, TraceRow
-from pipelines.core.transcript import Message, read_messages
+from pipelines.core.tasks.seed import CONVERSATION
+from pipelines.core.text.authored import kind
+from pipelines.core.text.json_text import Json, JsonObject, dumps, pointer
+from pipelines.core.text.problems import Problem
+from pipelines.core.tools.trace_row import TOOL_CALL, TraceRow
 from pipelines.wire.envelope import ErrorClass
 from pipelines.wire.names import MODEL_CALL, RunStatus, Source, TraceEventType
 

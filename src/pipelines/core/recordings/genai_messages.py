@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from pipelines.core.json_text import InvalidJson, Json, JsonObject, loads
+from pipelines.core.agents.transcript import MadeCall, Message, Role, read_messages
 from pipelines.core.recordings.entries import as_arguments, reply_value
-from pipelines.core.transcript import MadeCall, Message, Role, read_messages
+from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, loads
 
 INPUT, OUTPUT = "gen_ai.input.messages", "gen_ai.output.messages"
 INSTRUCTIONS = "gen_ai.system_instructions"

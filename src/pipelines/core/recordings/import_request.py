@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from pipelines.core.authored import Fields, kind
-from pipelines.core.json_text import Json, JsonObject, dumps, loads
-from pipelines.core.problems import Problem, Refused
 from pipelines.core.recordings.own_tasks import own_tasks
 from pipelines.core.recordings.read import Recording, read_format, read_runs
-from pipelines.core.tasks_csv import tasks_as_rows
-from pipelines.core.uploads import MAX_NAME
+from pipelines.core.task_files.read_tasks import tasks_as_rows
+from pipelines.core.text.authored import Fields, kind
+from pipelines.core.text.json_text import Json, JsonObject, dumps, loads
+from pipelines.core.text.problems import Problem, Refused
+from pipelines.core.text.uploads import MAX_NAME
 
 WHAT = "the import"
 FIELDS = ("agent_id", "dataset_id", "tasks", "format", "runs", "label")

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from pipelines.core.ledger import World
+from pipelines.core.ledger.ledger import World
 from pipelines.core.recordings.recorded_run import RecordedRun
-from pipelines.core.seed import Seed
-from pipelines.core.tools_schema import Tool
+from pipelines.core.tasks.seed import Seed
+from pipelines.core.tools.tools_schema import Tool
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.judge import judge
 from pipelines.core.verdict.verdict import JudgeError, Verdict

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pipelines.core.authored import did_you_mean, quoted
-from pipelines.core.problems import Problem
 from pipelines.core.recordings.recorded_run import TaskName, inside
+from pipelines.core.text.authored import did_you_mean, quoted
+from pipelines.core.text.problems import Problem
 
 BY_ORDER = "the run names no task: it is judged by task {row}, its place in the order"
 HINT = "name it in `task`: its key or its row number"

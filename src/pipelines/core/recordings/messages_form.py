@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from pipelines.core.json_text import Json, JsonObject, pointer
-from pipelines.core.problems import Problem
+from pipelines.core.agents.transcript import Message, read_messages
 from pipelines.core.recordings.entries import CallOutcome, Entry, assemble, reply_value
 from pipelines.core.recordings.recorded_run import RecordedRun, inside
-from pipelines.core.transcript import Message, read_messages
+from pipelines.core.text.json_text import Json, JsonObject, pointer
+from pipelines.core.text.problems import Problem
 
 NO_USER = "has no user message: what was asked is not known"
 

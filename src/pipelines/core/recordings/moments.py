@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from pipelines.core.json_text import Json
+from pipelines.core.text.json_text import Json
 
 
 def written_moment(value: Json) -> str | None:

@@ -6,13 +6,13 @@ Our own export has its whole task. Of any other run only what was asked is known
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from pipelines.core.json_text import JsonObject, canonical
-from pipelines.core.problems import Problem, Refused
 from pipelines.core.recordings.match_tasks import KnownTask
 from pipelines.core.recordings.recorded_run import RecordedRun, inside
-from pipelines.core.seed import AXES, Seed, own_id_of, parse_seed
-from pipelines.core.seed_text import SeedText
-from pipelines.core.task_key import content_hash, keys_of, world_hash_of
+from pipelines.core.tasks.seed import AXES, Seed, own_id_of, parse_seed
+from pipelines.core.tasks.seed_text import SeedText
+from pipelines.core.tasks.task_key import content_hash, keys_of, world_hash_of
+from pipelines.core.text.json_text import JsonObject, canonical
+from pipelines.core.text.problems import Problem, Refused
 
 
 class OwnTasks(NamedTuple):

@@ -7,9 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pipelines.core.authored import did_you_mean, kind, quoted
-from pipelines.core.json_text import InvalidJson, Json, JsonObject, loads, pointer
-from pipelines.core.problems import Problem, Refused
 from pipelines.core.recordings.atif_form import is_trajectory, read_trajectory
 from pipelines.core.recordings.export_form import is_export, read_export
 from pipelines.core.recordings.messages_form import is_message, read_message_run
@@ -23,6 +20,9 @@ from pipelines.core.recordings.recorded_run import (
 )
 from pipelines.core.recordings.spans_form import is_telemetry, read_span_runs
 from pipelines.core.recordings.states import checked_state
+from pipelines.core.text.authored import did_you_mean, kind, quoted
+from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, loads, pointer
+from pipelines.core.text.problems import Problem, Refused
 
 WHAT = "the recording"
 SHAPES = (

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, fields
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.trace_row import TraceRow
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.tools.trace_row import TraceRow
 from pipelines.wire.names import RunStatus
 
 Format: TypeAlias = Literal["messages", "atif", "otlp", "odyssey"]

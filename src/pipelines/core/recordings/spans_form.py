@@ -8,16 +8,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from pipelines.core.agents.transcript import MadeCall, Message
 from pipelines.core.evals.otlp import Unreadable, spans_of
 from pipelines.core.evals.spans import Span, is_skill_span, skill_use
-from pipelines.core.json_text import Json, JsonObject, dumps
-from pipelines.core.problems import Problem, Refused
 from pipelines.core.recordings.entries import CallOutcome, Entry, as_arguments, assemble
 from pipelines.core.recordings.genai_messages import INPUT, OUTPUT, Told, instructions_in, told_in
 from pipelines.core.recordings.messages_form import NO_USER
 from pipelines.core.recordings.moments import moment_of_ns
 from pipelines.core.recordings.recorded_run import RecordedRun, TaskName
-from pipelines.core.transcript import MadeCall, Message
+from pipelines.core.text.json_text import Json, JsonObject, dumps
+from pipelines.core.text.problems import Problem, Refused
 
 CONVERSATION, CALL_ID, OPERATION = "gen_ai.conversation.id", "gen_ai.tool.call.id", "gen_ai.operation.name"
 TASK = "pipelines.task"  # an attribute of a span or a resource: which task the run was given

@@ -7,15 +7,15 @@ put on one row, and a note says so.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pipelines.core.authored import kind
-from pipelines.core.initial_state import SHAPE, read_initial_state
-from pipelines.core.json_text import Json, JsonObject, dumps
-from pipelines.core.ledger import LedgerUpdate, SetFlag, World, differences, is_flag_section
-from pipelines.core.problems import Problem
+from pipelines.core.ledger.initial_state import SHAPE, read_initial_state
+from pipelines.core.ledger.ledger import LedgerUpdate, SetFlag, World, differences, is_flag_section
 from pipelines.core.recordings.entries import event_row
 from pipelines.core.recordings.recorded_run import RecordedRun
-from pipelines.core.tools_schema import Tool
-from pipelines.core.trace_row import TraceRow
+from pipelines.core.text.authored import kind
+from pipelines.core.text.json_text import Json, JsonObject, dumps
+from pipelines.core.text.problems import Problem
+from pipelines.core.tools.tools_schema import Tool
+from pipelines.core.tools.trace_row import TraceRow
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.wire.names import TraceEventType
 

@@ -3,7 +3,6 @@
 from collections.abc import Generator, Iterable
 from typing import NamedTuple
 
-from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.simulation.call import ENTITY, Call
 from pipelines.core.simulation.library.lists import sorted_by
 from pipelines.core.simulation.library.numbers import whole_needed
@@ -22,6 +21,7 @@ from pipelines.core.simulation.values import (
     kind_of,
     leave,
 )
+from pipelines.core.text.json_text import Json, JsonObject
 
 MAX_ID = 1_000  # characters: each search for an id in another spelling looks at those the run has added
 

@@ -6,12 +6,12 @@ again. What a live endpoint answers is left alone, and so is a reply whose schem
 
 from collections.abc import Mapping, Sequence
 
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.ledger import Ledger
-from pipelines.core.problems import Problem
+from pipelines.core.ledger.ledger import Ledger
 from pipelines.core.simulation.by_model.model_call import ModelCall
 from pipelines.core.simulation.simulator import Moment, Question, SimulatedReply, Simulator
-from pipelines.core.tools_schema import Tool
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.problems import Problem
+from pipelines.core.tools.tools_schema import Tool
 
 ADDED_AS = ("notice", "system_notice", "added_notice")  # the first that the reply does not have itself
 NO_ROOM = "the text of the eval variation is not in this reply: its schema has no room for it"

@@ -6,10 +6,8 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
-from pipelines.core.json_text import Json, JsonObject, dumps
-from pipelines.core.ledger import Ledger, World
-from pipelines.core.ledger_schema import LedgerSchema
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.ledger.ledger import Ledger, World
+from pipelines.core.ledger.ledger_schema import LedgerSchema
 from pipelines.core.simulation.call import Call
 from pipelines.core.simulation.domain.shapes import Survey
 from pipelines.core.simulation.guessed_refusals import Refusal, inferred_refusals, refusal_in
@@ -24,7 +22,9 @@ from pipelines.core.simulation.rules.vocabulary import Vocabulary, build_vocabul
 from pipelines.core.simulation.rules.weave import Unwoven, weave
 from pipelines.core.simulation.run_plan import answered
 from pipelines.core.simulation.simulator import Moment, Question, SimulatedReply, SimulationFailed
-from pipelines.core.tools_schema import Tool
+from pipelines.core.text.json_text import Json, JsonObject, dumps
+from pipelines.core.text.problems import Problem, Refused
+from pipelines.core.tools.tools_schema import Tool
 
 # Reading gives less to tools whose effect is not clear, that nothing in the world answers to, or that make
 # records of a type nobody seeded. On the blind tools, plans above this were on the right side in 98 of 100.

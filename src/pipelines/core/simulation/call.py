@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 import orjson
 
-from pipelines.core.json_text import JsonObject
-from pipelines.core.ledger import Add, Attributes, Draft, Ledger, LedgerUpdate, Remove, SetFlag, Update
+from pipelines.core.ledger.ledger import Add, Attributes, Draft, Ledger, LedgerUpdate, Remove, SetFlag, Update
 from pipelines.core.simulation.simulator import Moment
 from pipelines.core.simulation.values import (
     MAX_STEPS,
@@ -23,6 +22,7 @@ from pipelines.core.simulation.values import (
     entity_of,
     equal,
 )
+from pipelines.core.text.json_text import JsonObject
 
 # In units of budget, by measure.
 ENTITY = 20  # made of attributes

@@ -6,8 +6,8 @@ Only tools that some plan names are remembered, and only calls that succeeded: t
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pipelines.core.json_text import JsonObject, loads_own
-from pipelines.core.trace_row import TraceRow
+from pipelines.core.text.json_text import JsonObject, loads_own
+from pipelines.core.tools.trace_row import TraceRow
 
 #: Of one run, in characters of its arguments as JSON and this many for each call: 30,000 small calls. What is
 #: past it is not dropped in silence: from then on `calls` stops the plan.

@@ -8,12 +8,12 @@ import ast
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
-from pipelines.core.problems import Problem, Refused
 from pipelines.core.simulation.functions import FUNCTIONS
 from pipelines.core.simulation.syntax import calls, fields, operators
 from pipelines.core.simulation.syntax.compiler import GIVEN_NAMES, Compiler, Evaluate
 from pipelines.core.simulation.syntax.constants import constant_parts, why_it_fails
 from pipelines.core.simulation.syntax.text import BadExpression, Complaint, parse
+from pipelines.core.text.problems import Problem, Refused
 
 _VISITORS: Mapping[type[ast.AST], Callable[..., Evaluate]] = {
     ast.Constant: fields.constant,

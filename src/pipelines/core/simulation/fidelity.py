@@ -8,8 +8,7 @@ what an agent in the sandbox meets. Values drawn at random are compared by shape
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from pipelines.core.json_text import Json, JsonObject, same
-from pipelines.core.ledger import Add, Ledger, LedgerUpdate, Remove, SetFlag, Update, World
+from pipelines.core.ledger.ledger import Add, Ledger, LedgerUpdate, Remove, SetFlag, Update, World
 from pipelines.core.simulation.call_history import CallHistory
 from pipelines.core.simulation.domain.tool_names import kind_of_tool
 from pipelines.core.simulation.fidelity_report import CallOutcome, Mismatch, Report, Tally
@@ -22,6 +21,7 @@ from pipelines.core.simulation.recording import (
     recording_from_run,
 )
 from pipelines.core.simulation.simulator import Moment, SimulatedReply, SimulationFailed, Simulator
+from pipelines.core.text.json_text import Json, JsonObject, same
 
 __all__ = ["CallOutcome", "Mismatch", "Report", "Tally", "recording_from_run", "replay"]
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.text.json_text import Json, JsonObject
 
 LEAF_STRATA = ((0, 0, "0"), (1, 2, "1-2"), (3, 6, "3-6"), (7, 12, "7-12"), (13, None, "13+"))
 SHOWN_MISMATCHES = 3  # per tool: enough to see a pattern

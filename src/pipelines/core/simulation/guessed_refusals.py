@@ -5,7 +5,7 @@ and a rule that nothing in the world passes may have been misread. Each such ref
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pipelines.core.json_text import Json
+from pipelines.core.text.json_text import Json
 
 Refusal = tuple[int, str]  # status and error code of a reply
 

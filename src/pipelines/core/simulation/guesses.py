@@ -3,11 +3,11 @@
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from pipelines.core.json_text import JsonObject
-from pipelines.core.problems import Problem
 from pipelines.core.simulation.build import PlannedSimulator, ToolPlan
 from pipelines.core.simulation.guessed_refusals import Refusal
-from pipelines.core.tools_schema import Tool
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.text.problems import Problem
+from pipelines.core.tools.tools_schema import Tool
 
 MOST_WORLDS = 50  # that differ in their types, read for one answer
 SETTLED_BY = "a plan beside the tool (`simulation`), or a recording of the real tool to measure one by"

@@ -6,7 +6,7 @@ spellings of ids take more than a second, in which everybody would wait.
 
 from collections.abc import Iterable, Iterator
 
-from pipelines.core.ledger import World
+from pipelines.core.ledger.ledger import World
 from pipelines.core.simulation.library.world import seeded_numbering
 from pipelines.core.simulation.lookups import index_of, positions
 from pipelines.core.simulation.steps import Find, ForEach, If, Step

@@ -11,8 +11,8 @@ calls which mention the recorded id find it. Everything else must be equal as JS
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.ledger import Add, LedgerUpdate, Remove, SetFlag, Update
+from pipelines.core.ledger.ledger import Add, LedgerUpdate, Remove, SetFlag, Update
+from pipelines.core.text.json_text import Json, JsonObject
 
 Renaming = dict[str | int | float, Json]
 

@@ -7,15 +7,15 @@ world only by its tool's adapter.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pipelines.core.adapt_reply import adapted
-from pipelines.core.json_text import JsonObject
-from pipelines.core.ledger import Ledger, LedgerUpdate
-from pipelines.core.ledger_schema import LedgerSchema
-from pipelines.core.live_tools import LIVE, LiveCall, LiveReply
-from pipelines.core.problems import Problem
+from pipelines.core.ledger.adapt_reply import adapted
+from pipelines.core.ledger.ledger import Ledger, LedgerUpdate
+from pipelines.core.ledger.ledger_schema import LedgerSchema
 from pipelines.core.simulation.simulator import Moment, Question, SimulatedReply, SimulationFailed, Simulator
-from pipelines.core.tools_schema import Tool
-from pipelines.core.trace_row import CASSETTE, LIVE_ENGINE
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.text.problems import Problem
+from pipelines.core.tools.live_tools import LIVE, LiveCall, LiveReply
+from pipelines.core.tools.tools_schema import Tool
+from pipelines.core.tools.trace_row import CASSETTE, LIVE_ENGINE
 from pipelines.wire.names import Source
 
 

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import NamedTuple, TypeAlias
 
-from pipelines.core.json_text import Json
-from pipelines.core.ledger import Attributes, Ledger, World
+from pipelines.core.ledger.ledger import Attributes, Ledger, World
 from pipelines.core.simulation.syntax.compiler import Formula
 from pipelines.core.simulation.values import Value
+from pipelines.core.text.json_text import Json
 
 Index: TypeAlias = dict[Json, list[str]]
 

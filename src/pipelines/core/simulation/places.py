@@ -4,7 +4,6 @@ What the ledger holds is never changed in place: the containers along a path are
 to, and names that stand for places are pointed at the new values.
 """
 
-from pipelines.core.json_text import Json
 from pipelines.core.simulation import steps
 from pipelines.core.simulation.call import Call, Place
 from pipelines.core.simulation.values import (
@@ -17,6 +16,7 @@ from pipelines.core.simulation.values import (
     kind_of,
     leave,
 )
+from pipelines.core.text.json_text import Json
 
 # In units of budget, by measure.
 _MADE = 16  # a place

@@ -11,8 +11,6 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from pipelines.core.json_text import Json, JsonObject, pointer
-from pipelines.core.problems import Problem, Refused
 from pipelines.core.simulation import steps
 from pipelines.core.simulation.expr.parse import from_tree
 from pipelines.core.simulation.expressions import Expression, compile_expression, remembered_tools
@@ -20,6 +18,8 @@ from pipelines.core.simulation.syntax.compiler import CONSTANTS, GIVEN_NAMES, Ev
 from pipelines.core.simulation.syntax.fields import joined, mapping_of
 from pipelines.core.simulation.syntax.text import BadExpression, did_you_mean, parse, template_parts
 from pipelines.core.simulation.values import Value, as_text
+from pipelines.core.text.json_text import Json, JsonObject, pointer
+from pipelines.core.text.problems import Problem, Refused
 
 # What a name stands for: an entity, a place inside one, or a value of its own.
 Kind: TypeAlias = Literal["entity", "place", "value"]

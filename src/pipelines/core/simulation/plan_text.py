@@ -3,10 +3,10 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from pipelines.core.json_text import Json, pointer
-from pipelines.core.problems import Problem, Refused
 from pipelines.core.simulation.language import Origin, Plan, parse_plan
-from pipelines.core.yaml_text import YamlText, as_yaml, entries_as_yaml, has_odd_brackets, read_yaml
+from pipelines.core.text.json_text import Json, pointer
+from pipelines.core.text.problems import Problem, Refused
+from pipelines.core.text.yaml_text import YamlText, as_yaml, entries_as_yaml, has_odd_brackets, read_yaml
 
 MAX_TEXT_BYTES = 1 << 20
 

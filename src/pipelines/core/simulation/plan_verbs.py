@@ -5,7 +5,6 @@ import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeAlias
 
-from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.simulation import steps
 from pipelines.core.simulation.costs import with_cost
 from pipelines.core.simulation.expressions import Expression
@@ -13,6 +12,7 @@ from pipelines.core.simulation.lookups import Lookup, comparison_in, reads_only_
 from pipelines.core.simulation.plan_checker import Checker, Kind, Scope, under
 from pipelines.core.simulation.syntax.compiler import Formula
 from pipelines.core.simulation.syntax.text import did_you_mean
+from pipelines.core.text.json_text import Json, JsonObject
 
 MAX_STEPS_IN_PLAN = 500
 

@@ -7,9 +7,9 @@ the plan would be a guess about the reader.
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
-from pipelines.core.json_text import Json, JsonObject, dumps
 from pipelines.core.simulation.expr import Expr, nodes, parse
 from pipelines.core.simulation.syntax.text import BadExpression
+from pipelines.core.text.json_text import Json, JsonObject, dumps
 
 LONGEST_QUOTED = 300  # characters of one expression
 _COMPARED: Mapping[str, str] = {

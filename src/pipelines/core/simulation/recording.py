@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.ledger import InvalidUpdate, LedgerUpdate, update_from_json
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.ledger.ledger import InvalidUpdate, LedgerUpdate, update_from_json
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.wire.names import Source
 
 SIMULATED = Source.ODYSSEY.value

@@ -10,13 +10,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple, Protocol
 
-from pipelines.core.json_text import Json, JsonObject, same
-from pipelines.core.ledger import Add, Attributes, Ledger, LedgerUpdate
-from pipelines.core.ledger_schema import LedgerSchema, update_problems
-from pipelines.core.problems import Problem
+from pipelines.core.ledger.ledger import Add, Attributes, Ledger, LedgerUpdate
+from pipelines.core.ledger.ledger_schema import LedgerSchema, update_problems
 from pipelines.core.simulation.expr import Expr, parse
 from pipelines.core.simulation.expr.nodes import Constant, Field, Item, MappingOf, Name, Slice
 from pipelines.core.simulation.syntax.text import BadExpression
+from pipelines.core.text.json_text import Json, JsonObject, same
+from pipelines.core.text.problems import Problem
 
 MAX_OBJECTS = 50  # looked at in one reply: a long list is one query's answer, alike all the way down
 

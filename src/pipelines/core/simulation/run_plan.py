@@ -6,14 +6,14 @@ raises SimulationFailed; in either case nothing is changed.
 
 from functools import partial
 
-from pipelines.core.json_text import JsonObject
-from pipelines.core.ledger import Ledger
+from pipelines.core.ledger.ledger import Ledger
 from pipelines.core.simulation.call import Call
 from pipelines.core.simulation.emit import Code
 from pipelines.core.simulation.interpret import run_block
 from pipelines.core.simulation.language import Plan
 from pipelines.core.simulation.simulator import Moment, SimulatedReply, SimulationFailed
 from pipelines.core.simulation.values import Stopped
+from pipelines.core.text.json_text import JsonObject
 from pipelines.wire.names import Source
 
 _NOTHING = (200, None)  # a plan without a reply

@@ -6,7 +6,6 @@ from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
-from pipelines.core.json_text import Json, JsonObject, dumps
 from pipelines.core.simulation.build import PlannedSimulator
 from pipelines.core.simulation.rules.examples import ANY_DAY, examples
 from pipelines.core.simulation.rules.forms import as_json
@@ -15,6 +14,7 @@ from pipelines.core.simulation.rules.language.report import read_as, reading_jso
 from pipelines.core.simulation.rules.language.suggest import Suggestion
 from pipelines.core.simulation.rules.rule import Origin, Rule
 from pipelines.core.simulation.rules.trial import tried
+from pipelines.core.text.json_text import Json, JsonObject, dumps
 
 MOST_SUGGESTED = 20  # sentences with suggestions in one answer: each takes up to a tenth of a second
 MOST_SHOWN_BY_CALLS = 20  # sentences with examples in one answer

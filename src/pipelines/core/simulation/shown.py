@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Collection
 
-from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.simulation.build import PlannedSimulator, ToolPlan
 from pipelines.core.simulation.domain.hints import hint_sentences
 from pipelines.core.simulation.guesses import guess_of, refusal_notes
 from pipelines.core.simulation.sentences import MOST_SHOWN_BY_CALLS, shown_findings, shown_sentences
-from pipelines.core.tools_schema import Tool
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.tools.tools_schema import Tool
 
 
 def shown_plans(

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.ledger import Ledger, LedgerUpdate
-from pipelines.core.problems import Problem
+from pipelines.core.ledger.ledger import Ledger, LedgerUpdate
 from pipelines.core.simulation.call_history import CallHistory
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.problems import Problem
 from pipelines.wire.names import Source
 
 # Both are made on every call: a named tuple costs a third of a frozen dataclass.

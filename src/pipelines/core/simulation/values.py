@@ -12,7 +12,7 @@ from typing import Any, Final, NoReturn, TypeAlias
 
 import orjson
 
-from pipelines.core.json_text import MAX_DEPTH, Json, JsonObject
+from pipelines.core.text.json_text import MAX_DEPTH, Json, JsonObject
 
 # Checked where it is used, while the plan runs: an expression's type is known only then.
 Value: TypeAlias = Any

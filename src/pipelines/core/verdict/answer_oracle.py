@@ -8,15 +8,15 @@ is decided by that, whatever the prose says beside it; any other is looked for i
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from pipelines.core.json_text import InvalidJson, Json, JsonObject
-from pipelines.core.matcher_form import complaint, is_number
-from pipelines.core.matching import is_matcher, matches, meant, with_today
-from pipelines.core.mended_json import loads_mended
+from pipelines.core.matchers.matcher_form import complaint, is_number
+from pipelines.core.matchers.matching import is_matcher, matches, meant, with_today
+from pipelines.core.matchers.phrases import mentions_of, same_words
+from pipelines.core.oracles.expected_answer import CHECK, ExpectedAnswer, ExpectedValue
+from pipelines.core.oracles.wording import shown, wish
+from pipelines.core.text.json_text import InvalidJson, Json, JsonObject
+from pipelines.core.text.mended_json import loads_mended
 from pipelines.core.verdict.evidence import RunEvidence
-from pipelines.core.verdict.expected_answer import CHECK, ExpectedAnswer, ExpectedValue
 from pipelines.core.verdict.verdict import FailureMode, Finding, broken, held
-from pipelines.core.verdict.wording import shown, wish
-from pipelines.core.written.phrases import mentions_of, same_words
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _FENCE = "```"

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable
 from typing import TypeVar
 
+from pipelines.core.oracles.wording import calls_text
 from pipelines.core.verdict.completion import unrecovered
 from pipelines.core.verdict.enforcement import unenforced_rules
 from pipelines.core.verdict.evidence import REFUSAL, RunEvidence
@@ -18,7 +19,6 @@ from pipelines.core.verdict.verdict import (
     in_order,
     left_open,
 )
-from pipelines.core.verdict.wording import calls_text
 
 MOST_TOLD = 8  # findings in the reasoning; all of them are under `findings`
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from pipelines.core.evals.agreement import cohens_kappa
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.statistics import wilson
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.statistics import wilson
 from pipelines.core.verdict.verdict import Outcome
 
 #: Fewer runs that people decided say little of a judge, whatever they say.

@@ -1,13 +1,13 @@
 """Judging a run by its expected calls: those that must be there, their order, and those that must not."""
 
-from pipelines.core.json_text import Json
-from pipelines.core.matching import Leaf, assign, leaves, matches
+from pipelines.core.matchers.matching import Leaf, assign, leaves, matches
+from pipelines.core.oracles.expected_calls import CHECK, ExpectedCall, ExpectedCalls
+from pipelines.core.oracles.paths import path_text
+from pipelines.core.oracles.trace import EvidenceRow
+from pipelines.core.oracles.wording import calls_text, listing, shown, times, wish
+from pipelines.core.text.json_text import Json
 from pipelines.core.verdict.evidence import RunEvidence
-from pipelines.core.verdict.expected_calls import CHECK, ExpectedCall, ExpectedCalls
-from pipelines.core.verdict.paths import path_text
-from pipelines.core.verdict.trace import EvidenceRow
 from pipelines.core.verdict.verdict import FailureMode, Finding, broken, held
-from pipelines.core.verdict.wording import calls_text, listing, shown, times, wish
 
 
 def evaluate_expected_calls(expected: ExpectedCalls, evidence: RunEvidence) -> list[Finding]:

@@ -7,13 +7,13 @@ changed back is no change. Flags are left out: they are switches of the test, no
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from pipelines.core.json_text import Json, same
-from pipelines.core.ledger import Ledger, Update, is_flag_section
-from pipelines.core.matching import MISSING, Actual, Path
+from pipelines.core.ledger.ledger import Ledger, Update, is_flag_section
+from pipelines.core.matchers.matching import MISSING, Actual, Path
+from pipelines.core.oracles.paths import FLAGS, path_text
+from pipelines.core.oracles.trace import EntityUpdate, EvidenceRow
+from pipelines.core.oracles.wording import calls_text, shown
+from pipelines.core.text.json_text import Json, same
 from pipelines.core.verdict.evidence import RunEvidence
-from pipelines.core.verdict.paths import FLAGS, path_text
-from pipelines.core.verdict.trace import EntityUpdate, EvidenceRow
-from pipelines.core.verdict.wording import calls_text, shown
 
 
 class Change(NamedTuple):

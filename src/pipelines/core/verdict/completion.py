@@ -1,5 +1,6 @@
 """Judging a task that has to be done, or in which nothing may change, beside what its oracles say."""
 
+from pipelines.core.oracles.wording import calls_text, listing, quoted
 from pipelines.core.verdict.changes import changes
 from pipelines.core.verdict.evidence import COMPLETION, NO_CHANGE, REFUSAL, EvidenceRow, RunEvidence
 from pipelines.core.verdict.said import Said, answer_to_a_question
@@ -12,7 +13,6 @@ from pipelines.core.verdict.verdict import (
     held,
     left_open,
 )
-from pipelines.core.verdict.wording import calls_text, listing, quoted
 from pipelines.core.verdict.words.declining import refuses
 from pipelines.core.verdict.words.reasons import rule_behind
 from pipelines.core.verdict.words.tool_words import words_of, writing_tools

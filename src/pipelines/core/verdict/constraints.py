@@ -6,10 +6,11 @@ whether a refusal gave the right reason.
 
 from collections.abc import Iterator
 
-from pipelines.core.matching import matches, with_today
-from pipelines.core.seed import TrackedConstraint
+from pipelines.core.matchers.matching import matches, with_today
+from pipelines.core.oracles.constraint_check import ConstraintCheck, parse_check
+from pipelines.core.oracles.wording import shortened, wish
+from pipelines.core.tasks.seed import TrackedConstraint
 from pipelines.core.verdict.call_oracle import evaluate_expected_calls
-from pipelines.core.verdict.constraint_check import ConstraintCheck, parse_check
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.verdict import (
     FailureMode,
@@ -20,7 +21,6 @@ from pipelines.core.verdict.verdict import (
     held,
     left_open,
 )
-from pipelines.core.verdict.wording import shortened, wish
 
 ANSWER = "answer"
 REFUSAL_REASON = "refusal_reason"

@@ -6,9 +6,9 @@ nor failure: a person decides, or the rule is written so that it is enforced.
 
 from collections.abc import Iterator
 
+from pipelines.core.oracles.wording import calls_text, quoted
 from pipelines.core.verdict.evidence import REFUSAL, RunEvidence
 from pipelines.core.verdict.verdict import Finding, PendingReason, left_open
-from pipelines.core.verdict.wording import calls_text, quoted
 from pipelines.core.verdict.words.reasons import rules_about
 from pipelines.core.verdict.words.tool_words import writing_tools
 

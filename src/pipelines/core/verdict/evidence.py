@@ -4,14 +4,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from pipelines.core.json_text import Json
-from pipelines.core.ledger import Ledger, SetFlag, World, fold
-from pipelines.core.rubric_lines import RubricLine
-from pipelines.core.seed import Seed, TrackedConstraint
+from pipelines.core.ledger.ledger import Ledger, SetFlag, World, fold
+from pipelines.core.oracles.trace import EntityUpdate
+from pipelines.core.oracles.trace import EvidenceRow as EvidenceRow
 from pipelines.core.simulation.reading.words import read_tool_name
-from pipelines.core.tools_schema import Tool
-from pipelines.core.verdict.trace import EntityUpdate
-from pipelines.core.verdict.trace import EvidenceRow as EvidenceRow
+from pipelines.core.tasks.rubric_lines import RubricLine
+from pipelines.core.tasks.seed import Seed, TrackedConstraint
+from pipelines.core.text.json_text import Json
+from pipelines.core.tools.tools_schema import Tool
 from pipelines.wire.names import RunStatus, Source
 
 #: What `expected_outcome` may say; None leaves it open, and is judged as completion.

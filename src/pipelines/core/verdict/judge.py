@@ -4,10 +4,11 @@ an agent says is noted beside the verdict and decides nothing.
 judge -> findings of oracles, constraints, refusal or completion, and of what was said -> one verdict.
 """
 
-from pipelines.core.ledger import InvalidUpdate
-from pipelines.core.matching import CannotMatch
-from pipelines.core.problems import Refused
-from pipelines.core.verdict import expected_answer
+from pipelines.core.ledger.ledger import InvalidUpdate
+from pipelines.core.matchers.matching import CannotMatch
+from pipelines.core.oracles import expected_answer
+from pipelines.core.oracles.wording import listing, shortened
+from pipelines.core.text.problems import Refused
 from pipelines.core.verdict.assembly import verdict_of, with_our_faults, with_unread_rules
 from pipelines.core.verdict.completion import completion_findings, no_change_finding
 from pipelines.core.verdict.constraints import ANSWER, REFUSAL_REASON, constraint_findings, rubric_findings
@@ -27,7 +28,6 @@ from pipelines.core.verdict.verdict import (
     broken,
     left_open,
 )
-from pipelines.core.verdict.wording import listing, shortened
 from pipelines.core.verdict.words.speech import LONGEST_READ
 from pipelines.wire.envelope import ErrorClass
 from pipelines.wire.names import RunStatus

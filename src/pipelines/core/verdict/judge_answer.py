@@ -4,8 +4,8 @@ contradicts itself is no answer: its problems are told, and nothing is filled in
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.problems import Problem
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.problems import Problem
 from pipelines.core.verdict.model_verdict import Answered, CriterionAnswer
 from pipelines.core.verdict.rubric import Criterion, CriterionKind
 from pipelines.core.verdict.verdict import BEST_SCORE, LEAST_SCORE, in_order

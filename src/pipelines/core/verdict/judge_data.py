@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from pipelines.core.json_text import Json, JsonObject, dumps
-from pipelines.core.matching import Actual, Missing
+from pipelines.core.matchers.matching import Actual, Missing
+from pipelines.core.oracles.paths import path_text
+from pipelines.core.text.json_text import Json, JsonObject, dumps
 from pipelines.core.verdict.changes import Change, changes
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
-from pipelines.core.verdict.paths import path_text
 from pipelines.core.verdict.rubric import Criterion, CriterionKind
 from pipelines.core.verdict.verdict import Finding, Unverified, Verdict, in_order
 

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from itertools import count
 from typing import NamedTuple
 
-from pipelines.core.fence import fence_word, fenced
-from pipelines.core.json_text import JsonObject, dumps
-from pipelines.core.model_question import MOST_OUTPUT_TOKENS, ModelMessage, ModelQuestion, Purpose
+from pipelines.core.models.model_question import MOST_OUTPUT_TOKENS, ModelMessage, ModelQuestion, Purpose
+from pipelines.core.text.fence import fence_word, fenced
+from pipelines.core.text.json_text import JsonObject, dumps
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.judge_answer import Asked, answer_schema
 from pipelines.core.verdict.judge_data import shown_run

@@ -6,27 +6,27 @@ Warnings, not refusals: the task can be run, but its verdicts would prove less t
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from pipelines.core.authored import did_you_mean
-from pipelines.core.json_text import Json, JsonObject, pointer
-from pipelines.core.ledger import Ledger, World
-from pipelines.core.ledger_schema import EntityField, LedgerSchema, is_of_type
-from pipelines.core.matching import MISSING, Path, is_matcher
-from pipelines.core.problems import Problem
-from pipelines.core.seed import Seed
-from pipelines.core.task_columns import BY_AXIS
-from pipelines.core.tools_schema import Tool
+from pipelines.core.ledger.ledger import Ledger, World
+from pipelines.core.ledger.ledger_schema import EntityField, LedgerSchema, is_of_type
+from pipelines.core.matchers.matching import MISSING, Path, is_matcher
+from pipelines.core.oracles.constraint_check import read_check
+from pipelines.core.oracles.expected_calls import ANY_TOOL, ExpectedCall, ExpectedCalls
+from pipelines.core.oracles.expected_state import ExpectedState, assertion_paths
+from pipelines.core.oracles.paths import FLAGS, NEW, path_text
+from pipelines.core.oracles.wording import shown
+from pipelines.core.tasks.seed import Seed
+from pipelines.core.tasks.task_columns import BY_AXIS
+from pipelines.core.text.authored import did_you_mean
+from pipelines.core.text.json_text import Json, JsonObject, pointer
+from pipelines.core.text.problems import Problem
+from pipelines.core.tools.tools_schema import Tool
 from pipelines.core.verdict.changes import value_at
-from pipelines.core.verdict.constraint_check import read_check
 from pipelines.core.verdict.constraints import ANSWER, REFUSAL_REASON
 from pipelines.core.verdict.evidence import REFUSAL, RunEvidence
-from pipelines.core.verdict.expected_calls import ANY_TOOL, ExpectedCall, ExpectedCalls
-from pipelines.core.verdict.expected_state import ExpectedState, assertion_paths
 from pipelines.core.verdict.lint_coverage import answer_problems, coverage_problems, unset_flags
 from pipelines.core.verdict.lint_guesses import guessed_oracles
 from pipelines.core.verdict.oracles import Oracles, read_oracles
-from pipelines.core.verdict.paths import FLAGS, NEW, path_text
 from pipelines.core.verdict.state_oracle import is_met_by_nothing
-from pipelines.core.verdict.wording import shown
 
 _STATE, _CALLS, _CONSTRAINTS = "/expected_state", "/expected_calls", "/tracked_constraints"
 #: Outcomes that leave the world as it was, and how a warning says so.

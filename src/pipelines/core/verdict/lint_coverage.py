@@ -2,20 +2,20 @@
 
 from collections.abc import Iterator, Sequence
 
-from pipelines.core.failure_rules import AfterStateChange
-from pipelines.core.json_text import dumps, pointer
-from pipelines.core.matching import CannotMatch
-from pipelines.core.problems import Problem
-from pipelines.core.seed import Seed
-from pipelines.core.tools_schema import Tool
+from pipelines.core.matchers.matching import CannotMatch
+from pipelines.core.oracles.expected_answer import ExpectedAnswer, ExpectedValue
+from pipelines.core.oracles.expected_calls import ANY_TOOL
+from pipelines.core.oracles.wording import shown
+from pipelines.core.tasks.seed import Seed
+from pipelines.core.text.json_text import dumps, pointer
+from pipelines.core.text.problems import Problem
+from pipelines.core.tools.failure_rules import AfterStateChange
+from pipelines.core.tools.tools_schema import Tool
 from pipelines.core.verdict.answer_oracle import is_said, needs_data
 from pipelines.core.verdict.evidence import RunEvidence
-from pipelines.core.verdict.expected_answer import ExpectedAnswer, ExpectedValue
-from pipelines.core.verdict.expected_calls import ANY_TOOL
 from pipelines.core.verdict.oracles import Oracles
 from pipelines.core.verdict.said import is_question
 from pipelines.core.verdict.state_oracle import is_met_by_nothing
-from pipelines.core.verdict.wording import shown
 
 _PLACE = "/expected_answer"
 _ANSWER = '`expected_answer`, such as {"amount": 79.5}'

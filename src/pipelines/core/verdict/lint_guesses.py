@@ -6,17 +6,17 @@ Whether such a field changes depends on how we guessed that a tool works. The ve
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from pipelines.core.json_text import Json
-from pipelines.core.ledger import World
-from pipelines.core.ledger_schema import LedgerSchema
-from pipelines.core.matching import Path
-from pipelines.core.problems import Problem, Refused
-from pipelines.core.seed import Seed
+from pipelines.core.ledger.ledger import World
+from pipelines.core.ledger.ledger_schema import LedgerSchema
+from pipelines.core.matchers.matching import Path
+from pipelines.core.oracles.expected_state import assertion_paths, parse_expected_state
+from pipelines.core.oracles.paths import FLAGS
 from pipelines.core.simulation.build import PlannedSimulator, ToolPlan, build_simulator
 from pipelines.core.simulation.reading.words import read_tool_name
-from pipelines.core.tools_schema import Tool
-from pipelines.core.verdict.expected_state import assertion_paths, parse_expected_state
-from pipelines.core.verdict.paths import FLAGS
+from pipelines.core.tasks.seed import Seed
+from pipelines.core.text.json_text import Json
+from pipelines.core.text.problems import Problem, Refused
+from pipelines.core.tools.tools_schema import Tool
 
 MOST_WORLDS = 50  # that differ in their types, read for one answer
 ANY_FIELD = "*"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NamedTuple
 
-from pipelines.core.json_text import JsonObject
+from pipelines.core.text.json_text import JsonObject
 from pipelines.core.verdict.assembly import MOST_TOLD, headline
 from pipelines.core.verdict.constraints import ANSWER, REFUSAL_REASON
 from pipelines.core.verdict.evidence import REFUSAL

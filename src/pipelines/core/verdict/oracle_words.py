@@ -3,16 +3,16 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from pipelines.core.json_text import Json
-from pipelines.core.matching import MISSING, is_matcher, leaves
-from pipelines.core.seed import Seed, TrackedConstraint
-from pipelines.core.verdict.constraint_check import read_check
-from pipelines.core.verdict.expected_answer import ExpectedAnswer
-from pipelines.core.verdict.expected_calls import ExpectedCall, ExpectedCalls
-from pipelines.core.verdict.expected_state import ExpectedState
+from pipelines.core.matchers.matching import MISSING, is_matcher, leaves
+from pipelines.core.oracles.constraint_check import read_check
+from pipelines.core.oracles.expected_answer import ExpectedAnswer
+from pipelines.core.oracles.expected_calls import ExpectedCall, ExpectedCalls
+from pipelines.core.oracles.expected_state import ExpectedState
+from pipelines.core.oracles.paths import path_text
+from pipelines.core.oracles.wording import listing, shown, times, wish
+from pipelines.core.tasks.seed import Seed, TrackedConstraint
+from pipelines.core.text.json_text import Json
 from pipelines.core.verdict.oracles import read_oracles
-from pipelines.core.verdict.paths import path_text
-from pipelines.core.verdict.wording import listing, shown, times, wish
 
 MOST_SENTENCES = 100  # of one axis
 

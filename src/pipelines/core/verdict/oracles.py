@@ -6,22 +6,22 @@ A broken oracle stops the grading: reading one raises Refused, which the judge t
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from pipelines.core.json_text import Json
-from pipelines.core.matching import with_today
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.matchers.matching import with_today
+from pipelines.core.oracles.expected_answer import ExpectedAnswer as ExpectedAnswer
+from pipelines.core.oracles.expected_answer import parse_expected_answer as parse_expected_answer
+from pipelines.core.oracles.expected_answer import read_expected_answer as read_expected_answer
+from pipelines.core.oracles.expected_calls import ExpectedCalls as ExpectedCalls
+from pipelines.core.oracles.expected_calls import parse_expected_calls as parse_expected_calls
+from pipelines.core.oracles.expected_calls import read_expected_calls as read_expected_calls
+from pipelines.core.oracles.expected_state import ExpectedState as ExpectedState
+from pipelines.core.oracles.expected_state import parse_expected_state as parse_expected_state
+from pipelines.core.oracles.expected_state import read_expected_state as read_expected_state
+from pipelines.core.text.json_text import Json
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.core.verdict import call_oracle, state_oracle
 from pipelines.core.verdict.answer_oracle import evaluate_expected_answer as evaluate_expected_answer
 from pipelines.core.verdict.call_oracle import evaluate_expected_calls as evaluate_expected_calls
 from pipelines.core.verdict.evidence import RunEvidence
-from pipelines.core.verdict.expected_answer import ExpectedAnswer as ExpectedAnswer
-from pipelines.core.verdict.expected_answer import parse_expected_answer as parse_expected_answer
-from pipelines.core.verdict.expected_answer import read_expected_answer as read_expected_answer
-from pipelines.core.verdict.expected_calls import ExpectedCalls as ExpectedCalls
-from pipelines.core.verdict.expected_calls import parse_expected_calls as parse_expected_calls
-from pipelines.core.verdict.expected_calls import read_expected_calls as read_expected_calls
-from pipelines.core.verdict.expected_state import ExpectedState as ExpectedState
-from pipelines.core.verdict.expected_state import parse_expected_state as parse_expected_state
-from pipelines.core.verdict.expected_state import read_expected_state as read_expected_state
 from pipelines.core.verdict.state_oracle import evaluate_expected_state as evaluate_expected_state
 from pipelines.core.verdict.verdict import Finding
 

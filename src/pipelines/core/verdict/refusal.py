@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from pipelines.core.oracles.wording import listing, quoted
 from pipelines.core.verdict.changes import changes
 from pipelines.core.verdict.constraints import REFUSAL_REASON
 from pipelines.core.verdict.evidence import REFUSAL, RunEvidence
@@ -16,7 +17,6 @@ from pipelines.core.verdict.verdict import (
     held,
     left_open,
 )
-from pipelines.core.verdict.wording import listing, quoted
 from pipelines.core.verdict.words.declining import is_refused, leaves_undone, refuses
 from pipelines.core.verdict.words.reasons import Explanation, explained
 from pipelines.core.verdict.words.tool_words import words_of, writing_tools

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from pipelines.core.oracles.wording import quoted
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.verdict import Finding, PendingReason, ScoreName, Status, Verdict
-from pipelines.core.verdict.wording import quoted
 from pipelines.core.verdict.words.known import known_of
 from pipelines.core.verdict.words.lookup import looked_up
 

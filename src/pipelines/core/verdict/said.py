@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from pipelines.core.oracles.wording import calls_text, listing, quoted
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.verdict import (
     FailureMode,
@@ -15,7 +16,6 @@ from pipelines.core.verdict.verdict import (
     held,
     left_open,
 )
-from pipelines.core.verdict.wording import calls_text, listing, quoted
 from pipelines.core.verdict.words.claims import done_claims
 from pipelines.core.verdict.words.contradictions import contradictions, successful_writes
 from pipelines.core.verdict.words.known import Known, known_of

@@ -2,7 +2,7 @@
 
 from pipelines.core.coding.scorers import ScorerResult, Status
 from pipelines.core.coding.scoring import gating
-from pipelines.core.stored import stored_list
+from pipelines.core.text.stored import stored_list
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.verdict import FailureMode, Finding, PendingReason, broken, held, left_open
 

@@ -3,15 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pipelines.core.json_text import dumps
-from pipelines.core.verdict import (
-    constraints,
-    expected_answer,
-    expected_calls,
-    expected_state,
-    said,
-    state_oracle,
-)
+from pipelines.core.oracles import expected_answer, expected_calls, expected_state
+from pipelines.core.oracles.wording import calls_text
+from pipelines.core.text.json_text import dumps
+from pipelines.core.verdict import constraints, said, state_oracle
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.verdict import (
     BEST_SCORE,
@@ -24,7 +19,6 @@ from pipelines.core.verdict.verdict import (
     Status,
     in_order,
 )
-from pipelines.core.verdict.wording import calls_text
 
 _ORACLES = (expected_state.CHECK, expected_calls.CHECK, expected_answer.CHECK)
 _DECIDING = (f"constraint/{constraints.ANSWER}", f"constraint/{constraints.REFUSAL_REASON}")

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator
 
-from pipelines.core.json_text import Json
-from pipelines.core.ledger import Ledger, SetFlag
-from pipelines.core.matching import MISSING, Actual, Path, assign, is_matcher, leaves, matches
+from pipelines.core.ledger.ledger import Ledger, SetFlag
+from pipelines.core.matchers.matching import MISSING, Actual, Path, assign, is_matcher, leaves, matches
+from pipelines.core.oracles.expected_state import CHECK, Assertion, ExpectedState, NewEntities
+from pipelines.core.oracles.paths import ANY, FLAGS, path_text
+from pipelines.core.oracles.wording import calls_text, listing, shown, wish
+from pipelines.core.text.json_text import Json
 from pipelines.core.verdict.changes import Change, changes, is_about_flags, value_at
 from pipelines.core.verdict.evidence import RunEvidence
-from pipelines.core.verdict.expected_state import CHECK, Assertion, ExpectedState, NewEntities
-from pipelines.core.verdict.paths import ANY, FLAGS, path_text
 from pipelines.core.verdict.verdict import FailureMode, Finding, PendingReason, broken, held, left_open
-from pipelines.core.verdict.wording import calls_text, listing, shown, wish
 
 COLLATERAL = "collateral"
 COMPLETION = "completion"  # of a task: the outcome in which things may change

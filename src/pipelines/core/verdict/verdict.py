@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.text.json_text import Json, JsonObject
 
 GRADER = "embedded"
 #: Part of every verdict. Raise it whenever the same run could now be judged differently.

@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 
 from pipelines.core.english.words import tokens, word_set
-from pipelines.core.json_text import Json, JsonObject, pointer
 from pipelines.core.simulation.domain.references import ID_WORDS
 from pipelines.core.simulation.library.dates import moment_of
+from pipelines.core.text.json_text import Json, JsonObject, pointer
 from pipelines.core.worlds.ground import Ground
 from pipelines.core.worlds.outline import FieldOutline, TypeOutline
 from pipelines.core.worlds.shapes import Advisory

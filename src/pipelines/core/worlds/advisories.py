@@ -6,8 +6,8 @@ Those here need the tools: what they can and cannot do on this world, and both s
 
 from collections.abc import Callable, Iterator, Mapping
 
-from pipelines.core.json_text import Json, JsonObject, pointer
 from pipelines.core.simulation.rules.rule import Rule
+from pipelines.core.text.json_text import Json, JsonObject, pointer
 from pipelines.core.worlds.advise_records import (
     answer_in_text,
     dangling_reference,

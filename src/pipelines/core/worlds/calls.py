@@ -8,11 +8,11 @@ from itertools import islice
 from typing import NamedTuple
 
 from pipelines.core.english.words import joined, singular, singulars, tokens, word_set
-from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.simulation.domain.arguments import Argument, part_noun
 from pipelines.core.simulation.domain.tool_facts import ToolFacts
 from pipelines.core.simulation.rules.rule import ARGS
 from pipelines.core.simulation.rules.samples import hints_of
+from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.worlds.draw import Draw
 from pipelines.core.worlds.ground import Ground
 from pipelines.core.worlds.ids import next_ids

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.simulation.library.dates import moment_of
+from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.worlds.draw import Draw
 from pipelines.core.worlds.entities import Builder
 from pipelines.core.worlds.ground import Ground

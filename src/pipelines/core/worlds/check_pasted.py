@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from pipelines.core.authored import did_you_mean
-from pipelines.core.initial_state import read_initial_state
-from pipelines.core.json_text import Json, JsonObject, pointer
-from pipelines.core.problems import MOST_SHOWN, Problem
-from pipelines.core.seed_limits import size_problems
+from pipelines.core.ledger.initial_state import read_initial_state
+from pipelines.core.tasks.seed_limits import size_problems
+from pipelines.core.text.authored import did_you_mean
+from pipelines.core.text.json_text import Json, JsonObject, pointer
+from pipelines.core.text.problems import MOST_SHOWN, Problem
 from pipelines.core.worlds.ground import Ground
 from pipelines.core.worlds.shapes import Toolset
 from pipelines.core.worlds.world_outline import types_in

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from pipelines.core.failure_rules import FIELDS_BY_TRIGGER
+from pipelines.core.tools.failure_rules import FIELDS_BY_TRIGGER
 from pipelines.core.worlds.shapes import OUTCOMES, Coverage, DraftRow, Toolset
 
 

@@ -6,9 +6,9 @@ from itertools import islice
 from typing import NamedTuple
 
 from pipelines.core.english.words import singular, tokens
-from pipelines.core.failure_rules import AfterNCalls, AfterStateChange, FailureRule, ForcedReply
-from pipelines.core.json_text import JsonObject
-from pipelines.core.ledger import SetFlag
+from pipelines.core.ledger.ledger import SetFlag
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.tools.failure_rules import AfterNCalls, AfterStateChange, FailureRule, ForcedReply
 from pipelines.core.worlds.calls import asked_of
 from pipelines.core.worlds.draw import Draw
 from pipelines.core.worlds.ground import Ground, ground_of

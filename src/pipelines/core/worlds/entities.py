@@ -6,7 +6,7 @@ from datetime import datetime
 from itertools import combinations
 
 from pipelines.core.english.words import singular, tokens
-from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.worlds.draw import Draw
 from pipelines.core.worlds.outline import FieldOutline, Outline, TypeOutline
 from pipelines.core.worlds.pools import GOODS_OF

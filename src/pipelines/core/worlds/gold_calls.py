@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from pipelines.core.authored import Fields, kind
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.ledger_schema import LedgerSchema
-from pipelines.core.problems import Problem
+from pipelines.core.calls.run_moment import seed_name, world_name
+from pipelines.core.ledger.ledger_schema import LedgerSchema
 from pipelines.core.proposed_oracles.propose_oracle import MET_BY_NOTHING, is_met_by_nothing, proposed_oracle
 from pipelines.core.proposed_oracles.value_origins import leaves_of
-from pipelines.core.run_moment import seed_name, world_name
-from pipelines.core.seed import Seed
 from pipelines.core.simulation.rules.axis import in_force
-from pipelines.core.tools_schema import Tool
+from pipelines.core.tasks.seed import Seed
+from pipelines.core.text.authored import Fields, kind
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.problems import Problem
+from pipelines.core.tools.tools_schema import Tool
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.worlds.ground import Answer, Ground, called, ground_of
 from pipelines.core.worlds.shapes import Toolset

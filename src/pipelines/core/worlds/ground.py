@@ -1,6 +1,6 @@
 """One world, ready to be called: its plans are read and compiled once for all rows.
 
-What a call is answered with is decided by `core/tool_call.py`, as in a run: failure rules, simulator, checks.
+`core/calls/tool_call.py` decides the reply to a call, as in a run: failure rules, simulator, checks.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -9,21 +9,21 @@ from datetime import datetime
 from functools import cached_property
 from typing import NamedTuple
 
-from pipelines.core.called_run import CalledRun
-from pipelines.core.failure_rules import FailureRule, RuleProgress, chance_of
-from pipelines.core.json_text import Json, JsonObject, dumps, loads_own
-from pipelines.core.ledger import Ledger, LedgerUpdate, World
-from pipelines.core.ledger_schema import LedgerSchema
-from pipelines.core.run_moment import began_at
+from pipelines.core.calls.called_run import CalledRun
+from pipelines.core.calls.run_moment import began_at
+from pipelines.core.calls.tool_call import Ask, Decision, Received, ToolCall, decide, receive, row_of, settle
+from pipelines.core.ledger.ledger import Ledger, LedgerUpdate, World
+from pipelines.core.ledger.ledger_schema import LedgerSchema
+from pipelines.core.oracles.trace import EvidenceRow
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.domain.shapes import Survey
 from pipelines.core.simulation.domain.tool_facts import ToolFacts, facts_of
 from pipelines.core.simulation.rules.rule import Rule
 from pipelines.core.simulation.rules.vocabulary import Vocabulary
 from pipelines.core.simulation.simulator import Wait
-from pipelines.core.tool_call import Ask, Decision, Received, ToolCall, decide, receive, row_of, settle
-from pipelines.core.tools_schema import Tool
-from pipelines.core.verdict.trace import EvidenceRow
+from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own
+from pipelines.core.tools.failure_rules import FailureRule, RuleProgress, chance_of
+from pipelines.core.tools.tools_schema import Tool
 from pipelines.core.worlds.outline import Outline
 from pipelines.core.worlds.shapes import Toolset
 from pipelines.core.worlds.world_outline import outline_of_world

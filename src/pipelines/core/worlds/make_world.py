@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from pipelines.core.json_text import JsonObject
+from pipelines.core.text.json_text import JsonObject
 from pipelines.core.worlds.advisories import untouched_types
 from pipelines.core.worlds.draw import Draw
 from pipelines.core.worlds.entities import Builder

@@ -3,11 +3,20 @@ the backend's clock and chance decide is left open."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from pipelines.core.json_text import Json, JsonObject, same
-from pipelines.core.ledger import Add, Ledger, LedgerUpdate, Remove, SetFlag, Update, World, differences
+from pipelines.core.ledger.ledger import (
+    Add,
+    Ledger,
+    LedgerUpdate,
+    Remove,
+    SetFlag,
+    Update,
+    World,
+    differences,
+)
+from pipelines.core.oracles.paths import FLAGS, NEW
 from pipelines.core.proposed_oracles.oracle_writing import UNCHANGED as UNCHANGED
 from pipelines.core.proposed_oracles.oracle_writing import expected, path_key
-from pipelines.core.verdict.paths import FLAGS, NEW
+from pipelines.core.text.json_text import Json, JsonObject, same
 from pipelines.core.worlds.trials import Trial
 
 #: An agent can refuse rightly only after it has looked, or tried: one that calls nothing has done neither.

@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import Literal
 
 from pipelines.core.english.words import joined, plural, singular, singulars, tokens, word_set
-from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.simulation.domain.references import ID_WORDS, noun_of_id
+from pipelines.core.text.json_text import Json, JsonObject
 
 FieldKind = Literal["text", "whole", "number", "boolean", "object", "list"]
 MAX_DEPTH = 3  # of objects within objects

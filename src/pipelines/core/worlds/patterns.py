@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import count, islice
 from typing import Any
 
-from pipelines.core.json_text import Json
+from pipelines.core.text.json_text import Json
 from pipelines.core.worlds.draw import Draw
 from pipelines.core.worlds.outline import FieldOutline
 
@@ -49,7 +49,7 @@ def uuid_like(draw: Draw, place: str) -> str:
 
 
 def fits(pattern: str, text: str) -> bool:
-    from pipelines.core.matching import matches
+    from pipelines.core.matchers.matching import matches
 
     try:
         return matches({"$regex": pattern}, text)

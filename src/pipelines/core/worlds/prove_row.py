@@ -5,11 +5,11 @@ from collections.abc import Collection, Iterator
 from functools import lru_cache
 
 from pipelines.core.english.words import tokens, word_set
-from pipelines.core.failure_rules import Randomly
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.matching import is_matcher
-from pipelines.core.problems import Problem
+from pipelines.core.matchers.matching import is_matcher
 from pipelines.core.proposed_oracles.value_origins import leaves_of
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.problems import Problem
+from pipelines.core.tools.failure_rules import Randomly
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.oracles import Oracles, read_oracles
 from pipelines.core.verdict.verdict import Finding, Status

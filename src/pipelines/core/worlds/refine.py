@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.ledger_schema import state_problems
-from pipelines.core.problems import Problem
+from pipelines.core.ledger.ledger_schema import state_problems
 from pipelines.core.simulation.expr import Expr
 from pipelines.core.simulation.expr import make as m
 from pipelines.core.simulation.rules.language.text import sentences as in_text
 from pipelines.core.simulation.rules.language.text import tokens
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.problems import Problem
 from pipelines.core.worlds.changes import (
     add_records,
     referred_to,

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import islice
 
-from pipelines.core.json_text import JsonObject
-from pipelines.core.ledger import Ledger, World
+from pipelines.core.ledger.ledger import Ledger, World
 from pipelines.core.simulation.call import Call
 from pipelines.core.simulation.expr import Expr
 from pipelines.core.simulation.expr import make as m
@@ -16,6 +15,7 @@ from pipelines.core.simulation.rules.vocabulary import Keys, Vocabulary
 from pipelines.core.simulation.simulator import Moment
 from pipelines.core.simulation.syntax.compiler import Evaluate
 from pipelines.core.simulation.values import Stopped, entity_of
+from pipelines.core.text.json_text import JsonObject
 
 MOST_TRIED = 300  # records of a type
 

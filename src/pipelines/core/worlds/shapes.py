@@ -11,20 +11,20 @@
     ground.py       ground_of(toolset, state) -> Ground: plans read and compiled once. Many rows of one frozen
                     world: make one and pass it as `ground=` to draft_rows, bucket_notes and prove_row.
 
-`now` is ISO-8601, in UTC, as `core/world_time.py` writes it.
+`now` is ISO-8601, in UTC, as `core/text/world_time.py` writes it.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
-from pipelines.core.failure_rules import FailureRule, rule_from_stored
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.ledger_schema import LedgerSchema
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.ledger.ledger_schema import LedgerSchema
 from pipelines.core.simulation.rules.rule import Rule
-from pipelines.core.stored import stored_list
-from pipelines.core.tools_schema import Tool
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.problems import Problem, Refused
+from pipelines.core.text.stored import stored_list
+from pipelines.core.tools.failure_rules import FailureRule, rule_from_stored
+from pipelines.core.tools.tools_schema import Tool
 
 WorldSize = Literal["compact", "standard", "rich"]
 WORLD_SIZES: tuple[WorldSize, ...] = get_args(WorldSize)

@@ -5,12 +5,12 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.ledger import Ledger, World
+from pipelines.core.ledger.ledger import Ledger, World
 from pipelines.core.simulation.expr import Expr
 from pipelines.core.simulation.library.dates import moment_of
 from pipelines.core.simulation.rules.rule import Rule
 from pipelines.core.simulation.rules.samples import hints_of, looks_at_clock, moments_around
+from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.worlds.ground import Ground
 from pipelines.core.worlds.outline import FieldOutline, Outline, TypeOutline
 from pipelines.core.worlds.rule_cases import Tester, cases_of, fields_of, need_of, tester

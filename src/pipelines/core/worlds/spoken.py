@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from pipelines.core.english.words import joined, singular, singulars, tokens, word_set
-from pipelines.core.json_text import Json
-from pipelines.core.ledger import World
+from pipelines.core.ledger.ledger import World
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.tool_facts import ToolFacts, facts_of
 from pipelines.core.simulation.domain.verbs import ARITHMETIC, OP_OF_VERB
 from pipelines.core.simulation.reading.assemble import survey_for
-from pipelines.core.tools_schema import Tool
+from pipelines.core.text.json_text import Json
+from pipelines.core.tools.tools_schema import Tool
 from pipelines.core.worlds.outline import (
     ROLES,
     FieldKind,

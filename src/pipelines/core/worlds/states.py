@@ -5,8 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from pipelines.core.english.words import singulars, tokens, word_set
-from pipelines.core.json_text import Json
-from pipelines.core.ledger import World
+from pipelines.core.ledger.ledger import World
 from pipelines.core.simulation.build import build_simulator
 from pipelines.core.simulation.domain.fields import Field
 from pipelines.core.simulation.expr import nodes as n
@@ -17,6 +16,7 @@ from pipelines.core.simulation.rules.rule import Rule
 from pipelines.core.simulation.rules.samples import hints_of
 from pipelines.core.simulation.rules.vocabulary import Kind, Vocabulary
 from pipelines.core.simulation.syntax.text import BadExpression
+from pipelines.core.text.json_text import Json
 from pipelines.core.worlds.outline import FieldOutline, TypeOutline
 from pipelines.core.worlds.shapes import Toolset
 from pipelines.core.worlds.times import INITIAL

@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from pipelines.core.english.words import tokens, word_set
-from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.worlds.outline import FieldOutline, TypeOutline
 
 _SUMS = ("subtotal", "total", "amount")

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from pipelines.core.english.stems import stem
 from pipelines.core.english.words import tokens, word_set
-from pipelines.core.json_text import Json
+from pipelines.core.text.json_text import Json
 from pipelines.core.worlds.draw import Draw
 from pipelines.core.worlds.outline import FUTURE, MOMENT_ENDS, FieldOutline, TypeOutline
 

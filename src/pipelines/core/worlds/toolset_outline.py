@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from pipelines.core.english.words import joined, tokens, word_set
-from pipelines.core.json_text import Json
-from pipelines.core.ledger_schema import EntityType
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.ledger.ledger_schema import EntityType
 from pipelines.core.simulation.domain.tool_facts import facts_of
 from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.rules.rule import Rule
 from pipelines.core.simulation.rules.samples import hints_of
+from pipelines.core.text.json_text import Json
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.core.worlds.outline import (
     FieldKind,
     FieldOutline,

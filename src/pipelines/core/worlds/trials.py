@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.ledger import Add, Ledger, LedgerUpdate, Remove, SetFlag, Update
+from pipelines.core.ledger.ledger import Add, Ledger, LedgerUpdate, Remove, SetFlag, Update
 from pipelines.core.simulation.guesses import guess_of
 from pipelines.core.simulation.rules.rule import NotFound, Require, Rule, Unchanged
+from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.worlds.calls import Candidate, asked_of, candidates, further
 from pipelines.core.worlds.draw import Draw
 from pipelines.core.worlds.ground import Answer, Ground, called

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from pipelines.core.english.words import tokens, word_set
-from pipelines.core.json_text import Json
+from pipelines.core.text.json_text import Json
 from pipelines.core.worlds.draw import Draw
 from pipelines.core.worlds.measures import MONEY, measure_of
 from pipelines.core.worlds.outline import FieldOutline, TypeOutline, is_person

@@ -7,15 +7,15 @@ from datetime import datetime, timedelta
 from itertools import islice, product
 
 from pipelines.core.english.words import article
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.ledger import Ledger
-from pipelines.core.ledger_schema import is_of_type
-from pipelines.core.problems import Problem
+from pipelines.core.ledger.ledger import Ledger
+from pipelines.core.ledger.ledger_schema import is_of_type
 from pipelines.core.simulation.expr import Expr
 from pipelines.core.simulation.expr import make as m
 from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.library.dates import moment_of
 from pipelines.core.simulation.rules.vocabulary import Vocabulary
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.problems import Problem
 from pipelines.core.worlds.ground import Ground
 from pipelines.core.worlds.outline import FieldOutline, TypeOutline
 from pipelines.core.worlds.restrictions import Said

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from pipelines.core.english.words import article, is_plural, plural, singular, singulars, tokens, word_set
-from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.verbs import OP_OF_VERB
+from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.worlds.calls import Asked, Candidate
 from pipelines.core.worlds.draw import Draw
 from pipelines.core.worlds.measures import MONEY, unit_of

@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from pipelines.core.english.words import joined, singulars, tokens
-from pipelines.core.json_text import JsonObject
-from pipelines.core.ledger import World, is_flag_section
-from pipelines.core.problems import Refused
+from pipelines.core.ledger.ledger import World, is_flag_section
 from pipelines.core.simulation.domain.fields import Field
 from pipelines.core.simulation.domain.references import Reference
 from pipelines.core.simulation.domain.shapes import Survey
 from pipelines.core.simulation.reading.assemble import survey_for
 from pipelines.core.simulation.rules.vocabulary import Kind, Vocabulary, build_vocabulary
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.text.problems import Refused
 from pipelines.core.worlds.outline import (
     FieldKind,
     FieldOutline,

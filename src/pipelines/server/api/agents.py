@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 
-from pipelines.core.code_zip import MAX_ZIP_BYTES
+from pipelines.core.code.code_zip import MAX_ZIP_BYTES
 from pipelines.engine import check_plans, propose_plans, register_agent, test_connection
 from pipelines.engine.agent_warnings import with_warnings
 from pipelines.server.api import schemas

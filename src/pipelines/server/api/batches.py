@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
-from pipelines.core.json_text import JsonObject, dumps
+from pipelines.core.text.json_text import JsonObject, dumps
 from pipelines.engine import open_batch, report_batch, rescore, review_runs
 from pipelines.engine.compare_batches import compare_batches as compared_batches
 from pipelines.engine.model_costs import costs_of_batch

@@ -5,10 +5,10 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.params import Path as PathParam
 
-from pipelines.core.authored import Fields
 from pipelines.core.coding.diff import patch_of
 from pipelines.core.coding.scenario import CodingScenario
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.text.authored import Fields
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine import edit_coding_scenarios
 from pipelines.engine.score_workspace import grade
 from pipelines.server.api import schemas

@@ -12,10 +12,10 @@ from fastapi import Depends, Query, Request, Response
 from fastapi.params import Depends as DependsOn
 from fastapi.params import Path as PathParam
 
-from pipelines.core.identity import Identity
-from pipelines.core.json_text import InvalidJson, Json, JsonObject, dumps, loads, loads_own
-from pipelines.core.problems import Problem, Refused
-from pipelines.core.tokens import is_like_token
+from pipelines.core.access.identity import Identity
+from pipelines.core.access.tokens import is_like_token
+from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, dumps, loads, loads_own
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.platform import Platform, timestamp
 from pipelines.engine.run_batch import BatchRunner
 from pipelines.processes.pool import Job, TookTooMuch

@@ -11,9 +11,9 @@ from fastapi.responses import StreamingResponse
 from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 
-from pipelines.core.json_text import InvalidJson, Json, JsonObject, loads, loads_own
-from pipelines.core.task_files import format_of
-from pipelines.core.uploads import MAX_NAME, head_of, no_rows, refuse_unknown
+from pipelines.core.task_files.file_formats import format_of
+from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, loads, loads_own
+from pipelines.core.text.uploads import MAX_NAME, head_of, no_rows, refuse_unknown
 from pipelines.engine import correct_oracle, upload_tasks
 from pipelines.engine.name_models import name_models
 from pipelines.engine.platform import Platform

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.params import Path as PathParam
 
-from pipelines.core.json_text import JsonObject
+from pipelines.core.text.json_text import JsonObject
 from pipelines.engine import draft_scenarios
 from pipelines.engine.draft_scenarios import MOST_LOOKBACK_HOURS, MOST_SCENARIOS
 from pipelines.server.api.common import (

@@ -5,10 +5,10 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.params import Path as PathParam
 
+from pipelines.core.access.identity import Identity, TokenBearer
 from pipelines.core.evals.review import ReviewKind, ReviewStatus, Verdict
 from pipelines.core.evals.review_requests import read_bulk, read_opening, read_reopening, read_reviewer
-from pipelines.core.identity import Identity, TokenBearer
-from pipelines.core.json_text import JsonObject
+from pipelines.core.text.json_text import JsonObject
 from pipelines.engine import read_reviews, review_evals
 from pipelines.engine.open_review import open_review
 from pipelines.engine.queue_asked_runs import queue_asked_runs

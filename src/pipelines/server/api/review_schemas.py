@@ -9,7 +9,7 @@ from pipelines.core.evals.review_requests import (
     MOST_NOTE,
     MOST_RUNS,
 )
-from pipelines.core.json_text import JsonObject
+from pipelines.core.text.json_text import JsonObject
 
 _NAME: JsonObject = {"type": "string", "minLength": 1, "maxLength": MOST_NAME}
 _NOTE: JsonObject = {"type": "string", "maxLength": MOST_NOTE}

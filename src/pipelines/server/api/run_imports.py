@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter, Request, Response
 
-from pipelines.core.json_text import InvalidJson
+from pipelines.core.text.json_text import InvalidJson
 from pipelines.engine.import_runs import import_runs
 from pipelines.processes.pool import TookTooMuch
 from pipelines.server.api import schemas

@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
-from pipelines.core.agent_definition import MAX_CONCURRENCY
-from pipelines.core.json_text import JsonObject
+from pipelines.core.agents.agent_definition import MAX_CONCURRENCY
+from pipelines.core.text.json_text import JsonObject
 from pipelines.core.verdict.verdict import PendingReason
 from pipelines.engine import open_batch, open_run, read_run, rescore, review_runs
 from pipelines.engine.batch_figures import WantedBatch, estimate_batch

@@ -4,21 +4,21 @@ from collections.abc import Iterable
 from typing import Any
 
 from pipelines.core.coding.scorers import TYPES as SCORER_TYPES
-from pipelines.core.failure_rules import MAX_FAULT_SEED
-from pipelines.core.honesty_level import LEVELS
-from pipelines.core.json_text import JsonObject
-from pipelines.core.live_tools import LIVE, PASSTHROUGH_MODES
-from pipelines.core.model_question import Purpose
-from pipelines.core.oracle_axes import MOST_NAME, MOST_NOTE
-from pipelines.core.passthrough_choice import CASSETTE_NAME
+from pipelines.core.models.honesty_level import LEVELS
+from pipelines.core.models.model_question import Purpose
 from pipelines.core.recordings.recorded_run import FORMATS, MOST_RUNS
-from pipelines.core.rubric_lines import MOST_LINES
-from pipelines.core.seed import EXPECTED_OUTCOMES
 from pipelines.core.simulation.rules.forms import MOST_RULES
-from pipelines.core.tasks_csv import COLUMNS
-from pipelines.core.tool_annotations import HINTS
-from pipelines.core.tool_formats import ANTHROPIC, MCP, OPENAI
-from pipelines.core.uploads import MAX_NAME
+from pipelines.core.task_files.read_tasks import COLUMNS
+from pipelines.core.tasks.oracle_axes import MOST_NAME, MOST_NOTE
+from pipelines.core.tasks.rubric_lines import MOST_LINES
+from pipelines.core.tasks.seed import EXPECTED_OUTCOMES
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.text.uploads import MAX_NAME
+from pipelines.core.tools.failure_rules import MAX_FAULT_SEED
+from pipelines.core.tools.live_tools import LIVE, PASSTHROUGH_MODES
+from pipelines.core.tools.passthrough_choice import CASSETTE_NAME
+from pipelines.core.tools.tool_annotations import HINTS
+from pipelines.core.tools.tool_formats import ANTHROPIC, MCP, OPENAI
 from pipelines.wire.names import Role
 
 _TEXT: JsonObject = {"type": "string"}

@@ -6,10 +6,10 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
-from pipelines.core.json_text import InvalidJson
-from pipelines.core.problems import Problem, Refused
-from pipelines.core.seed_limits import LARGEST_STATE
-from pipelines.core.seed_session import read_only_revision, read_revision
+from pipelines.core.tasks.seed_limits import LARGEST_STATE
+from pipelines.core.tasks.seed_session import read_only_revision, read_revision
+from pipelines.core.text.json_text import InvalidJson
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine import estimate_session, review_rows, review_world
 from pipelines.engine.finalize_session import finalize_session as finalized
 from pipelines.engine.generate_rows import RowGenerator

@@ -1,8 +1,7 @@
 """Bodies of seed sessions as the OpenAPI document shows them. The real checks are core's."""
 
-from pipelines.core.json_text import JsonObject
-from pipelines.core.model_budget import MOST_TOKENS, MOST_USD
-from pipelines.core.seed_session import (
+from pipelines.core.models.model_budget import MOST_TOKENS, MOST_USD
+from pipelines.core.tasks.seed_session import (
     AUTHORS,
     AXES,
     EMBEDDED,
@@ -17,6 +16,7 @@ from pipelines.core.seed_session import (
     SIZES,
     STANDARD,
 )
+from pipelines.core.text.json_text import JsonObject
 
 _TEXT: JsonObject = {"type": "string"}
 _RNG_SEED: JsonObject = {

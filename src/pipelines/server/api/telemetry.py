@@ -5,7 +5,7 @@ from typing import Any, Literal
 from fastapi import APIRouter, Request, Response
 
 from pipelines.core.evals.otlp import Encoding, export_response
-from pipelines.core.json_text import InvalidJson, JsonObject
+from pipelines.core.text.json_text import InvalidJson, JsonObject
 from pipelines.engine.ingest_spans import Ingested, Telemetry, ingest_spans
 from pipelines.engine.platform import Platform
 from pipelines.server.api.common import Contributor, Ours, answer, read_body

@@ -5,8 +5,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
-from pipelines.core.json_text import JsonObject
-from pipelines.core.problems import Refused
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.text.problems import Refused
 from pipelines.engine import call_endpoint, manage_endpoints
 from pipelines.server.api import schemas
 from pipelines.server.api.common import (

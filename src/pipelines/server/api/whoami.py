@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter, Response
 
-from pipelines.core.identity import TokenBearer
+from pipelines.core.access.identity import TokenBearer
 from pipelines.server.api.common import Viewer, answer
 
 router = APIRouter(prefix="/api/v1", tags=["eval library"])

@@ -3,7 +3,7 @@
 from functools import cache
 from importlib.resources import files
 
-from pipelines.core.json_text import JsonObject, loads_own
+from pipelines.core.text.json_text import JsonObject, loads_own
 from pipelines.server.document import (
     accounts,
     agents,

@@ -1,8 +1,8 @@
 """Batches, as they are answered."""
 
-from pipelines.core.compare_batches import CHANGES
-from pipelines.core.honesty_level import LEVELS
-from pipelines.core.live_tools import PASSTHROUGH_MODES
+from pipelines.core.models.honesty_level import LEVELS
+from pipelines.core.results.compare_batches import CHANGES
+from pipelines.core.tools.live_tools import PASSTHROUGH_MODES
 from pipelines.core.verdict.verdict import PendingReason
 from pipelines.server.document.parts import (
     ID,

@@ -1,9 +1,9 @@
 """Datasets and tasks, as they are answered."""
 
-from pipelines.core.honesty_level import LEVELS
-from pipelines.core.oracle_axes import ORACLE_AXES
+from pipelines.core.models.honesty_level import LEVELS
 from pipelines.core.simulation.rules.findings import FindingKind
-from pipelines.core.tasks_csv import COLUMNS
+from pipelines.core.task_files.read_tasks import COLUMNS
+from pipelines.core.tasks.oracle_axes import ORACLE_AXES
 from pipelines.server.document.parts import (
     ANY,
     ID,

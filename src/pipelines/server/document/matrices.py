@@ -1,6 +1,6 @@
 """Matrices: reports, heatmaps, comparisons and summaries, as they are answered."""
 
-from pipelines.core.json_text import JsonObject
+from pipelines.core.text.json_text import JsonObject
 from pipelines.server.document.batches import EVENTS
 from pipelines.server.document.evals import DELIVERY, RISK
 from pipelines.server.document.parts import (

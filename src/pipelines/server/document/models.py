@@ -1,6 +1,6 @@
 """Models that the platform asks, and what they cost, as it is answered."""
 
-from pipelines.core.model_question import Failure, Purpose
+from pipelines.core.models.model_question import Failure, Purpose
 from pipelines.server.document.parts import (
     ID,
     MOMENT,

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple, TypeAlias
 
-from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.text.json_text import Json, JsonObject
 
 Schemas: TypeAlias = Mapping[str, JsonObject]
 Content: TypeAlias = Mapping[str, JsonObject]  # schemas by media type

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from pipelines.core.json_text import JsonObject
+from pipelines.core.text.json_text import JsonObject
 from pipelines.server.document.parts import (
     ANY,
     OBJECT,

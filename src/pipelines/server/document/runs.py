@@ -1,7 +1,7 @@
 """Runs: verdicts, traces and ledgers, as they are answered."""
 
-from pipelines.core.honesty_level import STRICT
-from pipelines.core.live_tools import PASSTHROUGH_MODES
+from pipelines.core.models.honesty_level import STRICT
+from pipelines.core.tools.live_tools import PASSTHROUGH_MODES
 from pipelines.core.verdict.verdict import FailureMode, Outcome, PendingReason, ScoreName, Status
 from pipelines.server.document.parts import (
     ANY,

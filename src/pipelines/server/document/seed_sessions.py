@@ -1,7 +1,7 @@
 """Seed sessions, as they are answered."""
 
-from pipelines.core.json_text import JsonObject
-from pipelines.core.seed_session import AUTHORS, AXES, SIZES, STATUSES
+from pipelines.core.tasks.seed_session import AUTHORS, AXES, SIZES, STATUSES
+from pipelines.core.text.json_text import JsonObject
 from pipelines.server.document.batches import EVENTS
 from pipelines.server.document.parts import (
     ANY,

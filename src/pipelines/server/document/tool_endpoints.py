@@ -1,6 +1,6 @@
 """Tool endpoints and the tools found on them, as they are answered."""
 
-from pipelines.core.passthrough_binding import ENDPOINT_TYPES
+from pipelines.core.tools.passthrough_binding import ENDPOINT_TYPES
 from pipelines.server.document.parts import (
     ANY,
     MOMENT,

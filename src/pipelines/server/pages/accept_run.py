@@ -4,11 +4,11 @@ from collections.abc import Mapping
 
 from fastapi import APIRouter, Request, Response
 
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.oracle_axes import ORACLE_AXES
-from pipelines.core.problems import Problem, Refused
 from pipelines.core.proposed_oracles.propose_oracle import PROPOSED_AXES
-from pipelines.core.seed import EXPECTED_OUTCOMES
+from pipelines.core.tasks.oracle_axes import ORACLE_AXES
+from pipelines.core.tasks.seed import EXPECTED_OUTCOMES
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.accept_run import Proposal, accept_run, propose_oracle
 from pipelines.server.api.common import Id, Ours
 from pipelines.server.api.eval_reviews import reviewer_of

@@ -5,10 +5,10 @@ from typing import Annotated, NamedTuple
 
 from fastapi import APIRouter, Query, Request, Response
 
-from pipelines.core.json_text import JsonObject
-from pipelines.core.problems import Refused
-from pipelines.core.task_statistics import summary_of
-from pipelines.core.version_changes import VersionChange, version_changes
+from pipelines.core.results.task_statistics import summary_of
+from pipelines.core.results.version_changes import VersionChange, version_changes
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.text.problems import Refused
 from pipelines.engine import register_agent, test_connection
 from pipelines.server.api.common import MAX_ID, Id, platform_of
 from pipelines.server.pages.page import go, page

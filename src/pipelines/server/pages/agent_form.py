@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 from fastapi import Request
 
-from pipelines.core.agent_definition import DEFAULT_CONCURRENCY, DEFAULT_TIMEOUT_S
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.agents.agent_definition import DEFAULT_CONCURRENCY, DEFAULT_TIMEOUT_S
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.server.pages.form_fields import read_json_text
 from pipelines.storage.agents import Agent
 from pipelines.web.pretty_json import pretty_json

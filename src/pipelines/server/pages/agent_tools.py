@@ -5,13 +5,13 @@ from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter, Query, Request, Response
 
-from pipelines.core.example_arguments import example_arguments
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.model_question import Purpose
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.models.model_question import Purpose
 from pipelines.core.simulation.plan_text import plan_as_yaml
 from pipelines.core.simulation.plan_words import plan_in_words
-from pipelines.core.tools_schema import Tool
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.problems import Problem, Refused
+from pipelines.core.tools.example_arguments import example_arguments
+from pipelines.core.tools.tools_schema import Tool
 from pipelines.engine import check_plans, register_agent
 from pipelines.engine.bind_endpoints import refuse_drift
 from pipelines.engine.platform import Platform

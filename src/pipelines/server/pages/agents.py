@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Request, Response
 from starlette.datastructures import UploadFile
 
-from pipelines.core.json_text import JsonObject
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine import register_agent
 from pipelines.server.api.common import MAX_ID, Id, platform_of
 from pipelines.server.pages import agent_form

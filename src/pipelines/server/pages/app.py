@@ -7,8 +7,8 @@ from fastapi.exceptions import RequestValidationError
 from starlette.datastructures import State
 from starlette.exceptions import HTTPException
 
-from pipelines.core.fair_slots import FairSlots
-from pipelines.core.problems import Refused
+from pipelines.core.limits.fair_slots import FairSlots
+from pipelines.core.text.problems import Refused
 from pipelines.server.errors import from_http, from_refusal, from_validation, status_of
 from pipelines.server.pages import (
     accept_run,

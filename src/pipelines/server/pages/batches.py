@@ -8,9 +8,9 @@ from urllib.parse import quote
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
-from pipelines.core.json_text import JsonObject
-from pipelines.core.problems import Problem, Refused
-from pipelines.core.task_statistics import summary_of
+from pipelines.core.results.task_statistics import summary_of
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine import open_batch, review_runs
 from pipelines.engine.batch_figures import batch_figures, took_ms
 from pipelines.engine.read_judges import read_batch_judges

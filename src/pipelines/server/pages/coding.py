@@ -17,8 +17,8 @@ from pipelines.core.coding.scorers import (
     TestsScorer,
 )
 from pipelines.core.coding.workspace_seed import FilesSeed
-from pipelines.core.json_text import JsonObject
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine import edit_coding_scenarios
 from pipelines.engine.coding_text import read_coding_text, written
 from pipelines.engine.scenario_text import LONGEST_TEXT

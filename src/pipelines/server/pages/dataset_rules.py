@@ -5,9 +5,9 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.model_question import Purpose
-from pipelines.core.problems import Refused
+from pipelines.core.models.model_question import Purpose
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.problems import Refused
 from pipelines.engine import translate_rules
 from pipelines.engine.platform import Platform
 from pipelines.engine.read_sentences import sentences_of_dataset

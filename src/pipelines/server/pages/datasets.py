@@ -6,10 +6,10 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
-from pipelines.core.seed import CONVERSATION_AXES
-from pipelines.core.task_columns import BY_AXIS, COLUMNS
-from pipelines.core.task_statistics import summary_of
-from pipelines.core.tasks_csv import csv_header
+from pipelines.core.results.task_statistics import summary_of
+from pipelines.core.task_files.read_tasks import csv_header
+from pipelines.core.tasks.seed import CONVERSATION_AXES
+from pipelines.core.tasks.task_columns import BY_AXIS, COLUMNS
 from pipelines.engine import upload_tasks
 from pipelines.server.api.common import MAX_ID, Id, platform_of
 from pipelines.server.pages.page import page

@@ -11,8 +11,8 @@ from starlette.datastructures import FormData
 from pipelines.core.evals.cell_words import cell_sentences
 from pipelines.core.evals.heatmap_page import SHOWN
 from pipelines.core.evals.variation import BUILTIN, DEFAULT_INTENSITY, INTENSITIES
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine import run_evals
 from pipelines.engine.edit_scenarios import known_variations
 from pipelines.engine.plan_matrix import MatrixForecast, forecast_matrix

@@ -8,8 +8,8 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from pipelines.core.evals.scenario import RISK_LEVELS, Scenario
-from pipelines.core.json_text import JsonObject
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine import edit_scenarios
 from pipelines.engine.scenario_text import check_text, read_text, written
 from pipelines.server.api.common import platform_of

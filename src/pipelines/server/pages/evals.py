@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
-from pipelines.core.json_text import JsonObject
-from pipelines.core.problems import Refused
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.text.problems import Refused
 from pipelines.engine import draft_scenarios
 from pipelines.engine.report_evals import SummaryAsked, summarize_evals
 from pipelines.engine.scenario_text import read_text, written

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 
 from fastapi import Request
 
-from pipelines.core.json_text import InvalidJson, Json, JsonObject, loads, loads_own
-from pipelines.core.problems import Problem, Refused, said_of
+from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, loads, loads_own
+from pipelines.core.text.problems import Problem, Refused, said_of
 from pipelines.processes.pool import Job, TookTooMuch
 from pipelines.server.api.common import MAX_ID, MOST_VALUES, READING_S, SMALL_BODY_BYTES, platform_of
 from pipelines.wire.names import MAX_BODY_BYTES

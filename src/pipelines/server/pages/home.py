@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from fastapi import APIRouter, Request, Response
 
-from pipelines.core.json_text import JsonObject
-from pipelines.core.task_statistics import summary_of
+from pipelines.core.results.task_statistics import summary_of
+from pipelines.core.text.json_text import JsonObject
 from pipelines.engine.example_agent import TOKEN, make_example
 from pipelines.server.api.common import platform_of
 from pipelines.server.pages.page import go, page

@@ -4,9 +4,9 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from pipelines.core.json_text import InvalidJson, Json, JsonObject, loads
-from pipelines.core.model_question import Purpose
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.models.model_question import Purpose
+from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, loads
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine import look_at_models, read_exchanges
 from pipelines.engine.model_costs import costs_of_run
 from pipelines.engine.open_run import find_run

@@ -5,10 +5,10 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.live_tools import PASSTHROUGH_MODES
-from pipelines.core.problems import Problem, Refused
-from pipelines.core.run_estimate import RunEstimate
+from pipelines.core.results.run_estimate import RunEstimate
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.problems import Problem, Refused
+from pipelines.core.tools.live_tools import PASSTHROUGH_MODES
 from pipelines.engine.batch_figures import WantedBatch, estimate_batch, tags_of_dataset, tasks_with_tag
 from pipelines.engine.open_batch import MAX_REPEATS, open_batch
 from pipelines.server.api.common import platform_of, runner_of

@@ -10,11 +10,11 @@ from typing import IO, Any
 from fastapi import APIRouter, Request, Response
 from starlette.datastructures import FormData, UploadFile
 
-from pipelines.core.column_naming import MOST_SAID, Naming
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.problems import Refused
-from pipelines.core.task_columns import BY_NAME, COLUMNS
-from pipelines.core.task_files import TABLE, Format, format_of
+from pipelines.core.task_files.column_naming import MOST_SAID, Naming
+from pipelines.core.task_files.file_formats import TABLE, Format, format_of
+from pipelines.core.tasks.task_columns import BY_NAME, COLUMNS
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.problems import Refused
 from pipelines.engine.preview_tasks import preview_tasks
 from pipelines.engine.upload_tasks import LargeRows, SmallFile, create_dataset
 from pipelines.processes.pool import TookTooMuch

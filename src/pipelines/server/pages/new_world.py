@@ -5,11 +5,11 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.model_budget import FIELDS as BUDGET_FIELDS
-from pipelines.core.problems import Problem, Refused
-from pipelines.core.seed_limits import LONGEST_BEHAVIOR
-from pipelines.core.seed_session import DEFAULT_BUCKETS, EMBEDDED, LONGEST_THEME, MODEL
+from pipelines.core.models.model_budget import FIELDS as BUDGET_FIELDS
+from pipelines.core.tasks.seed_limits import LONGEST_BEHAVIOR
+from pipelines.core.tasks.seed_session import DEFAULT_BUCKETS, EMBEDDED, LONGEST_THEME, MODEL
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.estimate_session import estimate_new_session
 from pipelines.engine.open_session import open_session
 from pipelines.server.api.common import platform_of

@@ -9,8 +9,8 @@ from urllib.parse import quote, unquote
 from fastapi import Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from pipelines.core.fair_slots import Place
-from pipelines.core.json_text import JsonObject
+from pipelines.core.limits.fair_slots import Place
+from pipelines.core.text.json_text import JsonObject
 from pipelines.server.api.common import platform_of
 from pipelines.server.pages.visitor import Visitor
 from pipelines.storage.connection import Connection

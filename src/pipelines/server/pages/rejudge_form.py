@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from pipelines.core.json_text import JsonObject
+from pipelines.core.text.json_text import JsonObject
 from pipelines.engine.review_runs import Rejudge, read_rejudge
 
 

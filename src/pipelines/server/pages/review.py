@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request, Response
 from pipelines.core.evals.review import RISK_RANKS, ReviewKind, Verdict
 from pipelines.core.evals.review_requests import read_bulk
 from pipelines.core.evals.review_words import KINDS, effects_in_general
-from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.engine.platform import Platform
 from pipelines.engine.queue_asked_runs import queue_asked_runs
 from pipelines.engine.read_judges import read_calibration

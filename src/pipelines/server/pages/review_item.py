@@ -8,9 +8,9 @@ from fastapi.params import Path as PathParam
 
 from pipelines.core.evals.review import ReviewKind, ReviewStatus, Verdict
 from pipelines.core.evals.review_words import LABELS
-from pipelines.core.json_text import InvalidJson, Json, JsonObject, loads
-from pipelines.core.oracle_axes import oracle_in
-from pipelines.core.problems import Refused
+from pipelines.core.tasks.oracle_axes import oracle_in
+from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, loads
+from pipelines.core.text.problems import Refused
 from pipelines.engine import review_evals
 from pipelines.engine.open_run import find_run
 from pipelines.engine.platform import Platform

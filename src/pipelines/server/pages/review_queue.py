@@ -7,11 +7,11 @@ from urllib.parse import quote, unquote, urlencode
 
 from fastapi import Request
 
+from pipelines.core.access.identity import TokenBearer
 from pipelines.core.evals.review import RISK_RANKS, ReviewKind, ReviewStatus
 from pipelines.core.evals.review_words import KINDS, LABELS
-from pipelines.core.identity import TokenBearer
-from pipelines.core.json_text import JsonObject
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.platform import Platform
 from pipelines.engine.read_reviews import ListedPage, Looker, list_reviews, read_review
 from pipelines.server.api.common import cursor_number, decode_cursor, encode_cursor

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.yaml_text import as_yaml
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.yaml_text import as_yaml
 
 MOST_RULES = 100  # on a page; all of them are in the download
 LONGEST_YAML = 2_000  # characters of one

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from pipelines.core.problems import Problem
+from pipelines.core.text.problems import Problem
 from pipelines.core.verdict.verdict import FailureMode, Outcome, PendingReason
 from pipelines.server.api.common import cursor_number, decode_cursor
 from pipelines.server.pages.form_fields import number_in

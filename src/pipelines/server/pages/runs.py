@@ -5,8 +5,8 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
-from pipelines.core.json_text import JsonObject
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.batch_figures import took_ms
 from pipelines.server.api.common import encode_cursor, platform_of
 from pipelines.server.pages.page import page

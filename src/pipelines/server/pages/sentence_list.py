@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from pipelines.core.json_text import JsonObject
 from pipelines.core.simulation.sentences import call_in_words, suggested
-from pipelines.core.yaml_text import as_yaml
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.text.yaml_text import as_yaml
 
 MOST_SENTENCES = 200  # on a page
 LONGEST_YAML = 2_000  # characters of one rule

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from pipelines.core.json_text import JsonObject
+from pipelines.core.text.json_text import JsonObject
 from pipelines.web.render import render
 
 TEMPLATE = "world_progress.html"

@@ -5,8 +5,8 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from pipelines.core.identity import TokenBearer
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.access.identity import TokenBearer
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.server.api.common import MAX_PAGE, platform_of
 from pipelines.server.pages.page import page
 from pipelines.server.pages.visitor import Reader, Visitor, cookie_name

@@ -4,8 +4,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.problems import Refused
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.problems import Refused
 from pipelines.engine import manage_credentials, manage_keys
 from pipelines.server.api.common import Id, encode_cursor, id_cursor, platform_of
 from pipelines.server.pages.page import go

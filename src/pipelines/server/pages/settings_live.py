@@ -5,9 +5,9 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request, Response
 from starlette.datastructures import UploadFile
 
-from pipelines.core.endpoint_drift import KnownTool
-from pipelines.core.json_text import JsonObject
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.endpoints.endpoint_drift import KnownTool
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine import manage_cassettes, manage_endpoints
 from pipelines.engine.live_hops import LiveHops
 from pipelines.engine.platform import Platform

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from fastapi import APIRouter, Request, Response
 
 from pipelines import __version__
-from pipelines.core.json_text import JsonObject
+from pipelines.core.text.json_text import JsonObject
 from pipelines.server.api.common import platform_of
 from pipelines.server.housekeeping import prune_now, would_prune
 from pipelines.server.pages.page import go, part

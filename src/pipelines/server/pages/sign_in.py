@@ -7,8 +7,8 @@ from urllib.parse import quote, urlsplit
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
-from pipelines.core.identity import Identity
-from pipelines.core.tokens import is_like_token
+from pipelines.core.access.identity import Identity
+from pipelines.core.access.tokens import is_like_token
 from pipelines.engine.platform import later
 from pipelines.server.api.common import identity_by_secret, platform_of
 from pipelines.server.oidc import Oidc

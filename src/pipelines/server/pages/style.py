@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter, Request, Response
 
-from pipelines.core.world_changes import WorldChange
+from pipelines.core.ledger.world_changes import WorldChange
 from pipelines.server.pages.page import page
 from pipelines.server.pages.visitor import Reader
 from pipelines.web.assets import BASE, assets, vendored

@@ -9,8 +9,8 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Request, Response
 
-from pipelines.core.json_text import JsonObject
-from pipelines.core.problems import Refused
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.text.problems import Refused
 from pipelines.engine import open_run, read_run, read_steps, review_runs
 from pipelines.engine.decide_run import decide_run
 from pipelines.engine.platform import Platform

@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from pipelines.core.failure_words import rule_in_words
-from pipelines.core.json_text import Json, JsonObject, loads_own
-from pipelines.core.placed_messages import thinking_text
-from pipelines.core.trace_row import TraceRow
+from pipelines.core.agents.placed_messages import thinking_text
+from pipelines.core.text.json_text import Json, JsonObject, loads_own
+from pipelines.core.tools.failure_words import rule_in_words
+from pipelines.core.tools.trace_row import TraceRow
 from pipelines.core.verdict.mode_words import mode_in_words
 from pipelines.core.verdict.pending_words import pending_words
 from pipelines.engine.read_steps import END, START, RunInFull, StepInFull, Timeline

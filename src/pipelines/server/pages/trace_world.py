@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from pipelines.core.json_text import Json
-from pipelines.core.ledger_steps import EntityChange, WorldAfter, changed_entities
+from pipelines.core.ledger.ledger_steps import EntityChange, WorldAfter, changed_entities
+from pipelines.core.text.json_text import Json
 from pipelines.engine.read_steps import StepInFull
 
 MOST_CHANGED = 40  # entities with their fields

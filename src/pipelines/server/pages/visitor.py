@@ -11,8 +11,8 @@ from fastapi import Depends, Request
 from fastapi.params import Depends as DependsOn
 from starlette.datastructures import FormData, UploadFile
 
-from pipelines.core.fair_slots import FairSlots
-from pipelines.core.identity import Identity
+from pipelines.core.access.identity import Identity
+from pipelines.core.limits.fair_slots import FairSlots
 from pipelines.server.api.common import at_least, note_org, platform_of
 from pipelines.storage.sign_ins import signed_in
 from pipelines.wire.errors import BodyTooLarge, Forbidden, MisdirectedRequest

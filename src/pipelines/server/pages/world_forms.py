@@ -5,9 +5,9 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from pipelines.core.json_text import InvalidJson
-from pipelines.core.problems import Problem, Refused
-from pipelines.core.seed_limits import LARGEST_STATE
+from pipelines.core.tasks.seed_limits import LARGEST_STATE
+from pipelines.core.text.json_text import InvalidJson
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine import review_rows, review_world
 from pipelines.engine.finalize_session import finalize_session
 from pipelines.server.api.common import Id, platform_of

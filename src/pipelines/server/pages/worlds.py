@@ -8,12 +8,12 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
-from pipelines.core.failure_rules import rule_from_stored
-from pipelines.core.failure_words import rule_in_words
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.problems import Problem
-from pipelines.core.seed_session import EMBEDDED, ROWS_REVIEW, STATUSES, WORLD_REVIEW
-from pipelines.core.world_difference import change_from_json
+from pipelines.core.ledger.world_difference import change_from_json
+from pipelines.core.tasks.seed_session import EMBEDDED, ROWS_REVIEW, STATUSES, WORLD_REVIEW
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.problems import Problem
+from pipelines.core.tools.failure_rules import rule_from_stored
+from pipelines.core.tools.failure_words import rule_in_words
 from pipelines.engine import review_rows, review_world
 from pipelines.engine.estimate_session import estimate_session
 from pipelines.engine.open_session import find_session, told_of_session

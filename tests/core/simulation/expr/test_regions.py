@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.core.ledger import Ledger, World
-from pipelines.core.problems import Refused
+from pipelines.core.ledger.ledger import Ledger, World
 from pipelines.core.simulation.call import Call
 from pipelines.core.simulation.expr import Expr, parse, written
 from pipelines.core.simulation.expr import make as m
@@ -19,6 +18,7 @@ from pipelines.core.simulation.expr.regions import conditions, is_always_true, i
 from pipelines.core.simulation.expressions import compile_expression
 from pipelines.core.simulation.simulator import Moment
 from pipelines.core.simulation.values import Stopped
+from pipelines.core.text.problems import Refused
 
 NEVER = [
     "args.x > 5 and args.x < 3",

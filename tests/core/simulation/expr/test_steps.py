@@ -6,13 +6,13 @@ from random import Random
 import pytest
 from tests.core.simulation.random_plans import random_case
 
-from pipelines.core.json_text import Json
 from pipelines.core.simulation.expr import make as m
 from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.expr import parse
 from pipelines.core.simulation.expr.make import plan_text
 from pipelines.core.simulation.expr.steps import bound_by, draft_of, names_in
 from pipelines.core.simulation.language import parse_plan
+from pipelines.core.text.json_text import Json
 
 PLAN: list[Json] = [
     {"find": {"as": "order", "in": "shop.orders", "id": "args.order_id", "else": {"error": "gone"}}},

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
-from pipelines.core.ledger import World
+from pipelines.core.ledger.ledger import World
 from pipelines.core.simulation.domain.references import references_in
 
 State = dict[str, dict[str, dict[str, Any]]]

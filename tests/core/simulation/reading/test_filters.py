@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from pipelines.core.json_text import JsonObject
-from pipelines.core.ledger import Ledger, World
+from pipelines.core.ledger.ledger import Ledger, World
 from pipelines.core.simulation.build import build_simulator
 from pipelines.core.simulation.simulator import Moment
-from pipelines.core.tools_schema import parse_tools_schema
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.tools.tools_schema import parse_tools_schema
 
 DAYS = ("2026-03-01", "2026-03-02", "2026-03-03", "2026-03-04")
 WORLD = World.from_initial_state(

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from other_records import other_records
 
-from pipelines.core.ledger import World
+from pipelines.core.ledger.ledger import World
 from pipelines.core.simulation.reading.assemble import read_plan, survey_for
-from pipelines.core.tools_schema import parse_tools_schema
+from pipelines.core.tools.tools_schema import parse_tools_schema
 
 BLIND = Path(__file__).parents[3] / "blind"
 DECLARED = ("name", "description", "parameters", "output_schema")

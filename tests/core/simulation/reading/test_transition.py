@@ -2,11 +2,11 @@
 
 import pytest
 
-from pipelines.core.json_text import JsonObject
-from pipelines.core.ledger import Ledger, World
+from pipelines.core.ledger.ledger import Ledger, World
 from pipelines.core.simulation.build import build_simulator
 from pipelines.core.simulation.simulator import Moment
-from pipelines.core.tools_schema import parse_tools_schema
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.tools.tools_schema import parse_tools_schema
 
 WORLD = World.from_initial_state(
     {

@@ -3,9 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.ledger import Ledger, World
-from pipelines.core.problems import Problem
+from pipelines.core.ledger.ledger import Ledger, World
 from pipelines.core.simulation.language import Plan, parse_plan
 from pipelines.core.simulation.reading.assemble import survey_for
 from pipelines.core.simulation.rules.forms import read_rule
@@ -14,6 +12,8 @@ from pipelines.core.simulation.rules.vocabulary import Vocabulary, build_vocabul
 from pipelines.core.simulation.rules.weave import Woven, weave
 from pipelines.core.simulation.run_plan import run
 from pipelines.core.simulation.simulator import Moment, SimulatedReply
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.problems import Problem
 
 NOW = "2026-07-01T12:00:00Z"
 

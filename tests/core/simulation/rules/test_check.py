@@ -2,15 +2,15 @@
 
 import pytest
 
-from pipelines.core.json_text import JsonObject
-from pipelines.core.ledger import World
-from pipelines.core.problems import Problem
+from pipelines.core.ledger.ledger import World
 from pipelines.core.simulation.reading.assemble import survey_for
 from pipelines.core.simulation.rules.check import check
 from pipelines.core.simulation.rules.forms import read_rules
 from pipelines.core.simulation.rules.rule import Rule
 from pipelines.core.simulation.rules.vocabulary import Vocabulary, build_vocabulary
-from pipelines.core.tools_schema import parse_tools_schema
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.text.problems import Problem
+from pipelines.core.tools.tools_schema import parse_tools_schema
 
 WORLD: JsonObject = {
     "order": {"4521": {"status": "open", "total": 80.0, "user_id": "U1", "address": {"city": "Graz"}}},

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from trial_shop import PLANS, STATE, VOCABULARY, WORLD, require, rule, simulator, vocabulary_of
 
-from pipelines.core.json_text import Json
-from pipelines.core.ledger import Ledger, World
+from pipelines.core.ledger.ledger import Ledger, World
 from pipelines.core.simulation.rules.examples import MOST_CALLS, examples
 from pipelines.core.simulation.rules.rule import Rule
 from pipelines.core.simulation.simulator import Moment, SimulatedReply, SimulationFailed
+from pipelines.core.text.json_text import Json
 
 
 def guarded(tool: str, need: str, error: str = "refused") -> dict[str, list[Json]]:

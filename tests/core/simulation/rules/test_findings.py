@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from trial_shop import require, rule
 
-from pipelines.core.ledger import Ledger, World
+from pipelines.core.ledger.ledger import Ledger, World
 from pipelines.core.simulation.expr import Expr, written
 from pipelines.core.simulation.expr import make as m
 from pipelines.core.simulation.expr import nodes as n

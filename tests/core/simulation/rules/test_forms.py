@@ -2,12 +2,12 @@
 
 import pytest
 
-from pipelines.core.json_text import JsonObject
-from pipelines.core.problems import Problem
 from pipelines.core.simulation.expr import written
 from pipelines.core.simulation.rules import rule as r
 from pipelines.core.simulation.rules.forms import FORMS, as_json, in_force, read_rule, read_rules
 from pipelines.core.simulation.rules.rule import as_requirement
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.text.problems import Problem
 
 RULES: list[JsonObject] = [
     {"form": "require", "tools": ["cancel_order"], "expression": "order.status == 'pending'"},

@@ -5,7 +5,7 @@ import re
 import pytest
 from tests.core.simulation.rules.shop import PLANS, STATE, TOOLS, Shop, tool
 
-from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.text.json_text import Json, JsonObject
 
 
 def refused(shop: Shop, name: str, **arguments: Json) -> str:

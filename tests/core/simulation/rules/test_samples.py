@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from trial_shop import VOCABULARY
 
-from pipelines.core.json_schema import CompiledSchema
-from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.limits.json_schema import CompiledSchema
 from pipelines.core.simulation.expr import make as m
 from pipelines.core.simulation.expr import parse
 from pipelines.core.simulation.rules.samples import (
@@ -21,6 +20,7 @@ from pipelines.core.simulation.rules.samples import (
     moments_around,
     values_for,
 )
+from pipelines.core.text.json_text import Json, JsonObject
 
 NONE = Hints((), (), ())
 numbers = st.floats(-1e6, 1e6, allow_nan=False).map(lambda one: round(one, 3)) | st.integers(

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.core.ledger import Ledger, World
+from pipelines.core.ledger.ledger import Ledger, World
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.functions import FUNCTIONS
 from pipelines.core.simulation.rules.forms import FORMS
@@ -18,7 +18,7 @@ from pipelines.core.simulation.rules.translation import (
 from pipelines.core.simulation.rules.translation_prompt import FORM_HELP, instructions
 from pipelines.core.simulation.rules.translation_trial import TriedTranslation, tried_translation
 from pipelines.core.simulation.simulator import Moment, SimulatedReply
-from pipelines.core.tools_schema import parse_tools_schema
+from pipelines.core.tools.tools_schema import parse_tools_schema
 
 
 def tool(name: str, description: str, *required: str, **optional: Any) -> Any:

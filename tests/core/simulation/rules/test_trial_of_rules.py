@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from trial_shop import STATE, WORLD, require, rule, tried_in_shop
 
-from pipelines.core.ledger import World
+from pipelines.core.ledger.ledger import World
 from pipelines.core.simulation.expr import make as m
 from pipelines.core.simulation.rules import rule as r
 from pipelines.core.simulation.rules.trial import TriedRule

@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from trial_shop import TOOLS, rule, tried_in_shop, vocabulary_of
 
-from pipelines.core.json_text import JsonObject
-from pipelines.core.ledger import Ledger, World
+from pipelines.core.ledger.ledger import Ledger, World
 from pipelines.core.simulation.call import Call
 from pipelines.core.simulation.expr import Expr, parse, written
 from pipelines.core.simulation.expr import make as m
@@ -19,6 +18,7 @@ from pipelines.core.simulation.rules.rule import Rule
 from pipelines.core.simulation.rules.trial import tried
 from pipelines.core.simulation.simulator import Moment
 from pipelines.core.simulation.values import Stopped
+from pipelines.core.text.json_text import JsonObject
 
 FIELDS = ("status", "total", "created_at", "paid", "user_id", "lost")
 scalars = st.one_of(

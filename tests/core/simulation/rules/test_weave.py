@@ -5,9 +5,9 @@ import json
 import pytest
 from tests.core.simulation.rules.shop import PLANS, STATE, TOOLS, Shop, tool, typed, without_rule
 
-from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.simulation.language import parse_plan
 from pipelines.core.simulation.rules.weave import Woven
+from pipelines.core.text.json_text import Json, JsonObject
 
 PENDING: JsonObject = {
     "form": "require",

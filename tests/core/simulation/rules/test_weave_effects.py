@@ -3,7 +3,7 @@
 import pytest
 from tests.core.simulation.rules.shop import PLANS, STATE, Shop, tool
 
-from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.text.json_text import Json, JsonObject
 
 
 def effect(form: str, target: str, tool: str = "cancel_order", **more: Json) -> JsonObject:

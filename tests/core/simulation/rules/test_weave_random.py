@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.core.simulation.rules.shop import NOW, PLANS, TOOLS, Shop, without_rule
 
-from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.simulation.language import parse_plan
 from pipelines.core.simulation.rules import weave as weave_module
 from pipelines.core.simulation.run_plan import run
 from pipelines.core.simulation.simulator import Moment
+from pipelines.core.text.json_text import Json, JsonObject
 
 TESTS = st.sampled_from(
     [

@@ -3,7 +3,7 @@
 import pytest
 from tests.core.simulation.rules.shop import PLANS, Shop
 
-from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.text.json_text import Json, JsonObject
 
 
 def listing(form: str, tool: str = "list_orders", **more: Json) -> JsonObject:

@@ -2,16 +2,16 @@
 
 from typing import Any
 
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.ledger import World
-from pipelines.core.problems import Problem
+from pipelines.core.ledger.ledger import World
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.reading.assemble import survey_for
 from pipelines.core.simulation.rules.forms import read_rule
 from pipelines.core.simulation.rules.rule import Rule
 from pipelines.core.simulation.rules.trial import Tried, tried
 from pipelines.core.simulation.rules.vocabulary import Vocabulary, build_vocabulary
-from pipelines.core.tools_schema import Tool
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.problems import Problem
+from pipelines.core.tools.tools_schema import Tool
 
 ORDER: JsonObject = {"status": "pending", "user_id": "u-1", "total": 100, "paid": True, "coupon": None}
 STATE: JsonObject = {

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from pipelines.core.english.words import singular, tokens
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.ledger import (
+from pipelines.core.ledger.ledger import (
     Add,
     InvalidUpdate,
     Ledger,
@@ -22,13 +21,14 @@ from pipelines.core.ledger import (
     Update,
     update_from_json,
 )
-from pipelines.core.ledger_schema import LedgerSchema, update_problems
-from pipelines.core.problems import Problem
+from pipelines.core.ledger.ledger_schema import LedgerSchema, update_problems
 from pipelines.core.simulation.by_model.relevant import Shown
 from pipelines.core.simulation.by_model.seen_fields import seen_fields, value_problems
 from pipelines.core.simulation.by_model.unsaid import quotation_problems
 from pipelines.core.simulation.reply_check import reply_problems
-from pipelines.core.tools_schema import Tool
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.problems import Problem
+from pipelines.core.tools.tools_schema import Tool
 
 LONGEST_ID = 200
 

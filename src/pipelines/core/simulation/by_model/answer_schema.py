@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote
 
-from pipelines.core.json_schema import DEFAULT_DRAFT
-from pipelines.core.json_text import Json, JsonObject, dumps
+from pipelines.core.limits.json_schema import DEFAULT_DRAFT
+from pipelines.core.text.json_text import Json, JsonObject, dumps
 
 MOST_UPDATES = 50
 LONGEST_REASON = 1_000

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from pipelines.core.json_text import JsonObject
-from pipelines.core.model_question import ModelQuestion, Purpose
-from pipelines.core.problems import Problem
+from pipelines.core.models.model_question import ModelQuestion, Purpose
 from pipelines.core.simulation.by_model.answer_check import Expected
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.text.problems import Problem
 
 ENGINE = "model"
 #: With the one regeneration and what a provider's own limits cost; then the call has failed.

@@ -2,11 +2,11 @@
 
 import re
 
-from pipelines.core.fence import fence_word, fenced, rule_of
-from pipelines.core.json_text import Json, JsonObject, dumps
-from pipelines.core.model_question import ModelMessage, ModelQuestion, Purpose
+from pipelines.core.models.model_question import ModelMessage, ModelQuestion, Purpose
 from pipelines.core.simulation.by_model.answer_schema import answer_schema
-from pipelines.core.tools_schema import Tool
+from pipelines.core.text.fence import fence_word, fenced, rule_of
+from pipelines.core.text.json_text import Json, JsonObject, dumps
+from pipelines.core.tools.tools_schema import Tool
 
 #: Changes with every change of a text below: answers are kept under it.
 VERSION = "simulator/1"

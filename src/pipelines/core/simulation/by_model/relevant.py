@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from pipelines.core.json_text import Json, JsonObject, dumps
-from pipelines.core.ledger import Attributes, Ledger, World
+from pipelines.core.ledger.ledger import Attributes, Ledger, World
 from pipelines.core.simulation.domain.references import Reference
+from pipelines.core.text.json_text import Json, JsonObject, dumps
 
 MOST_CHARACTERS = 24_000
 LONGEST_ENTITY = 4_000  # a longer one is shown cut, and what was cut cannot be changed

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from pipelines.core.json_text import Json, pointer
-from pipelines.core.ledger import Attributes, World
-from pipelines.core.problems import Problem
+from pipelines.core.ledger.ledger import Attributes, World
+from pipelines.core.text.json_text import Json, pointer
+from pipelines.core.text.problems import Problem
 
 LOOKED_AT = 500  # records of a type
 DEEPEST = 4

@@ -6,10 +6,9 @@ every sentence of the behaviour text that may be about it is answered by its pla
 
 from collections.abc import Mapping, Sequence
 
-from pipelines.core.json_text import JsonObject, dumps
-from pipelines.core.ledger import Ledger
-from pipelines.core.ledger_schema import LedgerSchema
-from pipelines.core.problems import Problem
+from pipelines.core.ledger.ledger import Ledger
+from pipelines.core.ledger.ledger_schema import LedgerSchema
+from pipelines.core.models.simulator_choice import EMBEDDED, MODEL
 from pipelines.core.simulation.build import PlannedSimulator
 from pipelines.core.simulation.by_model.answer_check import Expected, read_updates
 from pipelines.core.simulation.by_model.calls_so_far import CallsSoFar
@@ -17,7 +16,8 @@ from pipelines.core.simulation.by_model.model_call import ENGINE, AskedFor, Mode
 from pipelines.core.simulation.by_model.prompt import instructions_with, model_question, word_for
 from pipelines.core.simulation.by_model.relevant import shown_world
 from pipelines.core.simulation.simulator import Moment, Question, SimulatedReply, SimulationFailed
-from pipelines.core.simulator_choice import EMBEDDED, MODEL
+from pipelines.core.text.json_text import JsonObject, dumps
+from pipelines.core.text.problems import Problem
 
 LARGEST_ARGUMENTS = 64 * 1024  # as JSON; more would cost what nobody means to spend on a call
 WANTED = "the agent's config says `simulator: model`"

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from pipelines.core.json_text import Json, pointer
-from pipelines.core.problems import Problem
+from pipelines.core.text.json_text import Json, pointer
+from pipelines.core.text.problems import Problem
 
 IN_A_ROW = 7  # words; fewer stand together by chance
 MOST_TEXT = 262_144  # characters of an answer

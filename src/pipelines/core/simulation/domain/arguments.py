@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from pipelines.core.english.words import singular, tokens, word_set
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.tool_annotations import ToolAnnotations
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.tools.tool_annotations import ToolAnnotations
 
 _KINDS = {
     "string": "text",

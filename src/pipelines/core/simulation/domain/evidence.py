@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from pipelines.core.english.inflection import participle
 from pipelines.core.english.words import ARTICLES, joined, singular, singulars, tokens, word_set
-from pipelines.core.ledger import World
+from pipelines.core.ledger.ledger import World
 from pipelines.core.simulation.domain.fields import Field, find_field
 from pipelines.core.simulation.domain.references import Reference, noun_of_id
 from pipelines.core.simulation.domain.roles import valued_fields

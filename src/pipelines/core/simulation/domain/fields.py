@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Literal
 
 from pipelines.core.english.words import is_plural, joined, singular, tokens, word_set
-from pipelines.core.json_text import Json, JsonObject
+from pipelines.core.text.json_text import Json, JsonObject
 
 Form = Literal["table", "map", "list"]
 SAMPLE = 200  # records looked at per kind: enough for every field of a real table, few enough for any size

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from pipelines.core.simulation.domain.clauses import Claim
 from pipelines.core.simulation.domain.side import Decision, NameKind
-from pipelines.core.tool_annotations import ToolAnnotations
+from pipelines.core.tools.tool_annotations import ToolAnnotations
 
 _CERTAIN = 1.0
 _AGAINST_THE_WORDS = (

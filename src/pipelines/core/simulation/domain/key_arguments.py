@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
 from pipelines.core.english.words import singulars, tokens
-from pipelines.core.ledger import World
+from pipelines.core.ledger.ledger import World
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.fields import find_field
 from pipelines.core.simulation.domain.references import LOOKED_AT

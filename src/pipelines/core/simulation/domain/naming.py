@@ -5,7 +5,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pipelines.core.english.words import joined, singulars, tokens, word_set
-from pipelines.core.ledger import World
+from pipelines.core.ledger.ledger import World
 from pipelines.core.simulation.domain.arguments import ToolLike
 from pipelines.core.simulation.domain.evidence import EXAMPLE, Evidence, all_evidence
 from pipelines.core.simulation.domain.fields import find_field

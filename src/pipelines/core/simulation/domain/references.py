@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from itertools import islice
 
 from pipelines.core.english.words import joined, singular, tokens, word_set
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.ledger import World
+from pipelines.core.ledger.ledger import World
 from pipelines.core.simulation.domain.fields import MAX_DEPTH
+from pipelines.core.text.json_text import Json, JsonObject
 
 LOOKED_AT = 100  # records per type: references are alike all the way down
 #: What stands at the end of the name of an id.

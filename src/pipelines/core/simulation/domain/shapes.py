@@ -10,15 +10,15 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from pipelines.core.english.words import is_plural, joined, singular, singulars, tokens
-from pipelines.core.json_text import JsonObject
-from pipelines.core.ledger import World
-from pipelines.core.ledger_schema import EntityField, EntityType, LedgerSchema
+from pipelines.core.ledger.ledger import World
+from pipelines.core.ledger.ledger_schema import EntityField, EntityType, LedgerSchema
 from pipelines.core.simulation.domain.fields import MAX_DEPTH, SAMPLE, Form, fields_of, key_field
 from pipelines.core.simulation.domain.fields import Field as Field
 from pipelines.core.simulation.domain.fields import find_field as find_field
 from pipelines.core.simulation.domain.fields import kind_of as kind_of
 from pipelines.core.simulation.domain.references import Reference
 from pipelines.core.simulation.domain.tool_facts import ToolFacts
+from pipelines.core.text.json_text import JsonObject
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 from pipelines.core.english.verbs import MADE_BY
 from pipelines.core.english.words import is_plural, singular, singulars, tokens
-from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import ENDS, Argument, ToolLike, arguments_of
 from pipelines.core.simulation.domain.tool_names import (
     Surroundings,
@@ -15,6 +14,7 @@ from pipelines.core.simulation.domain.tool_names import (
     without_generic,
 )
 from pipelines.core.simulation.domain.verbs import OP_OF_VERB
+from pipelines.core.text.json_text import Json
 
 _FEWEST = 4  # tools that must share a prefix; among fewer it may be what they are about
 _SHARE = 0.8

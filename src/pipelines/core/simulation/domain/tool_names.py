@@ -21,7 +21,7 @@ from pipelines.core.simulation.domain.side import (
     names_particulars,
 )
 from pipelines.core.simulation.domain.verbs import ARITHMETIC, DEED_OF_NOUN, OP_OF_VERB, READS, op_of
-from pipelines.core.tool_annotations import ToolAnnotations
+from pipelines.core.tools.tool_annotations import ToolAnnotations
 
 PREPOSITIONS = word_set("by for from to of in on with into at via as within using between per and or")
 FILLERS = word_set("a an the all any every each current existing specific given available single my our your")

@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from typing import TypeAlias
 
-from pipelines.core.json_text import Json
-from pipelines.core.python_tree import compiled
 from pipelines.core.simulation import actions, places, steps
 from pipelines.core.simulation.call import Call
 from pipelines.core.simulation.costs import EACH
@@ -16,6 +14,8 @@ from pipelines.core.simulation.emit.naming import Naming
 from pipelines.core.simulation.emit.writer import CALL, STEP, Writer
 from pipelines.core.simulation.syntax.calls import parts_of
 from pipelines.core.simulation.values import Stopped
+from pipelines.core.text.json_text import Json
+from pipelines.core.text.python_tree import compiled
 
 Code: TypeAlias = Callable[[Call], tuple[int, Json] | None]
 

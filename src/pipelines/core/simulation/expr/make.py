@@ -8,9 +8,9 @@ from dataclasses import fields as fields_of
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from pipelines.core.json_text import Json
 from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.expr.write import template, written
+from pipelines.core.text.json_text import Json
 
 #: A plan, or a part of one, that may hold nodes in the places of expressions.
 Draft: TypeAlias = Any

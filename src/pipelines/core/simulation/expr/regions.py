@@ -13,8 +13,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from pipelines.core.ledger import Ledger, World
-from pipelines.core.problems import Refused
+from pipelines.core.ledger.ledger import Ledger, World
 from pipelines.core.simulation.call import Call
 from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.expr.make import all_of
@@ -25,6 +24,7 @@ from pipelines.core.simulation.simulator import Moment
 from pipelines.core.simulation.syntax.compiler import Evaluate
 from pipelines.core.simulation.values import Stopped
 from pipelines.core.simulation.values import decimal as exact
+from pipelines.core.text.problems import Refused
 
 _EXACT = decimal.Context(prec=800)  # digits: more than two numbers of the language can differ in
 _CHANCE = frozenset(("new_id", "uuid", "random_int", "token"))  # they differ from one use to the next

@@ -4,13 +4,13 @@ writes back. What cannot be parsed stays as it is.
 
 from collections.abc import Callable, Iterator, Mapping
 
-from pipelines.core.json_text import Json
 from pipelines.core.simulation.expr import make as m
 from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.expr.make import Draft
 from pipelines.core.simulation.expr.parse import parse
 from pipelines.core.simulation.expr.write import template
 from pipelines.core.simulation.syntax.text import BadExpression, template_parts
+from pipelines.core.text.json_text import Json
 
 BLOCKS = ("then", "else", "do")
 

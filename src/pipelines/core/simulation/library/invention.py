@@ -4,9 +4,9 @@ import hashlib
 from collections.abc import Callable
 from datetime import date, timedelta
 
-from pipelines.core.json_text import dumps
 from pipelines.core.simulation.call import Call
 from pipelines.core.simulation.values import Stopped, Value, kind_of, leave
+from pipelines.core.text.json_text import dumps
 
 MAX_DEPTH = 6
 MAX_ITEMS = 20

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from pipelines.core.ledger import World
+from pipelines.core.ledger.ledger import World
 from pipelines.core.simulation.call import Call
 from pipelines.core.simulation.library.numbers import whole_needed
 from pipelines.core.simulation.values import Entity, Stopped, Value, id_text, kind_of

@@ -2,12 +2,12 @@
 
 from itertools import islice
 
-from pipelines.core.fence import fence_word, fenced, rule_of
-from pipelines.core.json_text import Json, JsonObject, dumps
-from pipelines.core.model_question import ModelMessage, ModelQuestion, Purpose
+from pipelines.core.models.model_question import ModelMessage, ModelQuestion, Purpose
 from pipelines.core.simulation.build import PlannedSimulator
 from pipelines.core.simulation.by_model.prompt import as_data
 from pipelines.core.simulation.recording import Recording
+from pipelines.core.text.fence import fence_word, fenced, rule_of
+from pipelines.core.text.json_text import Json, JsonObject, dumps
 
 #: Changes with every change of the text below: answers are kept under it.
 VERSION = "plans/1"

@@ -6,11 +6,8 @@ from dataclasses import dataclass, replace
 from difflib import unified_diff
 from itertools import islice
 
-from pipelines.core.example_arguments import example_arguments
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.ledger import Ledger, World
-from pipelines.core.ledger_schema import LedgerSchema
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.ledger.ledger import Ledger, World
+from pipelines.core.ledger.ledger_schema import LedgerSchema
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.fidelity import replay
 from pipelines.core.simulation.fidelity_report import Tally
@@ -20,7 +17,10 @@ from pipelines.core.simulation.recording import Recording
 from pipelines.core.simulation.reply_check import contradictions, update_check
 from pipelines.core.simulation.rules.rule import Rule
 from pipelines.core.simulation.simulator import Moment, SimulationFailed
-from pipelines.core.tools_schema import Tool
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.problems import Problem, Refused
+from pipelines.core.tools.example_arguments import example_arguments
+from pipelines.core.tools.tools_schema import Tool
 
 MOST_TRIED = 20  # calls
 MOST_TOLD = 8  # problems in one round

@@ -6,9 +6,8 @@ from itertools import pairwise
 
 from pipelines.core.english.inflection import all_forms
 from pipelines.core.english.words import singular, tokens, word_set
-from pipelines.core.json_text import JsonObject
-from pipelines.core.ledger import World
-from pipelines.core.ledger_schema import LedgerSchema
+from pipelines.core.ledger.ledger import World
+from pipelines.core.ledger.ledger_schema import LedgerSchema
 from pipelines.core.simulation.domain.arguments import ToolLike
 from pipelines.core.simulation.domain.clauses import claim_of, says_nothing_changes
 from pipelines.core.simulation.domain.naming import with_names
@@ -45,6 +44,7 @@ from pipelines.core.simulation.reading.update import (
     read_spoken_field,
     read_update,
 )
+from pipelines.core.text.json_text import JsonObject
 
 Family = Callable[[Reading], Drafted | None]
 

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pipelines.core.english.words import is_plural, joined, singular, tokens, word_set
-from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.references import noun_of_id
 from pipelines.core.simulation.domain.shapes import Field, find_field
@@ -24,6 +23,7 @@ from pipelines.core.simulation.expr.make import (
 )
 from pipelines.core.simulation.expr.nodes import Conditional, Constant, Entry, Expr, ListOf, MappingOf, Name
 from pipelines.core.simulation.reading.steps import dot
+from pipelines.core.text.json_text import Json, JsonObject
 
 _DONE_WORDS = word_set("success ok succeeded done acknowledged accepted valid")
 _COUNT_WORDS = word_set("count total total_count num number size length")

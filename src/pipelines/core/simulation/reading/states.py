@@ -27,7 +27,6 @@ from pipelines.core.english.states import (
 )
 from pipelines.core.english.stems import stem
 from pipelines.core.english.words import article, joined, singular, tokens, word_set
-from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.roles import states_of, status_path, valued_fields
 from pipelines.core.simulation.domain.shapes import Collection
 from pipelines.core.simulation.expr.make import compare, constant, differs, message
@@ -35,6 +34,7 @@ from pipelines.core.simulation.reading.bound_names import spoken
 from pipelines.core.simulation.reading.descriptions import read_description
 from pipelines.core.simulation.reading.steps import Step, dot, refusal, require, word
 from pipelines.core.simulation.reading.tool_reading import Reading
+from pipelines.core.text.json_text import Json
 
 Path = tuple[str, ...]
 

@@ -6,7 +6,6 @@ from functools import cached_property
 
 from pipelines.core.english.inflection import participle
 from pipelines.core.english.words import is_plural, joined, singular, singulars, tokens, word_set
-from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.arguments import Argument, ToolLike
 from pipelines.core.simulation.domain.clauses import claim_of
 from pipelines.core.simulation.domain.shapes import Collection, Singleton, Survey, find_field
@@ -21,6 +20,7 @@ from pipelines.core.simulation.reading.targets import (
     service_of,
     subject_of,
 )
+from pipelines.core.text.json_text import Json
 
 _OF_MANY = word_set(
     "list roster schedule history queue log report feed register timetable agenda calendar directory"

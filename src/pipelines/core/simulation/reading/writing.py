@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator, Mapping
 
 from pipelines.core.english.words import singulars, tokens, word_set
-from pipelines.core.json_text import Json
 from pipelines.core.simulation.domain.shapes import Field, Singleton
 from pipelines.core.simulation.expr.make import NOW, TODAY, Draft, arg, call, constant
 from pipelines.core.simulation.expr.nodes import Expr
@@ -12,6 +11,7 @@ from pipelines.core.simulation.reading.records import source_of
 from pipelines.core.simulation.reading.replies import reply
 from pipelines.core.simulation.reading.steps import Bound, dot
 from pipelines.core.simulation.reading.tool_reading import Reading
+from pipelines.core.text.json_text import Json
 
 
 def now_as(layout: str) -> Expr:

@@ -8,13 +8,13 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from pipelines.core.authored import did_you_mean
-from pipelines.core.json_text import Json, JsonObject, dumps, pointer
-from pipelines.core.problems import Problem, Refused
+from pipelines.core.limits.weighed_cache import WeighedCache
 from pipelines.core.simulation.rules import forms
 from pipelines.core.simulation.rules.forms import Authored
 from pipelines.core.simulation.rules.rule import Rule
-from pipelines.core.weighed_cache import WeighedCache
+from pipelines.core.text.authored import did_you_mean
+from pipelines.core.text.json_text import Json, JsonObject, dumps, pointer
+from pipelines.core.text.problems import Problem, Refused
 
 RULES = "rules"
 MOST_HINTED = 50  # unknown tools with a hint

@@ -6,9 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from pipelines.core.json_text import Json
-from pipelines.core.ledger import World
-from pipelines.core.problems import Problem
+from pipelines.core.ledger.ledger import World
 from pipelines.core.simulation.rules.findings import Finding, FindingKind, findings
 from pipelines.core.simulation.rules.forms import read_rule
 from pipelines.core.simulation.rules.language.read import Reader, Reading
@@ -17,6 +15,8 @@ from pipelines.core.simulation.rules.language.say import say
 from pipelines.core.simulation.rules.rule import Origin, Rule
 from pipelines.core.simulation.rules.trial import Tried, tried
 from pipelines.core.simulation.rules.vocabulary import Vocabulary
+from pipelines.core.text.json_text import Json
+from pipelines.core.text.problems import Problem
 
 #: Rules past so many are not compared with each other: nobody reads what would come of it.
 MOST_COMPARED = 1_000

@@ -7,8 +7,6 @@ Flags are free.
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from pipelines.core.json_text import pointer
-from pipelines.core.problems import Problem
 from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.functions import FUNCTIONS
 from pipelines.core.simulation.rules import rule as r
@@ -16,6 +14,8 @@ from pipelines.core.simulation.rules.circles import circles
 from pipelines.core.simulation.rules.known_fields import KnownFields, Wrong
 from pipelines.core.simulation.rules.rule import Rule
 from pipelines.core.simulation.rules.vocabulary import ToolNouns, Vocabulary
+from pipelines.core.text.json_text import pointer
+from pipelines.core.text.problems import Problem
 
 MOST_HINTED = 50  # problems with a hint: who has more did not misspell them, and looking for one takes long
 _CALLS = "calls"  # `calls('refund_order')`

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from pipelines.core.english.words import word_set
-from pipelines.core.ledger import World
+from pipelines.core.ledger.ledger import World
 from pipelines.core.simulation.domain.arguments import ToolLike
 from pipelines.core.simulation.rules.language.english import GRAMMAR
 from pipelines.core.simulation.rules.language.read import Reader

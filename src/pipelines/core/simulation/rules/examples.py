@@ -7,10 +7,8 @@ from functools import partial
 from itertools import chain, islice, product, zip_longest
 from typing import Any, NamedTuple, Protocol
 
-from pipelines.core.example_arguments import example_arguments
-from pipelines.core.json_schema import CompiledSchema
-from pipelines.core.json_text import Json, JsonObject, dumps, same
-from pipelines.core.ledger import Ledger, World
+from pipelines.core.ledger.ledger import Ledger, World
+from pipelines.core.limits.json_schema import CompiledSchema
 from pipelines.core.simulation.call_history import CallHistory
 from pipelines.core.simulation.expr import make as m
 from pipelines.core.simulation.expr.nodes import Path
@@ -20,6 +18,8 @@ from pipelines.core.simulation.rules.rule import Rule
 from pipelines.core.simulation.rules.samples import LEFT_OUT, value_at
 from pipelines.core.simulation.rules.vocabulary import Kind, Vocabulary
 from pipelines.core.simulation.simulator import Moment, SimulatedReply, SimulationFailed
+from pipelines.core.text.json_text import Json, JsonObject, dumps, same
+from pipelines.core.tools.example_arguments import example_arguments
 
 MOST_CALLS = 200  # of one rule
 MOST_SHOWN = 3

@@ -8,9 +8,6 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from pipelines.core.authored import Fields, as_list, as_object, did_you_mean, quoted
-from pipelines.core.json_text import Json, JsonObject, pointer
-from pipelines.core.problems import Problem
 from pipelines.core.simulation.expr import Expr, written
 from pipelines.core.simulation.expr import make as m
 from pipelines.core.simulation.expr import nodes as n
@@ -19,6 +16,9 @@ from pipelines.core.simulation.expr.parse import parse
 from pipelines.core.simulation.rules import rule as r
 from pipelines.core.simulation.rules.rule import Origin, Rule
 from pipelines.core.simulation.syntax.text import BadExpression
+from pipelines.core.text.authored import Fields, as_list, as_object, did_you_mean, quoted
+from pipelines.core.text.json_text import Json, JsonObject, pointer
+from pipelines.core.text.problems import Problem
 
 MOST_RULES = 10_000  # of one task or agent
 MOST_NAMES = 100

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import NamedTuple
 
-from pipelines.core.authored import nearest_names
 from pipelines.core.simulation.rules import rule as r
 from pipelines.core.simulation.rules.rule import Rule
 from pipelines.core.simulation.rules.vocabulary import Keys, Kind, ToolNouns, Vocabulary
+from pipelines.core.text.authored import nearest_names
 
 MOST_COMPARED = 500  # names that a misspelled one is held against
 MOST_LISTED = 5

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeAlias
 
 from pipelines.core.english.words import tokens
-from pipelines.core.json_text import Json
 from pipelines.core.simulation.expr import Expr, parse, written
 from pipelines.core.simulation.expr import make as m
 from pipelines.core.simulation.expr import nodes as n
@@ -21,6 +20,7 @@ from pipelines.core.simulation.rules.rule import ARGS, GIVEN, Rule
 from pipelines.core.simulation.rules.vocabulary import ToolNouns, Vocabulary
 from pipelines.core.simulation.syntax.compiler import CONSTANTS, GIVEN_NAMES
 from pipelines.core.simulation.syntax.text import BadExpression
+from pipelines.core.text.json_text import Json
 
 Step: TypeAlias = dict[Any, Draft]
 #: In front of a step: its number, inside a branch the whole way to it, as (2, "then", 0).

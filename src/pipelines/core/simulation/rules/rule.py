@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
-from pipelines.core.json_text import Json
 from pipelines.core.simulation.expr import Expr
 from pipelines.core.simulation.expr import make as m
 from pipelines.core.simulation.expr.nodes import Path
+from pipelines.core.text.json_text import Json
 
 ARGS, EACH, REPLY, CALL = "args", "each", "reply", "call"
 GIVEN = frozenset({ARGS, "today", "now"})  # roots that are no records

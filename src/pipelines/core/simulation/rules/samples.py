@@ -9,9 +9,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice, product
 from typing import Any, NamedTuple
 
-from pipelines.core.json_schema import CompiledSchema
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.problems import Refused
+from pipelines.core.limits.json_schema import CompiledSchema
 from pipelines.core.simulation.expr import Expr, written
 from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.expressions import compile_expression
@@ -19,6 +17,8 @@ from pipelines.core.simulation.library.dates import moment_of
 from pipelines.core.simulation.rules.rule import ARGS
 from pipelines.core.simulation.rules.vocabulary import Keys, ToolNouns
 from pipelines.core.simulation.syntax.compiler import Evaluate
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.problems import Refused
 
 MOST_COMBINED = 1_000  # calls with other arguments; more of them are not gone through
 MOST_RECORDS = 4_000  # of a type that are looked at one by one

@@ -4,10 +4,7 @@ must answer."""
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from pipelines.core.fence import fence_word, fenced, rule_of
-from pipelines.core.json_text import Json, JsonObject, dumps, pointer
-from pipelines.core.model_question import ModelMessage, ModelQuestion, Purpose
-from pipelines.core.problems import Problem
+from pipelines.core.models.model_question import ModelMessage, ModelQuestion, Purpose
 from pipelines.core.simulation.by_model.prompt import as_data
 from pipelines.core.simulation.rules.check import check
 from pipelines.core.simulation.rules.forms import (
@@ -22,6 +19,9 @@ from pipelines.core.simulation.rules.forms import (
 from pipelines.core.simulation.rules.rule import Rule
 from pipelines.core.simulation.rules.translation_prompt import VERSION, instructions
 from pipelines.core.simulation.rules.vocabulary import ToolNouns, Vocabulary
+from pipelines.core.text.fence import fence_word, fenced, rule_of
+from pipelines.core.text.json_text import Json, JsonObject, dumps, pointer
+from pipelines.core.text.problems import Problem
 
 MOST_SENTENCES = 40  # of one text that are asked for
 MOST_RULES = 10  # of one sentence

@@ -4,12 +4,12 @@ sentences, and calls that show what they do."""
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.simulation.build import NOT_ENFORCED, PlannedSimulator
 from pipelines.core.simulation.rules.language.read import Reading
 from pipelines.core.simulation.rules.language.report import read_as
 from pipelines.core.simulation.rules.translation import rule_problems
 from pipelines.core.simulation.sentences import rule_examples
+from pipelines.core.text.json_text import Json, JsonObject
 
 MOST_TOLD = 3  # problems with the rules of one sentence
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice, product
 from typing import Any, NamedTuple
 
-from pipelines.core.json_text import same
-from pipelines.core.ledger import Ledger, World
+from pipelines.core.ledger.ledger import Ledger, World
 from pipelines.core.simulation.call import Call
 from pipelines.core.simulation.expr import Expr
 from pipelines.core.simulation.expr import make as m
@@ -22,6 +21,7 @@ from pipelines.core.simulation.rules.vocabulary import Keys, Kind, ToolNouns, Vo
 from pipelines.core.simulation.simulator import Moment
 from pipelines.core.simulation.syntax.compiler import Evaluate
 from pipelines.core.simulation.values import Stopped
+from pipelines.core.text.json_text import same
 
 MOST_RUNS = 4_000  # of one condition, spent only where nothing made a difference so far
 MOST_RUNS_IN_ALL = 200_000  # some seconds; nothing is reported of rules after that

@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import NamedTuple
 
 from pipelines.core.english.words import joined, singular, singulars, tokens
-from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.simulation.domain.arguments import ToolLike
 from pipelines.core.simulation.domain.fields import Field
 from pipelines.core.simulation.domain.roles import status_path
@@ -20,6 +19,7 @@ from pipelines.core.simulation.domain.tool_names import without_generic
 from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.expr.parse import parse
 from pipelines.core.simulation.syntax.text import BadExpression
+from pipelines.core.text.json_text import Json, JsonObject
 
 Keys = tuple[str, ...]
 Words = tuple[str, ...]

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from pipelines.core.json_text import Json
 from pipelines.core.simulation.expr import Expr
 from pipelines.core.simulation.expr import make as m
 from pipelines.core.simulation.expr import nodes as n
@@ -20,6 +19,7 @@ from pipelines.core.simulation.rules.open_plan import NoPlace, OpenPlan, Step, n
 from pipelines.core.simulation.rules.refusals import failure, missing
 from pipelines.core.simulation.rules.rule import ARGS, Rule
 from pipelines.core.simulation.rules.vocabulary import ToolNouns, Vocabulary
+from pipelines.core.text.json_text import Json
 
 _NO_TOOL = ToolNouns(
     name="", verb="", things=frozenset(), reads=False, arguments={}, required=frozenset(), output={}

@@ -5,7 +5,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Literal, TypeAlias
 
-from pipelines.core.json_text import Json
 from pipelines.core.simulation.expr import Expr
 from pipelines.core.simulation.expr import make as m
 from pipelines.core.simulation.expr import nodes as n
@@ -15,6 +14,7 @@ from pipelines.core.simulation.rules import rule as r
 from pipelines.core.simulation.rules.open_plan import NoPlace, OpenPlan, Place, Step, noted
 from pipelines.core.simulation.rules.rule import EACH, REPLY, Rule
 from pipelines.core.simulation.rules.weave_effects import computable, computed_key, held, present
+from pipelines.core.text.json_text import Json
 
 Shape: TypeAlias = Literal["record", "list"] | None
 Change: TypeAlias = Callable[[Draft], Draft]

@@ -6,7 +6,7 @@ They are tried when the plan is saved: what can only fail is refused then, not f
 import ast
 from collections.abc import Iterator
 
-from pipelines.core.ledger import Ledger, World
+from pipelines.core.ledger.ledger import Ledger, World
 from pipelines.core.simulation.call import Call
 from pipelines.core.simulation.functions import IMPURE
 from pipelines.core.simulation.simulator import Moment

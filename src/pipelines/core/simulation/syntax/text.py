@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import NamedTuple, cast
 
-from pipelines.core.python_tree import expression_tree
+from pipelines.core.text.python_tree import expression_tree
 
 MAX_EXPRESSION = 4_000  # characters; a page of text in one expression is a plan that wants steps
 MAX_NODES = 1_000

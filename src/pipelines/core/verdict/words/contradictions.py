@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from pipelines.core.ledger import Ledger
+from pipelines.core.ledger.ledger import Ledger
+from pipelines.core.oracles.wording import calls_text, quoted, shown
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
-from pipelines.core.verdict.wording import calls_text, quoted, shown
 from pipelines.core.verdict.words.claims import Claim, denials, done_claims
 from pipelines.core.verdict.words.known import Known
 from pipelines.core.verdict.words.speech import clauses, content_stems, is_asserted, sentences

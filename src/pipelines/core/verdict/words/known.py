@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 
 from pipelines.core.english.dates import Day
-from pipelines.core.json_text import Json
-from pipelines.core.ledger import Ledger
+from pipelines.core.ledger.ledger import Ledger
+from pipelines.core.text.json_text import Json
 from pipelines.core.verdict.changes import changes
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.words.values import id_tokens, squeezed, values_in

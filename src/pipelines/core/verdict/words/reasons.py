@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
-from pipelines.core.json_text import Json
+from pipelines.core.text.json_text import Json
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.words.declining import declines, is_refused
 from pipelines.core.verdict.words.known import policy_texts

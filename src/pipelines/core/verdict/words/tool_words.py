@@ -13,7 +13,7 @@ from pipelines.core.simulation.reading.words import (
     without_generic,
     word_set,
 )
-from pipelines.core.tools_schema import Tool
+from pipelines.core.tools.tools_schema import Tool
 
 # Verbs that say what was done even without naming the thing: "I've refunded it". The others ("sent",
 # "paid", "transferred you to") are also said of other things, and count only beside a noun of their tool.

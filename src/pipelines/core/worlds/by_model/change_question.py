@@ -3,13 +3,21 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from pipelines.core.initial_state import read_initial_state
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.ledger import Add, InvalidUpdate, Ledger, LedgerUpdate, SetFlag, World, update_from_json
-from pipelines.core.ledger_schema import LedgerSchema
-from pipelines.core.model_question import ModelQuestion
-from pipelines.core.problems import MOST_SHOWN, Problem
+from pipelines.core.ledger.initial_state import read_initial_state
+from pipelines.core.ledger.ledger import (
+    Add,
+    InvalidUpdate,
+    Ledger,
+    LedgerUpdate,
+    SetFlag,
+    World,
+    update_from_json,
+)
+from pipelines.core.ledger.ledger_schema import LedgerSchema
+from pipelines.core.models.model_question import ModelQuestion
 from pipelines.core.simulation.by_model.answer_schema import RECORD_UPDATES
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.problems import MOST_SHOWN, Problem
 from pipelines.core.worlds.by_model.told import Shown, fenced_question
 
 #: Changes with every change of the text below: answers are kept under it.

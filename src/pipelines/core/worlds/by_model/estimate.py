@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from pipelines.core.json_text import JsonObject, dumps
-from pipelines.core.model_question import ModelQuestion
+from pipelines.core.models.model_question import ModelQuestion
+from pipelines.core.text.json_text import JsonObject, dumps
 from pipelines.core.worlds.by_model.row_question import INSTRUCTIONS as ROW_INSTRUCTIONS
 from pipelines.core.worlds.by_model.row_question import MOST_ROWS
 from pipelines.core.worlds.by_model.told import MOST_WORLD

@@ -9,9 +9,9 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from pipelines.core.failure_rules import FailureRule, read_failure_rules
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.problems import Problem
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.problems import Problem
+from pipelines.core.tools.failure_rules import FailureRule, read_failure_rules
 from pipelines.core.worlds.calls import Candidate, asked_of
 from pipelines.core.worlds.ground import Answer, Ground, called
 from pipelines.core.worlds.oracle import SOME_CALL, UNCHANGED, call_oracle, change_oracle, leaves, net_updates

@@ -4,9 +4,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.model_question import ModelQuestion
-from pipelines.core.problems import Problem
+from pipelines.core.models.model_question import ModelQuestion
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.problems import Problem
 from pipelines.core.worlds.by_model.told import fenced_question
 
 #: Changes with every change of the text below: answers are kept under it.

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from pipelines.core.fence import fence_word, fenced, rule_of
-from pipelines.core.json_text import Json, JsonObject, dumps
-from pipelines.core.ledger import is_flag_section
-from pipelines.core.model_question import ModelMessage, ModelQuestion, Purpose
+from pipelines.core.ledger.ledger import is_flag_section
+from pipelines.core.models.model_question import ModelMessage, ModelQuestion, Purpose
 from pipelines.core.simulation.by_model.prompt import as_data, told_tool
-from pipelines.core.tools_schema import Tool
+from pipelines.core.text.fence import fence_word, fenced, rule_of
+from pipelines.core.text.json_text import Json, JsonObject, dumps
+from pipelines.core.tools.tools_schema import Tool
 from pipelines.core.worlds.outline import FieldOutline, Outline, TypeOutline
 from pipelines.core.worlds.world_outline import types_in
 

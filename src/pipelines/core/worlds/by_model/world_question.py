@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from pipelines.core.initial_state import read_initial_state
-from pipelines.core.json_text import Json, JsonObject, pointer
-from pipelines.core.ledger_schema import LedgerSchema
-from pipelines.core.model_question import ModelQuestion
-from pipelines.core.problems import MOST_SHOWN, Problem
+from pipelines.core.ledger.initial_state import read_initial_state
+from pipelines.core.ledger.ledger_schema import LedgerSchema
+from pipelines.core.models.model_question import ModelQuestion
+from pipelines.core.text.json_text import Json, JsonObject, pointer
+from pipelines.core.text.problems import MOST_SHOWN, Problem
 from pipelines.core.worlds.by_model.told import MOST_WORLD, fenced_question, shown_records
 from pipelines.core.worlds.world_outline import types_in
 

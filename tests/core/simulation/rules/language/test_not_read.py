@@ -11,14 +11,14 @@ from tests.core.simulation.rules.language.worlds import (
     tool,
 )
 
-from pipelines.core.json_text import JsonObject
-from pipelines.core.ledger import World
+from pipelines.core.ledger.ledger import World
 from pipelines.core.simulation.reading.assemble import survey_for
 from pipelines.core.simulation.rules.language.read import Reader
 from pipelines.core.simulation.rules.language.report import stopped_at
 from pipelines.core.simulation.rules.language.say import say
 from pipelines.core.simulation.rules.trial import tried
 from pipelines.core.simulation.rules.vocabulary import build_vocabulary
+from pipelines.core.text.json_text import JsonObject
 
 NEAR_MISSES = {
     "an exception": "cancel_order only succeeds when the order is pending, except on weekends.",

@@ -11,9 +11,9 @@ from tests.core.simulation.rules.language.worlds import (
     tool,
 )
 
-from pipelines.core.json_text import JsonObject
 from pipelines.core.simulation.rules.language.read import Reader
 from pipelines.core.simulation.rules.language.say import say
+from pipelines.core.text.json_text import JsonObject
 
 
 def again(sentence: str, reader: Reader) -> bool:

@@ -9,7 +9,7 @@ from tests.core.simulation.rules.language.worlds import meant, shop, stop_of
 
 from pipelines.core.simulation.rules.forms import FORMS, as_json
 from pipelines.core.simulation.rules.language.say import say
-from pipelines.core.yaml_text import read_yaml
+from pipelines.core.text.yaml_text import read_yaml
 
 PAGE = (Path(__file__).parents[5] / "docs/reference/behavior.md").read_text()
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from tests.core.simulation.rules.language.worlds import STATE, TOOLS, meant, reader_of, shop, tool
 
-from pipelines.core.ledger import World
+from pipelines.core.ledger.ledger import World
 from pipelines.core.simulation.reading.assemble import survey_for
 from pipelines.core.simulation.rules.language.read import Reader, Reading
 from pipelines.core.simulation.rules.language.report import read_as, reading_json, stopped_at
 from pipelines.core.simulation.rules.language.suggest import MOST, Suggestion, suggestions
 from pipelines.core.simulation.rules.vocabulary import build_vocabulary
-from pipelines.core.tools_schema import parse_tools_schema
+from pipelines.core.tools.tools_schema import parse_tools_schema
 
 BLIND = Path(__file__).parents[4] / "blind"
 WORLDS = [

@@ -5,8 +5,7 @@ from typing import Any
 
 from tests.core.simulation.rules.shop import PLANS, STATE, TOOLS, ShopTool, tool
 
-from pipelines.core.json_text import Json, JsonObject
-from pipelines.core.ledger import World
+from pipelines.core.ledger.ledger import World
 from pipelines.core.simulation.reading.assemble import survey_for
 from pipelines.core.simulation.rules.forms import as_json
 from pipelines.core.simulation.rules.language.read import Reader, Reading, Stop
@@ -14,6 +13,7 @@ from pipelines.core.simulation.rules.language.report import stopped_at
 from pipelines.core.simulation.rules.language.say import say
 from pipelines.core.simulation.rules.rule import Rule
 from pipelines.core.simulation.rules.vocabulary import build_vocabulary
+from pipelines.core.text.json_text import Json, JsonObject
 
 __all__ = ["PLANS", "STATE", "TOOLS", "ShopTool", "tool"]
 

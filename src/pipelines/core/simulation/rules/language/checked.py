@@ -5,8 +5,6 @@ from collections.abc import Mapping
 from keyword import iskeyword
 from typing import TypeAlias
 
-from pipelines.core.authored import did_you_mean
-from pipelines.core.problems import Refused
 from pipelines.core.simulation.domain.fields import Field
 from pipelines.core.simulation.expr import Expr, written
 from pipelines.core.simulation.expr import nodes as n
@@ -16,6 +14,8 @@ from pipelines.core.simulation.rules.forms import from_text
 from pipelines.core.simulation.rules.language.nouns import Literal, Named
 from pipelines.core.simulation.rules.language.scope import NotResolved, Scope
 from pipelines.core.simulation.syntax.text import BadExpression
+from pipelines.core.text.authored import did_you_mean
+from pipelines.core.text.problems import Refused
 
 #: The fields of a record, or of a part of one; None where any may be there.
 Shape: TypeAlias = Mapping[str, Field] | None

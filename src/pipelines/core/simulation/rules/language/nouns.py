@@ -13,11 +13,11 @@ from pipelines.core.english.inflection import action_nouns, gerunds, parted_form
 from pipelines.core.english.numbers import SMALL
 from pipelines.core.english.words import joined, singular, word_set
 from pipelines.core.english.words import tokens as words_of
-from pipelines.core.json_text import Json
 from pipelines.core.simulation.rules.language.english import GRAMMAR
 from pipelines.core.simulation.rules.language.grammar import Find, Match
 from pipelines.core.simulation.rules.language.text import Token
 from pipelines.core.simulation.rules.vocabulary import Vocabulary, Words
+from pipelines.core.text.json_text import Json
 
 Tokens: TypeAlias = Sequence[Token]
 Index: TypeAlias = Mapping[str, Mapping[Words, None]]  # phrases in the singular, by their first word

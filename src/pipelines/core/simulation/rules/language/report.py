@@ -4,13 +4,13 @@ there and what to write instead.
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.simulation.rules.forms import as_json
 from pipelines.core.simulation.rules.language.english import GRAMMAR
 from pipelines.core.simulation.rules.language.nouns import DEEDS
 from pipelines.core.simulation.rules.language.read import Reader, Reading
 from pipelines.core.simulation.rules.language.say import say
 from pipelines.core.simulation.rules.language.suggest import MakesADifference, Suggestion, suggestions
+from pipelines.core.text.json_text import Json, JsonObject
 
 MOST_ALLOWED = 8
 _MOST_NAMED = 4

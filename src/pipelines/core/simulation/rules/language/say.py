@@ -11,7 +11,6 @@ from typing import Any
 
 from pipelines.core.english.words import article, plural, singulars
 from pipelines.core.english.words import tokens as words_of
-from pipelines.core.json_text import dumps
 from pipelines.core.simulation.expr import Expr
 from pipelines.core.simulation.expr import make as m
 from pipelines.core.simulation.expr import nodes as n
@@ -26,6 +25,7 @@ from pipelines.core.simulation.rules.language.scope import Bound, NotResolved, S
 from pipelines.core.simulation.rules.language.text import DATE, tokens, unreadable
 from pipelines.core.simulation.rules.rule import Rule
 from pipelines.core.simulation.rules.vocabulary import Vocabulary
+from pipelines.core.text.json_text import dumps
 
 _MUCH = {">": "more than", "<": "less than", ">=": "at least", "<=": "at most"}
 _UNITS = {m.constant(count): unit for unit, count in PER_DAY.items()}

@@ -12,7 +12,6 @@ from typing import NamedTuple, TypeVar
 
 from pipelines.core.english.words import joined, singular, word_set
 from pipelines.core.english.words import tokens as words_of
-from pipelines.core.json_text import Json, JsonObject
 from pipelines.core.simulation.domain.fields import Field
 from pipelines.core.simulation.expr import Expr
 from pipelines.core.simulation.expr import make as m
@@ -21,6 +20,7 @@ from pipelines.core.simulation.library.dates import moment_of
 from pipelines.core.simulation.rules.language.nouns import Named, is_dated, switch_words
 from pipelines.core.simulation.rules.rule import ARGS, GIVEN, REPLY
 from pipelines.core.simulation.rules.vocabulary import Keys, Kind, ToolNouns, Vocabulary
+from pipelines.core.text.json_text import Json, JsonObject
 
 _DATE_WORDS = word_set("at on date time day deadline")
 _CREATED = word_set("created_at created_on created creation_date date_created placed_at ordered_at")

@@ -1,0 +1,104 @@
+"""What a discovery changes: which tools are new, which are not what was accepted, and how they differ."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from pipelines.core.text.json_text import Json, JsonObject, dumps, pointer, same
+from pipelines.core.tools.live_tools import FoundTool
+
+CHANGED, GONE = "changed", "gone"
+MOST_DIFFERENCES = 20  # told of one tool
+LONGEST_SHOWN = 200  # characters of a value in a difference
+
+
+class KnownTool(NamedTuple):
+    """A tool of an endpoint: as it was accepted, and what became of it."""
+
+    accepted: FoundTool
+    drift: str | None = None  # CHANGED or GONE since
+    found: FoundTool | None = None  # what a changed one has become
+
+    def as_json(self) -> JsonObject:
+        body = self.accepted.as_json() | {"fingerprint": self.accepted.fingerprint, "drift": self.drift}
+        return body | {"differences": [*self.differences()]}
+
+    def differences(self) -> list[Json]:
+        """From what was accepted to what was found; empty where there is no drift."""
+        if self.found is None:
+            return []
+        pairs = _told(self.accepted), _told(self.found)
+        every = value_differences(*pairs, ())
+        return [difference for difference, _ in zip(every, range(MOST_DIFFERENCES), strict=False)]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DiscoveryOutcome:
+    """What to store, and what to tell whoever asked."""
+
+    stored: tuple[KnownTool, ...]  # new ones, and those that are to be otherwise than they are stored
+    removed: tuple[str, ...]
+    added: tuple[str, ...]
+    drifted: tuple[KnownTool, ...]  # what differs from what is accepted from now on
+    is_changed: bool  # the accepted tools are not what they were
+
+
+def compared(known: Mapping[str, KnownTool], found: Sequence[FoundTool], *, accept: bool) -> DiscoveryOutcome:
+    """New tools are accepted as they are. What changed or went is drift until somebody accepts it."""
+    by_name = {tool.name: tool for tool in found}
+    stored: list[KnownTool] = []
+    drifted: list[KnownTool] = []
+    gone = [tool for name, tool in known.items() if name not in by_name]
+    is_changed = False
+    for name, tool in by_name.items():
+        before = known.get(name)
+        if before is None or accept or before.accepted.fingerprint == tool.fingerprint:
+            now = KnownTool(tool)
+            is_changed = is_changed or before is None or before.accepted != tool
+        else:
+            now = KnownTool(before.accepted, CHANGED, tool)
+            drifted.append(now)
+        stored += [now] if now != before else []
+    if not accept:
+        left = [KnownTool(tool.accepted, GONE) for tool in gone]
+        drifted += left
+        stored += [tool for tool in left if tool != known[tool.accepted.name]]
+    return DiscoveryOutcome(
+        stored=tuple(stored),
+        removed=tuple(tool.accepted.name for tool in gone) if accept else (),
+        added=tuple(name for name in by_name if name not in known),
+        drifted=tuple(drifted),
+        is_changed=is_changed or (accept and bool(gone)),
+    )
+
+
+def _told(tool: FoundTool) -> JsonObject:
+    """What a caller may rely on: the fingerprint is of the same."""
+    return {
+        "description": tool.description,
+        "input_schema": tool.input_schema,
+        "output_schema": tool.output_schema,
+    }
+
+
+def value_differences(before: Json, after: Json, path: tuple[str | int, ...]) -> Iterator[JsonObject]:
+    """Down to the values that differ. Nesting is bounded by whoever read the schemas."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        for key in dict.fromkeys([*before, *after]):
+            if key not in after:
+                yield {"path": pointer([*path, key]), "before": _shown(before[key])}
+            elif key not in before:
+                yield {"path": pointer([*path, key]), "after": _shown(after[key])}
+            else:
+                yield from value_differences(before[key], after[key], (*path, key))
+    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        for index, (one, other) in enumerate(zip(before, after, strict=True)):
+            yield from value_differences(one, other, (*path, index))
+    elif not same(before, after):
+        yield {"path": pointer(path), "before": _shown(before), "after": _shown(after)}
+
+
+def _shown(value: Json) -> Json:
+    """A long value as the beginning of its text."""
+    text = value if isinstance(value, str) else dumps(value).decode()
+    return value if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"

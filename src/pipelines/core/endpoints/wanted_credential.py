@@ -1,0 +1,35 @@
+"""Credentials that an author names, never their values: by name, with the place where they are named."""
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import NamedTuple
+
+from pipelines.core.code.code_secrets import CREDENTIAL_NAME, NAME_RULE
+from pipelines.core.text.authored import Fields, did_you_mean
+from pipelines.core.text.problems import Problem
+
+
+class WantedCredential(NamedTuple):
+    place: str  # a JSON Pointer
+    name: str
+
+
+def read_credential(fields: Fields, key: str, wanted: list[WantedCredential]) -> str | None:
+    """The name under `key`. What is no name is not repeated: it may be the secret itself."""
+    fields.require(key, "the name of an org credential (POST /api/credentials)")
+    name = fields.text(key)
+    if name is None:
+        return None
+    if CREDENTIAL_NAME.fullmatch(name) is None:
+        message = f"`{key[:80]}` must be the name of an org credential, never its value"
+        fields.refuse(key, message, f"a name has {NAME_RULE}")
+        return None
+    wanted.append(WantedCredential(fields.at(key), name))
+    return name
+
+
+def missing_credentials(wanted: Iterable[WantedCredential], known: Collection[str]) -> Iterator[Problem]:
+    """A problem for each that the org does not have."""
+    for each in wanted:
+        if each.name not in known:
+            hint = did_you_mean(each.name, known) or "set it first: POST /api/credentials"
+            yield Problem(path=each.place, message=f"there is no credential `{each.name}`", hint=hint)

@@ -1,0 +1,103 @@
+"""Words for verdicts: values, paths, calls and expectations as a person reads them."""
+
+from collections.abc import Iterable, Sequence
+
+from pipelines.core.matchers.matching import Actual, Missing, is_matcher
+from pipelines.core.oracles.trace import EvidenceRow
+from pipelines.core.text.json_text import Json, dumps
+
+LONGEST_VALUE = 80
+MOST_LISTED = 5
+
+
+def shown(value: Actual) -> str:
+    if isinstance(value, Missing):
+        return "missing"
+    return shortened(dumps(value).decode("utf-8", "replace"))
+
+
+def shortened(text: str, longest: int = LONGEST_VALUE) -> str:
+    head = text[: longest * 4]  # of a whole answer only the beginning is ever shown
+    flat = " ".join(head.split())
+    return flat if len(flat) <= longest and len(head) == len(text) else flat[: longest - 1] + "…"
+
+
+def quoted(sentence: str) -> str:
+    """What somebody said, to stand between quotation marks."""
+    return shortened(sentence, 160).rstrip(".")
+
+
+def calls_text(rows: Iterable[EvidenceRow]) -> str:
+    """`call 3 (refund_order)`, `calls 3 and 5 (refund_order)`."""
+    listed = list(rows)
+    tools = " and ".join(dict.fromkeys(row.tool or row.kind for row in listed))
+    numbers = listing([str(row.sequence) for row in listed])
+    return f"call{'s' if len(listed) > 1 else ''} {numbers} ({tools})"
+
+
+def listing(items: Sequence[str], joint: str = "and") -> str:
+    """`a, b and c`, cut where it gets long."""
+    few = list(items[:MOST_LISTED])
+    if len(items) > MOST_LISTED:
+        few.append(f"{len(items) - MOST_LISTED} more")
+    return f" {joint} ".join([", ".join(few[:-1]), few[-1]] if len(few) > 1 else few)
+
+
+def times(count: int) -> str:
+    return {0: "not at all", 1: "once", 2: "twice"}.get(count, f"{count} times")
+
+
+def wish(expected: Json) -> str:
+    """What an expectation asks, to stand after "should": `be "refunded"`, `be at least 5`, `not exist`."""
+    if not is_matcher(expected) or not isinstance(expected, dict):
+        return "be an object" if expected == {} else f"be {shown(expected)}"
+    return " and ".join(_wish(name, wanted) for name, wanted in expected.items())
+
+
+def _wish(name: str, wanted: Json) -> str:
+    match name, wanted:
+        case "$in", list():
+            return f"be {listing([shown(option) for option in wanted], 'or')}"
+        case "$any_of", list():
+            return listing([wish(option) for option in wanted], "or")
+        case "$all_of", list():
+            return listing([wish(option) for option in wanted])
+        case "$text", _:
+            return f"read {shown(wanted)} (in any case and spacing)"
+        case "$number", _:
+            return f"say the number {_number(wanted)}"
+        case "$date", _:
+            return f"name the day {_day(wanted)}"
+        case "$regex", _:
+            return f"match the pattern {shortened(str(wanted))}"
+        case "$gte", _:
+            return f"be at least {shown(wanted)}"
+        case "$lte", _:
+            return f"be at most {shown(wanted)}"
+        case "$contains", _:
+            return f"contain {shown(wanted)}"
+        case "$exists", _:
+            return "exist" if wanted else "not exist"
+        case "$not", _:
+            return f"not {wish(wanted)}"
+        case "$similar", {"text": text}:
+            return f"be similar to {shown(text)}"
+        case _:
+            return f"satisfy {name} {shown(wanted)}"
+
+
+def _number(wanted: Json) -> str:
+    if not isinstance(wanted, dict):
+        return shown(wanted)
+    if "value" in wanted:
+        within = f" (within {shown(wanted['tolerance'])})" if wanted.get("tolerance") else ""
+        return shown(wanted["value"]) + within
+    ends = {"$gte": "at least", "$lte": "at most"}
+    return " and ".join(f"{word} {shown(wanted[end])}" for end, word in ends.items() if end in wanted)
+
+
+def _day(wanted: Json) -> str:
+    if not isinstance(wanted, dict):
+        return str(wanted)
+    day, today = str(wanted.get("day")), wanted.get("today")
+    return f"{day} (today is {today})" if today and not day[:1].isdigit() else day

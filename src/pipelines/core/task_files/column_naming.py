@@ -1,0 +1,71 @@
+"""What somebody says of the names in their file before it is read: this column is that one, that one is left
+out, these must be there. The file itself stays as it is."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from pipelines.core.tasks.task_columns import BY_NAME, REQUIRED, Column, column_of
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.problems import Problem
+
+MOST_SAID = 200  # renames, and names left out: more than any file has columns
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Naming:
+    renames: Mapping[str, str] = field(default_factory=dict)  # a name of the file → the column it is
+    left_out: frozenset[str] = frozenset()  # names of the file, or of columns, that are not read
+    needed: tuple[str, ...] = ()  # columns that a file without them is refused for
+
+    def column_of(self, name: str) -> Column | None:
+        """None for a name that is no column's, and for one that is left out."""
+        if self.is_left_out(name):
+            return None
+        renamed = self.renames.get(name)
+        return BY_NAME.get(renamed) if renamed is not None else column_of(name)
+
+    def is_left_out(self, name: str) -> bool:
+        if not self.left_out:
+            return False
+        column = BY_NAME.get(self.renames[name]) if name in self.renames else column_of(name)
+        if column == REQUIRED:
+            return False
+        return name in self.left_out or (column is not None and column.name in self.left_out)
+
+    def missing(self, found: Collection[str]) -> Iterator[Problem]:
+        """Columns that must be there, and are not."""
+        for name in self.needed:
+            if name not in found:
+                yield Problem(
+                    path=f"column {name}",
+                    column=name,
+                    message=f"the column `{name}` is switched on, and the file has none of that name",
+                    hint="add it to the file, or switch it off",
+                )
+
+    def as_json(self) -> JsonObject:
+        renames: JsonObject = dict(self.renames)
+        left_out: list[Json] = [*sorted(self.left_out)]
+        needed: list[Json] = list(self.needed)
+        return {"renames": renames, "left_out": left_out, "needed": needed}
+
+    @classmethod
+    def from_json(cls, told: JsonObject) -> "Naming":
+        """What `as_json` wrote."""
+        renames, left_out, needed = told["renames"], told["left_out"], told["needed"]
+        assert isinstance(renames, dict)
+        assert isinstance(left_out, list)
+        assert isinstance(needed, list)
+        return cls(
+            renames={name: str(column) for name, column in renames.items()},
+            left_out=frozenset(map(str, left_out)),
+            needed=tuple(map(str, needed)),
+        )
+
+
+#: The file speaks for itself.
+AS_WRITTEN = Naming()
+
+
+def left_out_note(name: str) -> str:
+    return f"The column `{name[:80]}` is left out."

@@ -1,0 +1,77 @@
+"""A seed as text, on its way from the process that read it to the store: parsed there one by one."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import overload
+
+from pipelines.core.tasks.seed import CONVERSATION, Seed
+from pipelines.core.tasks.task_key import content_hash, oracle_hash, world_hash_of
+from pipelines.core.text.json_text import JsonObject, dumps, loads_own
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SeedText:
+    """As much of a `Seed` as storing it takes."""
+
+    turn_mode: str
+    simulator_mode: str
+    content_hash: str  # of what it asks, and
+    oracle_hash: str  # of what counts as right: see core.task_key
+    text: bytes = b""
+
+    @property
+    def is_conversation(self) -> bool:
+        return self.turn_mode == CONVERSATION
+
+    def as_json(self) -> JsonObject:
+        body = loads_own(self.text)
+        assert isinstance(body, dict)
+        return body
+
+
+def written_seed(seed: Seed) -> bytes:
+    """What `seed_text` reads."""
+    body = seed.as_json()
+    hashes = f"{content_hash(body, world_hash_of(body))} {oracle_hash(body)}"
+    return f"{seed.turn_mode} {seed.simulator_mode} {hashes}\n".encode() + dumps(body)
+
+
+def seed_text(written: bytes) -> SeedText:
+    head, _, text = written.partition(b"\n")
+    turn_mode, simulator_mode, content, oracle = head.decode().split(" ")
+    return SeedText(
+        turn_mode=turn_mode,
+        simulator_mode=simulator_mode,
+        content_hash=content,
+        oracle_hash=oracle,
+        text=text,
+    )
+
+
+class WrittenSeeds(Sequence[Seed]):
+    """Seeds that are kept as the texts they will be stored as, and read again whenever one is looked at."""
+
+    def __init__(self, seeds: Iterable[Seed]) -> None:
+        self._written = list(map(written_seed, seeds))
+
+    def __len__(self) -> int:
+        return len(self._written)
+
+    @overload
+    def __getitem__(self, index: int) -> Seed: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Seed]: ...
+    def __getitem__(self, index: int | slice) -> Seed | list[Seed]:
+        if isinstance(index, slice):
+            return [_read_again(written) for written in self._written[index]]
+        return _read_again(self._written[index])
+
+    def handed_over(self) -> Iterator[bytes]:
+        """Each text for the last time."""
+        self._written.reverse()
+        while self._written:
+            yield self._written.pop()
+
+
+def _read_again(written: bytes) -> Seed:
+    return Seed.from_stored(seed_text(written).as_json())
