@@ -9,7 +9,7 @@ import pytest
 
 from desk import STATE, TASK, DrivenRun, House, Org, answered, refused
 from pipelines.core.calls.run_moment import seed_name
-from pipelines.engine.open_run import find_run
+from pipelines.engine.find import find_run
 from pipelines.wire.names import Role
 from reviewed import RIGHT, ended_matrix, scenario
 

@@ -16,8 +16,8 @@ from pipelines.core.text.problems import Refused
 from pipelines.core.verdict.evidence import RunEvidence, TookTooLong
 from pipelines.core.verdict.verdict import JudgeError, Verdict
 from pipelines.engine.correct_oracle import correct_oracle
+from pipelines.engine.find import find_run
 from pipelines.engine.judge_run import read_evidence
-from pipelines.engine.open_run import find_run
 from pipelines.engine.platform import Platform
 from pipelines.engine.review_runs import NO_MODEL, Rejudge, rejudge_run
 from pipelines.storage import datasets, oracles

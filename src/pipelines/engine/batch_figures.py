@@ -7,10 +7,9 @@ from functools import partial
 from pipelines.core.models.model_question import NANO
 from pipelines.core.results.run_estimate import RunEstimate, estimate_runs
 from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.engine.find import find_agent, find_dataset
 from pipelines.engine.open_batch import read_batch
 from pipelines.engine.platform import Platform
-from pipelines.engine.register_agent import find_agent
-from pipelines.engine.upload_tasks import find_dataset
 from pipelines.storage import batch_outcomes, model_exchanges
 from pipelines.storage.connection import Connection
 

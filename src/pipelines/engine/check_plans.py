@@ -14,9 +14,9 @@ from pipelines.core.text.authored import Fields
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.core.tools.tools_schema import Tool
+from pipelines.engine.find import find_agent
 from pipelines.engine.live_runs import MOST_READING_S
 from pipelines.engine.platform import Platform
-from pipelines.engine.register_agent import find_agent
 from pipelines.engine.time_limit import has_time
 from pipelines.storage import datasets
 from pipelines.storage.authored_rules import rules_now

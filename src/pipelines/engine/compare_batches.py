@@ -15,8 +15,8 @@ from pipelines.core.results.compare_batches import (
     pairs_of,
 )
 from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.engine.find import find_batch
 from pipelines.engine.name_tasks import name_dataset
-from pipelines.engine.open_batch import find_batch
 from pipelines.engine.platform import Platform
 from pipelines.storage import batches
 from pipelines.storage.batches import Batch

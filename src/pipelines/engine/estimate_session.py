@@ -8,10 +8,10 @@ from pipelines.core.tasks.seed_session import EMBEDDED, MODEL, read_session_requ
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.worlds.by_model.estimate import NOTHING, AuthorEstimate, rows_estimate, world_estimate
 from pipelines.core.worlds.by_model.world_question import WorldBrief
+from pipelines.engine.find import find_agent
 from pipelines.engine.model_author import ModelAuthor
 from pipelines.engine.open_session import brief_of, checked_request, find_session, new_brief
 from pipelines.engine.platform import Platform
-from pipelines.engine.register_agent import find_agent
 from pipelines.processes.aside import aside
 from pipelines.storage import seed_rows, texts, world_revisions
 from pipelines.storage.agents import Agent

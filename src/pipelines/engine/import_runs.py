@@ -16,9 +16,9 @@ from pipelines.core.tasks.seed import Seed
 from pipelines.core.tasks.seed_text import SeedText
 from pipelines.core.text.json_text import Json, JsonObject, loads_own
 from pipelines.core.text.problems import Problem, Refused
+from pipelines.engine.find import find_agent, find_dataset
 from pipelines.engine.judge_run import judge_and_end
 from pipelines.engine.platform import Platform
-from pipelines.engine.register_agent import find_agent
 from pipelines.engine.store_recorded import ChosenTask, NewImport, RecordedInFile, store_recorded
 from pipelines.engine.stored_answers import responses_of
 from pipelines.engine.upload_tasks import (
@@ -29,7 +29,6 @@ from pipelines.engine.upload_tasks import (
     Surroundings,
     check_rows,
     create_dataset,
-    find_dataset,
     surroundings_of,
 )
 from pipelines.processes.parts_in_file import PartsInFile

@@ -12,11 +12,10 @@ from pipelines.core.models.model_question import ModelMessage, ModelQuestion, Pu
 from pipelines.core.text.authored import Fields
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem, Refused
+from pipelines.engine.find import find_agent, find_dataset
 from pipelines.engine.models import Asked, Asker
 from pipelines.engine.name_models import named_for
 from pipelines.engine.platform import Platform
-from pipelines.engine.register_agent import find_agent
-from pipelines.engine.upload_tasks import find_dataset
 from pipelines.wire.errors import ModelFailed
 
 TRIED = ModelQuestion(

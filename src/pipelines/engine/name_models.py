@@ -5,9 +5,9 @@ from pipelines.core.models.model_question import Purpose
 from pipelines.core.text.authored import Fields
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Problem, Refused
+from pipelines.engine.find import find_dataset
 from pipelines.engine.models import Asker
 from pipelines.engine.platform import Platform
-from pipelines.engine.upload_tasks import find_dataset
 from pipelines.storage import datasets
 from pipelines.storage.agents import Agent
 from pipelines.storage.datasets import Dataset

@@ -23,13 +23,12 @@ from pipelines.engine.bind_endpoints import refuse_drift
 from pipelines.engine.change_batch import NewBatch, cancel_runs, every_repeat, resume_runs, store_batch
 from pipelines.engine.check_budget import check_budget, raise_budget
 from pipelines.engine.check_rules import check_rules
+from pipelines.engine.find import find_agent, find_batch, find_dataset
 from pipelines.engine.name_models import named_for
 from pipelines.engine.platform import Platform
 from pipelines.engine.ready_cassette import check_cassette, ready_cassette
-from pipelines.engine.register_agent import find_agent
 from pipelines.engine.run_batch import BatchRunner
 from pipelines.engine.set_honesty import honesty_of
-from pipelines.engine.upload_tasks import find_dataset
 from pipelines.storage import batch_outcomes, batches, datasets
 from pipelines.storage.batches import Batch
 from pipelines.storage.datasets import TaskToRun
@@ -91,15 +90,6 @@ async def open_batch(platform: Platform, runner: BatchRunner, org_id: int, body:
     await ready_cassette(platform, org_id, asked.passthrough)
     batch = await find_batch(platform, org_id, await store_batch(platform, new))
     await runner.enqueue(batch)
-    return batch
-
-
-async def find_batch(platform: Platform, org_id: int, batch_id: int) -> Batch:
-    batch = await platform.database.read(
-        lambda connection: batches.batch_by_id(connection, org_id=org_id, batch_id=batch_id)
-    )
-    if batch is None:
-        raise NotFound(f"There is no batch {batch_id}.")
     return batch
 
 

@@ -18,10 +18,10 @@ from pipelines.core.tools.passthrough_choice import Passthrough, read_passthroug
 from pipelines.engine.ask_model_for_reply import refuse_without_model
 from pipelines.engine.bind_endpoints import refuse_drift
 from pipelines.engine.check_rules import check_rules
+from pipelines.engine.find import find_agent, find_run
 from pipelines.engine.judge_run import judge_and_end
 from pipelines.engine.platform import Platform, later
 from pipelines.engine.ready_cassette import check_cassette, ready_cassette
-from pipelines.engine.register_agent import find_agent
 from pipelines.storage import authored_rules, datasets, runs
 from pipelines.storage.connection import Connection
 from pipelines.storage.keys import hash_of
@@ -135,10 +135,6 @@ async def cancel_run(platform: Platform, org_id: int, run_id: int) -> Run:
     return await _end(platform, run, Ending(status=RunStatus.CANCELLED))
 
 
-async def find_run(platform: Platform, org_id: int, run_id: int) -> Run:
-    return await platform.database.read(lambda connection: _existing(connection, org_id, run_id))
-
-
 async def _end(platform: Platform, run: Run, ending: Ending) -> Run:
     if run.status is not RunStatus.RUNNING:
         raise RunNotActive(f"Run {run.id} has already ended ({run.status.value}).")
@@ -180,10 +176,3 @@ def _read(body: JsonObject) -> _Asked:
     if problems or agent_id is None or task_id is None:
         raise Refused(problems, "the run")
     return _Asked(agent_id, task_id, now, fault_seed, passthrough)
-
-
-def _existing(connection: Connection, org_id: int, run_id: int) -> Run:
-    run = runs.run_by_id(connection, org_id=org_id, run_id=run_id)
-    if run is None:
-        raise NotFound(f"There is no run {run_id}.")
-    return run

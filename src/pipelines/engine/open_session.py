@@ -10,10 +10,10 @@ from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.authors import AuthoredWorld, Brief
 from pipelines.engine.choose_author import author_of
+from pipelines.engine.find import find_agent
 from pipelines.engine.models import Asker
 from pipelines.engine.platform import Platform
 from pipelines.engine.priced_models import refuse_unpriced
-from pipelines.engine.register_agent import find_agent
 from pipelines.engine.store_texts import store_texts
 from pipelines.storage import model_budgets, seed_rows, seed_sessions, texts, world_revisions
 from pipelines.storage.agents import Agent

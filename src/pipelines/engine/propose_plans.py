@@ -25,11 +25,12 @@ from pipelines.core.text.authored import Fields
 from pipelines.core.text.json_text import Json, JsonObject, dumps
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.check_plans import seed_of_task
+from pipelines.engine.find import find_agent
 from pipelines.engine.live_runs import MOST_READING_S
 from pipelines.engine.models import Asked, Asker
 from pipelines.engine.name_models import named_for
 from pipelines.engine.platform import Platform
-from pipelines.engine.register_agent import change_agent, find_agent
+from pipelines.engine.register_agent import change_agent
 from pipelines.engine.time_limit import has_time
 from pipelines.storage.agents import Agent
 

@@ -9,7 +9,7 @@ from pipelines.core.evals.observed import Observed
 from pipelines.core.evals.scenario import Scenario
 from pipelines.core.evals.shift import shift
 from pipelines.core.text.json_text import Json, JsonObject, loads_own
-from pipelines.engine.open_run import find_run
+from pipelines.engine.find import find_run
 from pipelines.engine.platform import Platform
 from pipelines.storage import eval_scenarios, evals, texts
 from pipelines.storage.connection import Connection

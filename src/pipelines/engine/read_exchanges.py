@@ -1,7 +1,7 @@
 """What models were asked for a run, and one exchange with all its words."""
 
 from pipelines.core.text.json_text import JsonObject, loads_own
-from pipelines.engine.open_run import find_run
+from pipelines.engine.find import find_run
 from pipelines.engine.platform import Platform
 from pipelines.storage import model_exchanges
 from pipelines.storage.model_exchanges import Exchange

@@ -3,7 +3,7 @@
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.core.verdict.calibration import Label, Said, calibration, comparison
-from pipelines.engine.open_batch import find_batch
+from pipelines.engine.find import find_batch
 from pipelines.engine.platform import Platform
 from pipelines.storage.connection import Connection
 from pipelines.storage.model_judgements import (

@@ -5,8 +5,8 @@ from pipelines.core.text.json_text import Json, JsonObject, loads_own
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.core.tools.trace_row import TraceRow
 from pipelines.engine.decide_run import review_of_run
+from pipelines.engine.find import find_run
 from pipelines.engine.model_costs import costs_of_run
-from pipelines.engine.open_run import find_run
 from pipelines.engine.platform import Platform
 from pipelines.engine.read_reviews import Looker
 from pipelines.storage.code import output_of_run

@@ -20,11 +20,10 @@ from pipelines.core.simulation.sentences import (
 from pipelines.core.tasks.seed import Seed
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem, Refused
+from pipelines.engine.find import find_agent, find_dataset
 from pipelines.engine.live_runs import MOST_READING_S
 from pipelines.engine.platform import Platform
-from pipelines.engine.register_agent import find_agent
 from pipelines.engine.time_limit import has_time
-from pipelines.engine.upload_tasks import find_dataset
 from pipelines.storage import authored_rules, datasets
 from pipelines.storage.connection import Connection
 from pipelines.storage.datasets import Task

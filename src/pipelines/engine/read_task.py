@@ -18,10 +18,10 @@ from pipelines.core.tools.failure_rules import Randomly, chance_of
 from pipelines.core.tools.failure_words import Mark, forecast, rule_in_words
 from pipelines.core.verdict.lint import lint_seeds
 from pipelines.core.verdict.oracle_words import OracleInWords, oracle_in_words
+from pipelines.engine.find import find_dataset
 from pipelines.engine.live_runs import MOST_READING_S
 from pipelines.engine.platform import Platform
 from pipelines.engine.time_limit import has_time
-from pipelines.engine.upload_tasks import find_dataset
 from pipelines.storage import agents, datasets, oracles
 from pipelines.storage.authored_rules import rules_now
 from pipelines.storage.connection import Connection

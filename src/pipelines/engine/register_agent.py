@@ -16,6 +16,7 @@ from pipelines.core.text.problems import Problem, Refused
 from pipelines.core.tools.passthrough_binding import EndpointFacts
 from pipelines.engine import upload_code
 from pipelines.engine.bind_endpoints import endpoint_facts, keep_bindings
+from pipelines.engine.find import agent_in, find_agent
 from pipelines.engine.manage_credentials import unknown_credentials
 from pipelines.engine.model_access import gateway_problems
 from pipelines.engine.platform import Platform
@@ -49,7 +50,7 @@ async def create_agent(platform: Platform, org_id: int, body: JsonObject) -> Age
         agent_id = agents.add_agent(connection, org_id=org_id, name=definition.name, status=status, now=now)
         sealed = _sealed(platform, org_id, agent_id, secret)
         _add_version(connection, org_id, agent_id, _Version(definition, record, sealed, status), now)
-        return _existing(connection, org_id, agent_id)
+        return agent_in(connection, org_id, agent_id)
 
     return await platform.database.write(store)
 
@@ -72,7 +73,7 @@ async def change_agent(platform: Platform, org_id: int, agent_id: int, body: Jso
         )
 
     def store(connection: Connection) -> Agent:
-        before = _existing(connection, org_id, agent_id)
+        before = agent_in(connection, org_id, agent_id)
         status, definition, secret = _read_anew(known, current, before, body, facts)
         sealed = before.sealed_auth_header
         if WRITE_ONLY in body or definition.auth_header_name is None:
@@ -85,7 +86,7 @@ async def change_agent(platform: Platform, org_id: int, agent_id: int, body: Jso
         if _is_as(before, version):
             return before
         _add_version(connection, org_id, agent_id, version, now)
-        return _existing(connection, org_id, agent_id)
+        return agent_in(connection, org_id, agent_id)
 
     return await platform.database.write(store)
 
@@ -103,13 +104,13 @@ async def upload_zip(platform: Platform, org_id: int, agent_id: int, raw: bytes)
     now = platform.now()
 
     def store(connection: Connection) -> Agent:
-        before = _existing(connection, org_id, agent_id)
+        before = agent_in(connection, org_id, agent_id)
         status, definition, _ = _read_anew(known, agent, before, {}, facts)
         version = _Version(definition, record, before.sealed_auth_header, status)
         if _is_as(before, version):
             return before
         _add_version(connection, org_id, agent_id, version, now)
-        return _existing(connection, org_id, agent_id)
+        return agent_in(connection, org_id, agent_id)
 
     return await platform.database.write(store)
 
@@ -132,7 +133,7 @@ async def publish_agent(platform: Platform, org_id: int, agent_id: int) -> Agent
     known = await asyncio.to_thread(_read, _merged(current, published), facts)
 
     def store(connection: Connection) -> Agent:
-        agent = _existing(connection, org_id, agent_id)
+        agent = agent_in(connection, org_id, agent_id)
         if agent.status == "published":
             return agent
         # Checked whole: a draft may leave things out.
@@ -141,7 +142,7 @@ async def publish_agent(platform: Platform, org_id: int, agent_id: int) -> Agent
         _check_has_code(definition, status, record)
         version = _Version(definition, record, agent.sealed_auth_header, status)
         _add_version(connection, org_id, agent_id, version, now)
-        return _existing(connection, org_id, agent_id)
+        return agent_in(connection, org_id, agent_id)
 
     return await platform.database.write(store)
 
@@ -160,10 +161,6 @@ async def find_code_agent(platform: Platform, org_id: int, agent_id: int) -> Age
     if not agent.definition.is_code:
         raise Conflict("Only agents of mode code have code; set the mode first.")
     return agent
-
-
-async def find_agent(platform: Platform, org_id: int, agent_id: int, version: int | None = None) -> Agent:
-    return await platform.database.read(lambda connection: _existing(connection, org_id, agent_id, version))
 
 
 async def _checked(
@@ -339,10 +336,3 @@ def _add_version(connection: Connection, org_id: int, agent_id: int, version: _V
         status=version.status,
         now=now,
     )
-
-
-def _existing(connection: Connection, org_id: int, agent_id: int, version: int | None = None) -> Agent:
-    agent = agents.agent_by_id(connection, org_id=org_id, agent_id=agent_id, version=version)
-    if agent is None:
-        raise NotFound(f"There is no agent {agent_id}.")
-    return agent

@@ -12,10 +12,10 @@ from functools import partial
 from typing import IO
 
 from pipelines.core.text.json_text import Json, JsonObject, dumps, written
+from pipelines.engine.find import find_agent, find_batch
 from pipelines.engine.manage_credentials import known_values
-from pipelines.engine.open_batch import find_batch, read_batch
+from pipelines.engine.open_batch import read_batch
 from pipelines.engine.platform import Platform
-from pipelines.engine.register_agent import find_agent
 from pipelines.engine.score_matrix import MatrixReports
 from pipelines.processes.pool import Job, TookTooMuch
 from pipelines.storage import report_rows

@@ -10,10 +10,9 @@ from pipelines.core.text.authored import Fields
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.edit_coding_scenarios import scenario_of
+from pipelines.engine.find import find_batch, find_run
 from pipelines.engine.flag_reviews import flag_tampering
 from pipelines.engine.judge_run import tamper_warnings
-from pipelines.engine.open_batch import find_batch
-from pipelines.engine.open_run import find_run
 from pipelines.engine.platform import Platform
 from pipelines.engine.review_runs import NO_MODEL, Rejudge, rejudge_run
 from pipelines.engine.run_workspace import store_grading

@@ -10,11 +10,11 @@ from pipelines.core.text.json_text import JsonObject, loads_own
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.check_budget import raised_budget
 from pipelines.engine.embedded_author import MEMORY, MOST_RESULT, WORLD_S
+from pipelines.engine.find import find_agent
 from pipelines.engine.generate_rows import RowGenerator
 from pipelines.engine.open_session import brief_of, find_session, refuse_state, wrong_state
 from pipelines.engine.platform import Platform
 from pipelines.engine.priced_models import refuse_unpriced
-from pipelines.engine.register_agent import find_agent
 from pipelines.engine.review_world import find_revision, overtaken, stale
 from pipelines.processes.pool import Job
 from pipelines.storage import model_budgets, seed_rows, seed_sessions, texts

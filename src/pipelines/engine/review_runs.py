@@ -12,11 +12,10 @@ from pipelines.core.text.authored import Fields
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.decide_run import review_of_run
+from pipelines.engine.find import find_batch, find_run
 from pipelines.engine.judge_by_model import Read, read_by_model
 from pipelines.engine.judge_models import judge_model_of
 from pipelines.engine.judge_run import JudgedHow
-from pipelines.engine.open_batch import find_batch
-from pipelines.engine.open_run import find_run
 from pipelines.engine.platform import Platform
 from pipelines.engine.read_reviews import Looker
 from pipelines.storage import batches, model_judgements, runs

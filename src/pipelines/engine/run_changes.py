@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pipelines.core.ledger.ledger import Ledger, World, fold, update_from_json
 from pipelines.core.text.json_text import Json, JsonObject, loads_own, same
-from pipelines.engine.open_run import find_run
+from pipelines.engine.find import find_run
 from pipelines.engine.platform import Platform
 from pipelines.storage.connection import Connection
 from pipelines.storage.datasets import world_by_hash

@@ -32,8 +32,8 @@ from pipelines.engine.bind_endpoints import refuse_drift
 from pipelines.engine.change_batch import add_runs
 from pipelines.engine.check_budget import check_budget
 from pipelines.engine.edit_scenarios import known_variations
+from pipelines.engine.find import find_agent, find_batch, find_matrix
 from pipelines.engine.platform import Platform
-from pipelines.engine.register_agent import find_agent
 from pipelines.engine.run_batch import BatchRunner
 from pipelines.engine.store_matrix import SCENARIOS_AT_ONCE, store_matrix
 from pipelines.storage import agents, batches, datasets, eval_scenarios, evals
@@ -112,13 +112,6 @@ async def check_matrix(
     return CheckedMatrix(asked, checked.agent, plan, concurrency)
 
 
-async def find_matrix(platform: Platform, org_id: int, matrix_id: str) -> Matrix:
-    matrix = await platform.database.read(partial(evals.matrix_by_id, org_id=org_id, matrix_id=matrix_id))
-    if matrix is None:
-        raise NotFound(f"There is no matrix {matrix_id}.")
-    return matrix
-
-
 async def read_progress(platform: Platform, matrix: Matrix) -> JsonObject:
     """The matrix and how far it is, without a report."""
     progress = await platform.database.read(partial(evals.progress_of_matrix, matrix=matrix))
@@ -182,7 +175,7 @@ async def ask_cell_again(
     agent = await find_agent(platform, org_id, matrix.agent_id, matrix.agent_version)
     await refuse_drift(platform, agent)
     await add_runs(platform, matrix.batch_id, agent, places)
-    await runner.enqueue(await open_batch.find_batch(platform, org_id, matrix.batch_id))
+    await runner.enqueue(await find_batch(platform, org_id, matrix.batch_id))
     return await find_matrix(platform, org_id, matrix_id)
 
 
@@ -234,7 +227,7 @@ async def _open(
         run_ids = await platform.database.read(
             partial(batches.pending_runs, batch_id=batch_id, first=0, last=2**62)
         )
-    await runner.enqueue(await open_batch.find_batch(platform, org_id, batch_id))
+    await runner.enqueue(await find_batch(platform, org_id, batch_id))
     matrix = await find_matrix(platform, org_id, new.matrix_id)
     return OpenedMatrix(matrix, len(asked.scenario_ids) * plan.runs_of_scenario, run_ids[:MAX_RUN_IDS])
 

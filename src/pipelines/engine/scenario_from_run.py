@@ -5,7 +5,7 @@ from typing import NamedTuple
 from pipelines.core.evals.from_run import RunToRepeat, scenario_body
 from pipelines.core.text.json_text import Json, dumps, loads_own
 from pipelines.engine.edit_scenarios import create_scenario
-from pipelines.engine.open_run import find_run
+from pipelines.engine.find import find_run
 from pipelines.engine.platform import Platform
 from pipelines.storage.connection import Connection
 from pipelines.storage.datasets import whole_odyssey_seed

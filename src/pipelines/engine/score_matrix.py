@@ -25,8 +25,8 @@ from pipelines.core.evals.report_input import (
 from pipelines.core.evals.scenario import CellExpectation, Scenario
 from pipelines.core.evals.variation import BUILTIN, Variation
 from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own
+from pipelines.engine.find import find_matrix
 from pipelines.engine.platform import Platform
-from pipelines.engine.run_evals import find_matrix
 from pipelines.processes.pool import Job, TookTooMuch
 from pipelines.storage import agents, eval_scenarios, evals, review_marks
 from pipelines.storage.connection import Connection

@@ -4,8 +4,8 @@ from pipelines.core.models.honesty_level import STRICT, read_honesty
 from pipelines.core.text.authored import Fields
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Problem, Refused
+from pipelines.engine.find import find_dataset
 from pipelines.engine.platform import Platform
-from pipelines.engine.upload_tasks import find_dataset
 from pipelines.storage import batches, datasets
 from pipelines.storage.agents import Agent
 from pipelines.storage.connection import Connection

@@ -10,9 +10,9 @@ from typing import IO, Any, NamedTuple
 
 from pipelines.core.evals.heatmap_page import heatmap_cell, heatmap_page
 from pipelines.core.text.json_text import JsonObject, loads_own
+from pipelines.engine.find import find_matrix
 from pipelines.engine.platform import Platform
 from pipelines.engine.report_evals import DRAWING_S, MOST_DRAWN_BYTES, SummaryAsked, summarize_evals
-from pipelines.engine.run_evals import find_matrix
 from pipelines.engine.score_matrix import MatrixReports
 from pipelines.processes.pool import Job, TookTooMuch
 from pipelines.storage import evals

@@ -2,8 +2,8 @@
 
 from pipelines.core.text.json_text import JsonObject
 from pipelines.engine.dispatch_run import target_of
+from pipelines.engine.find import find_agent
 from pipelines.engine.platform import Platform
-from pipelines.engine.register_agent import find_agent
 from pipelines.engine.run_code import CodeRunner
 from pipelines.outbound.agent_client import AgentClient
 from pipelines.wire.errors import Conflict

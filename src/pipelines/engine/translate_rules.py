@@ -21,14 +21,13 @@ from pipelines.core.simulation.rules.vocabulary import Vocabulary
 from pipelines.core.text.authored import Fields, is_id
 from pipelines.core.text.json_text import JsonObject, pointer
 from pipelines.core.text.problems import Problem, Refused
+from pipelines.engine.find import find_agent, find_dataset
 from pipelines.engine.live_runs import MOST_READING_S
 from pipelines.engine.models import Asked, Asker
 from pipelines.engine.name_models import named_for
 from pipelines.engine.platform import Platform
 from pipelines.engine.read_sentences import BehaviorText, behavior_texts
-from pipelines.engine.register_agent import find_agent
 from pipelines.engine.time_limit import has_time
-from pipelines.engine.upload_tasks import find_dataset
 from pipelines.storage import authored_rules
 from pipelines.storage.agents import Agent
 from pipelines.storage.authored_rules import PROPOSED, REFUSED, AuthoredRule, NewRule

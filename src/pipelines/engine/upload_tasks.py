@@ -23,6 +23,7 @@ from pipelines.core.text.problems import Problem, Refused
 from pipelines.core.text.uploads import MAX_NAME, is_name
 from pipelines.core.tools.tools_schema import Tool
 from pipelines.engine.edit_coding_scenarios import coding_context, with_scenarios
+from pipelines.engine.find import find_dataset
 from pipelines.engine.platform import Platform
 from pipelines.engine.seeds_in_file import SeedsInFile
 from pipelines.engine.time_limit import has_time
@@ -152,15 +153,6 @@ async def append_tasks(platform: Platform, org_id: int, dataset_id: int, rows: R
         platform, org_id, checked.seeds, lambda connection: dataset_id, platform.now()
     )
     return checked.uploaded(dataset, task_ids)
-
-
-async def find_dataset(platform: Platform, org_id: int, dataset_id: int) -> Dataset:
-    dataset = await platform.database.read(
-        lambda connection: datasets.dataset_by_id(connection, org_id=org_id, dataset_id=dataset_id)
-    )
-    if dataset is None:
-        raise NotFound(f"There is no dataset {dataset_id}.")
-    return dataset
 
 
 async def export_tasks_as_csv(platform: Platform, dataset_id: int) -> AsyncIterator[bytes]:

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Query, Request, Response
 from pipelines.core.code.code_zip import MAX_ZIP_BYTES
 from pipelines.engine import check_plans, propose_plans, register_agent, test_connection
 from pipelines.engine.agent_warnings import with_warnings
+from pipelines.engine.find import find_agent
 from pipelines.server.api import schemas
 from pipelines.server.api.common import (
     MAX_ID,
@@ -65,7 +66,7 @@ async def get_agent(
     version: Annotated[int | None, Query(ge=1, le=MAX_ID, description="as it was then")] = None,
 ) -> Response:
     """One agent, as it is or as it was at a version. The auth header's value is never shown."""
-    agent = await register_agent.find_agent(platform, key.org_id, agent_id, version)
+    agent = await find_agent(platform, key.org_id, agent_id, version)
     return answer(agent.as_json())
 
 

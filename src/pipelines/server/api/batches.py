@@ -12,6 +12,7 @@ from fastapi.responses import StreamingResponse
 from pipelines.core.text.json_text import JsonObject, dumps
 from pipelines.engine import open_batch, report_batch, rescore, review_runs
 from pipelines.engine.compare_batches import compare_batches as compared_batches
+from pipelines.engine.find import find_batch
 from pipelines.engine.model_costs import costs_of_batch
 from pipelines.engine.platform import Platform
 from pipelines.engine.report_batch import DEFAULT_MB, MOST_MB
@@ -109,7 +110,7 @@ async def get_events(
     batch_id: Id, request: Request, platform: Ours, watches: Watches, key: Viewer
 ) -> Response:
     """Progress as server-sent events: one `progress` at each change, `end` with the last."""
-    await open_batch.find_batch(platform, key.org_id, batch_id)
+    await find_batch(platform, key.org_id, batch_id)
     return StreamingResponse(
         while_welcome(watches.events(key.org_id, batch_id), partial(is_still_known, request)),
         media_type="text/event-stream",
@@ -207,7 +208,7 @@ async def export_batch(
 async def exported_batch(
     platform: Platform, org_id: int, batch_id: int, format: Literal["csv", "json"]
 ) -> StreamingResponse:
-    await open_batch.find_batch(platform, org_id, batch_id)
+    await find_batch(platform, org_id, batch_id)
     pages = _pages(platform, [Filter("org_id", org_id), Filter("batch_id", batch_id)])
     if format == "json":
         return StreamingResponse(_as_json(pages), media_type="application/json")

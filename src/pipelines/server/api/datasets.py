@@ -15,6 +15,7 @@ from pipelines.core.task_files.file_formats import format_of
 from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, loads, loads_own
 from pipelines.core.text.uploads import MAX_NAME, head_of, no_rows, refuse_unknown
 from pipelines.engine import correct_oracle, upload_tasks
+from pipelines.engine.find import find_dataset
 from pipelines.engine.name_models import name_models
 from pipelines.engine.platform import Platform
 from pipelines.engine.set_honesty import set_honesty
@@ -101,7 +102,7 @@ async def list_datasets(
 @router.get("/api/datasets/{dataset_id}")
 async def get_dataset(dataset_id: Id, platform: Ours, key: Viewer) -> Response:
     """One dataset and how many tasks it has."""
-    dataset = await upload_tasks.find_dataset(platform, key.org_id, dataset_id)
+    dataset = await find_dataset(platform, key.org_id, dataset_id)
     return answer(dataset.as_json())
 
 
@@ -124,7 +125,7 @@ async def list_tasks(
     dataset_id: Id, platform: Ours, key: Viewer, limit: Limit = 50, cursor: Cursor = None
 ) -> Response:
     """The dataset's tasks in the author's order, and what each asks. The whole seed is on the task itself."""
-    await upload_tasks.find_dataset(platform, key.org_id, dataset_id)
+    await find_dataset(platform, key.org_id, dataset_id)
     after_id = id_cursor(cursor)
     page = await platform.database.read(
         lambda connection: task_summaries(connection, dataset_id, limit=limit, after_id=after_id)
@@ -148,7 +149,7 @@ async def export_dataset(
     format: Annotated[Literal["csv", "json"], Query()] = "csv",
 ) -> Response:
     """Every task, in a form that uploads to the same seeds: a CSV, or the body of `POST /api/datasets`."""
-    dataset = await upload_tasks.find_dataset(platform, key.org_id, dataset_id)
+    dataset = await find_dataset(platform, key.org_id, dataset_id)
     if format == "json":
         body = upload_tasks.export_tasks_as_body(platform, dataset)
         return StreamingResponse(body, media_type="application/json")

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
 from pipelines.engine import run_evals
+from pipelines.engine.find import find_matrix
 from pipelines.engine.score_matrix import MatrixReports
 from pipelines.server.api import schemas
 from pipelines.server.api.common import (
@@ -104,7 +105,7 @@ async def get_events(
     matrix_id: TextId, request: Request, platform: Ours, watches: Watches, key: Viewer
 ) -> Response:
     """Progress as server-sent events: one `progress` at each change, `end` with the last."""
-    matrix = await run_evals.find_matrix(platform, key.org_id, matrix_id)
+    matrix = await find_matrix(platform, key.org_id, matrix_id)
     return StreamingResponse(
         while_welcome(watches.events(key.org_id, matrix.batch_id), partial(is_still_known, request)),
         media_type="text/event-stream",

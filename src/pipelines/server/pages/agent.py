@@ -10,6 +10,7 @@ from pipelines.core.results.version_changes import VersionChange, version_change
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Refused
 from pipelines.engine import register_agent, test_connection
+from pipelines.engine.find import find_agent
 from pipelines.server.api.common import MAX_ID, Id, platform_of
 from pipelines.server.pages.page import go, page
 from pipelines.server.pages.rule_list import rule_list
@@ -30,7 +31,7 @@ Version = Annotated[int | None, Query(ge=1, le=MAX_ID)]
 
 async def read_agent(request: Request, visitor: Visitor, agent_id: int, version: int | None = None) -> Agent:
     """With its definition read, which takes its time where it is large: not on the event loop."""
-    agent = await register_agent.find_agent(platform_of(request), visitor.org_id, agent_id, version)
+    agent = await find_agent(platform_of(request), visitor.org_id, agent_id, version)
     await asyncio.to_thread(getattr, agent, "definition")
     return agent
 

@@ -9,6 +9,7 @@ from starlette.datastructures import UploadFile
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine import register_agent
+from pipelines.engine.find import find_agent
 from pipelines.server.api.common import MAX_ID, Id, platform_of
 from pipelines.server.pages import agent_form
 from pipelines.server.pages.form_fields import MOST_TEXT, problems_by_field, read_json_text
@@ -108,7 +109,7 @@ async def post_import(request: Request, visitor: Writer) -> Response:
 
 @router.get("/agents/{agent_id}/edit")
 async def edit_agent_page(agent_id: Id, request: Request, visitor: Writer) -> Response:
-    agent = await register_agent.find_agent(platform_of(request), visitor.org_id, agent_id)
+    agent = await find_agent(platform_of(request), visitor.org_id, agent_id)
     filled = await asyncio.to_thread(agent_form.form_of, agent)
     return await _form_page(request, visitor, filled, agent=agent)
 
@@ -118,7 +119,7 @@ async def post_edit(agent_id: Id, request: Request, visitor: Writer) -> Response
     """A new version, unless nothing changed."""
     platform = platform_of(request)
     typed = await form_texts(request)
-    agent = await register_agent.find_agent(platform, visitor.org_id, agent_id)
+    agent = await find_agent(platform, visitor.org_id, agent_id)
     read = await agent_form.read_agent_form(request, typed, is_change=True)
     try:
         if typed.get("version") != str(agent.version):

@@ -13,6 +13,7 @@ from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine import open_batch, review_runs
 from pipelines.engine.batch_figures import batch_figures, took_ms
+from pipelines.engine.find import find_batch
 from pipelines.engine.read_judges import read_batch_judges
 from pipelines.server.api.batches import exported_batch
 from pipelines.server.api.common import MAX_ID, Id, encode_cursor, platform_of, runner_of
@@ -132,7 +133,7 @@ async def batch_page(
 @router.get("/batches/{batch_id}/events")
 async def batch_events(batch_id: Id, request: Request, visitor: Reader) -> Response:
     """What the page shows of the batch's progress, as HTML: written once for all who watch."""
-    await open_batch.find_batch(platform_of(request), visitor.org_id, batch_id)
+    await find_batch(platform_of(request), visitor.org_id, batch_id)
     watches: BatchWatches = request.app.state.batch_page_watches
 
     async def is_welcome() -> bool:

@@ -5,7 +5,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from pipelines.engine import open_run
+from pipelines.engine.find import find_run
 from pipelines.engine.platform import Platform
 from pipelines.engine.rescore import read_coding, rescore_run
 from pipelines.server.api.common import Id, Ours
@@ -31,7 +31,7 @@ async def coding_context(platform: Platform, run: Run) -> dict[str, Any]:
 @router.post("/runs/{run_id}/rescore")
 async def rescore(run_id: Id, request: Request, platform: Ours, visitor: Writer) -> Response:
     """Grade the stored change by the scorers that its scenario has now; no agent is called."""
-    before = await open_run.find_run(platform, visitor.org_id, run_id)
+    before = await find_run(platform, visitor.org_id, run_id)
     try:
         after = await rescore_run(platform, visitor.org_id, run_id, None)
     except Conflict as error:
@@ -45,7 +45,7 @@ async def rescore(run_id: Id, request: Request, platform: Ours, visitor: Writer)
 @router.get("/runs/{run_id}/patch")
 async def patch(run_id: Id, platform: Ours, visitor: Reader) -> Response:
     """The whole change, as `git apply` takes it."""
-    run = await open_run.find_run(platform, visitor.org_id, run_id)
+    run = await find_run(platform, visitor.org_id, run_id)
     coding = await read_coding(platform, visitor.org_id, run_id) if run.seed.coding_scenario else None
     diff = coding["diff"] if coding is not None else None
     if not isinstance(diff, dict):

@@ -11,6 +11,7 @@ from pipelines.core.task_files.read_tasks import csv_header
 from pipelines.core.tasks.seed import CONVERSATION_AXES
 from pipelines.core.tasks.task_columns import BY_AXIS, COLUMNS
 from pipelines.engine import upload_tasks
+from pipelines.engine.find import find_dataset
 from pipelines.server.api.common import MAX_ID, Id, platform_of
 from pipelines.server.pages.page import page
 from pipelines.server.pages.visitor import Reader
@@ -92,7 +93,7 @@ async def dataset_page(
     after: Annotated[int | None, Query(ge=1, le=MAX_ID)] = None,
 ) -> Response:
     platform = platform_of(request)
-    dataset = await upload_tasks.find_dataset(platform, visitor.org_id, dataset_id)
+    dataset = await find_dataset(platform, visitor.org_id, dataset_id)
     wanted = TaskFilter(
         words=words.strip(),
         tag=tag,
@@ -140,7 +141,7 @@ async def export(
 ) -> Response:
     """As the API's: a file that uploads to the same tasks."""
     platform = platform_of(request)
-    dataset = await upload_tasks.find_dataset(platform, visitor.org_id, dataset_id)
+    dataset = await find_dataset(platform, visitor.org_id, dataset_id)
     as_json = format == "json"
     text = (
         upload_tasks.export_tasks_as_body(platform, dataset)

@@ -8,8 +8,8 @@ from pipelines.core.models.model_question import Purpose
 from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, loads
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine import look_at_models, read_exchanges
+from pipelines.engine.find import find_run
 from pipelines.engine.model_costs import costs_of_run
-from pipelines.engine.open_run import find_run
 from pipelines.server.api.common import Cursor, Id, encode_cursor, id_cursor, platform_of
 from pipelines.server.ask_setting import named_by
 from pipelines.server.pages.page import page

@@ -12,7 +12,7 @@ from pipelines.core.tasks.oracle_axes import oracle_in
 from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, loads
 from pipelines.core.text.problems import Refused
 from pipelines.engine import review_evals
-from pipelines.engine.open_run import find_run
+from pipelines.engine.find import find_run
 from pipelines.engine.platform import Platform
 from pipelines.engine.preview_verdicts import preview_verdicts
 from pipelines.engine.queue_asked_runs import queue_asked_runs

@@ -13,6 +13,7 @@ from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Refused
 from pipelines.engine import open_run, read_run, read_steps, review_runs
 from pipelines.engine.decide_run import decide_run
+from pipelines.engine.find import find_run
 from pipelines.engine.platform import Platform
 from pipelines.engine.read_reviews import Looker
 from pipelines.engine.read_steps import END, Shown, Timeline
@@ -188,7 +189,7 @@ async def download(
 async def judge(run_id: Id, request: Request, platform: Ours, visitor: Writer) -> Response:
     """Judge it anew; nothing is sent to the agent."""
     form = await form_texts(request)
-    before = await open_run.find_run(platform, visitor.org_id, run_id)
+    before = await find_run(platform, visitor.org_id, run_id)
     try:
         after = await review_runs.rejudge_run(platform, visitor.org_id, run_id, rejudge_in(form))
     except (Conflict, ModelFailed, ModelNotConfigured) as error:
