@@ -12,7 +12,6 @@ import typer
 
 from pipelines.cli.client import Server
 from pipelines.cli.files import stderr, stop
-from pipelines.cli.odyssey import McpClient
 from pipelines.wire.names import ENV_PROXY_URL, ENV_RUN_TOKEN, PROXY_BASE
 
 SHIM = "pipelines-mcp-shim"
@@ -20,7 +19,7 @@ SHIM = "pipelines-mcp-shim"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Wanted:
-    client: McpClient
+    client: str  # one of odyssey.McpClient
     name: str  # of the server in the client's own list
     token_env: str
     is_stdio: bool

@@ -4,13 +4,12 @@ import asyncio
 import json
 
 from pipelines.core.coding.scenario_yaml import scenario_as_yaml
-from pipelines.core.evals.scenario_file import read_scenario_text
+from pipelines.core.evals.scenario_file import LONGEST_EDITED_TEXT, LONGEST_EDITED_YAML, read_scenario_text
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.core.text.yaml_text import YamlText
 from pipelines.engine.edit_coding_scenarios import SHOWN_BESIDE, check_scenario
 from pipelines.engine.platform import Platform
-from pipelines.engine.scenario_text import LONGEST_TEXT, LONGEST_YAML
 
 WHAT = "the coding scenario"
 
@@ -32,14 +31,14 @@ async def read_coding_text(platform: Platform, text: str) -> JsonObject:
 def written(body: JsonObject) -> str:
     """YAML, as people write it; JSON where that would be too long to be read back here."""
     text = scenario_as_yaml(body)
-    return text if len(text) <= LONGEST_YAML else json.dumps(body, ensure_ascii=False, indent=2)
+    return text if len(text) <= LONGEST_EDITED_YAML else json.dumps(body, ensure_ascii=False, indent=2)
 
 
 def _value_of(text: str) -> YamlText:
     is_json = text.lstrip()[:1] == "{"
-    longest = LONGEST_TEXT if is_json else LONGEST_YAML
+    longest = LONGEST_EDITED_TEXT if is_json else LONGEST_EDITED_YAML
     if len(text) > longest:
         message = f"has {len(text):,} characters; of {'JSON' if is_json else 'YAML'} at most {longest:,} are"
         hint = "keep it as a file: pipelines coding scenario add FILE"
         raise Refused([Problem(path="", message=f"{message} edited here", hint=hint)], WHAT)
-    return read_scenario_text(text, places_of_json=len(text) <= LONGEST_YAML)
+    return read_scenario_text(text, places_of_json=len(text) <= LONGEST_EDITED_YAML)

@@ -4,15 +4,12 @@ import asyncio
 import json
 
 from pipelines.core.evals.scenario import Scenario
-from pipelines.core.evals.scenario_file import read_scenario_text
+from pipelines.core.evals.scenario_file import LONGEST_EDITED_TEXT, LONGEST_EDITED_YAML, read_scenario_text
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.core.text.yaml_text import YamlText, as_yaml
 from pipelines.engine.edit_scenarios import SHOWN_BESIDE, check_scenario
 from pipelines.engine.platform import Platform
-
-LONGEST_YAML = 64 * 1024  # characters: a second to read, while somebody types
-LONGEST_TEXT = 1024 * 1024
 
 
 async def check_text(platform: Platform, org_id: int, text: str) -> Scenario:
@@ -36,14 +33,14 @@ async def read_text(platform: Platform, org_id: int, text: str) -> tuple[JsonObj
 def written(body: JsonObject) -> str:
     """YAML, as people write it; JSON where that would be too long to be read back while somebody types."""
     text = as_yaml(body)
-    return text if len(text) <= LONGEST_YAML else json.dumps(body, ensure_ascii=False, indent=2)
+    return text if len(text) <= LONGEST_EDITED_YAML else json.dumps(body, ensure_ascii=False, indent=2)
 
 
 def _value_of(text: str) -> YamlText:
     is_json = text.lstrip()[:1] == "{"
-    longest = LONGEST_TEXT if is_json else LONGEST_YAML
+    longest = LONGEST_EDITED_TEXT if is_json else LONGEST_EDITED_YAML
     if len(text) > longest:
         message = f"has {len(text):,} characters; of {'JSON' if is_json else 'YAML'} at most {longest:,} are"
         hint = "write it as JSON" if not is_json else "send it by the API: PUT /api/v1/eval/scenarios/{id}"
         raise Refused([Problem(path="", message=f"{message} edited here", hint=hint)], "the scenario")
-    return read_scenario_text(text, places_of_json=len(text) <= LONGEST_YAML)
+    return read_scenario_text(text, places_of_json=len(text) <= LONGEST_EDITED_YAML)

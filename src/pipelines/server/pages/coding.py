@@ -17,11 +17,11 @@ from pipelines.core.coding.scorers import (
     TestsScorer,
 )
 from pipelines.core.coding.workspace_seed import FilesSeed
+from pipelines.core.evals.scenario_file import LONGEST_EDITED_TEXT
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine import edit_coding_scenarios
 from pipelines.engine.coding_text import read_coding_text, written
-from pipelines.engine.scenario_text import LONGEST_TEXT
 from pipelines.server.api.common import Ours, platform_of
 from pipelines.server.pages.evals import Word, number_of
 from pipelines.server.pages.page import go, page
@@ -137,7 +137,7 @@ async def _editor(
     problems: Sequence[Problem] = error.problems if isinstance(error, Refused) else ()
     if isinstance(error, Conflict):
         problems = [Problem(path="name", message=error.message)]
-    is_long = len(text) > LONGEST_TEXT
+    is_long = len(text) > LONGEST_EDITED_TEXT
     return await page(
         request,
         visitor,
@@ -147,7 +147,7 @@ async def _editor(
         trail=SCENARIOS,
         status=422 if isinstance(error, Refused) else 409 if error is not None else 200,
         stored=await asyncio.to_thread(_shown, stored) if stored is not None else None,
-        text=text[:LONGEST_TEXT],
+        text=text[:LONGEST_EDITED_TEXT],
         is_long=is_long,
         problems=problems,
     )
