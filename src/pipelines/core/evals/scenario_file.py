@@ -18,7 +18,7 @@ from pipelines.core.text.yaml_text import YamlText, entries_as_yaml, read_yaml
 LARGEST_YAML = 2 * 1024 * 1024  # bytes; reading it takes seconds, and people write no longer files by hand
 LARGEST_JSON = 32 * 1024 * 1024
 MOST_SCENARIOS = 5_000
-# Of one scenario that somebody edits in a page. YAML of that length takes a second to read; more is written as JSON.
+# Of one scenario that a person edits. YAML of that length takes a second to read; more is written as JSON.
 LONGEST_EDITED_YAML = 64 * 1024  # characters
 LONGEST_EDITED_TEXT = 1024 * 1024
 SCENARIO_ID = "scn_"
