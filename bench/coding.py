@@ -31,12 +31,12 @@ from typing import Any
 from pipelines.core.coding.scenario import ArchiveSeed, CodingScenario
 from pipelines.core.coding.scorers import CommandScorer
 from pipelines.core.limits.fair_slots import Place
-from pipelines.engine.code_mode import CodeMode
-from pipelines.engine.plan_readers import PlanReaders
-from pipelines.engine.prepare_workspace import Workspaces
-from pipelines.engine.run_workspace import WorkspaceJob, worked
-from pipelines.engine.score_workspace import grade
-from pipelines.engine.share_workspaces import Sharing
+from pipelines.engine.coding.run_workspace import WorkspaceJob, worked
+from pipelines.engine.coding.score_workspace import grade
+from pipelines.engine.live.plan_readers import PlanReaders
+from pipelines.engine.workspaces.code_mode import CodeMode
+from pipelines.engine.workspaces.prepare_workspace import Workspaces
+from pipelines.engine.workspaces.share_workspaces import Sharing
 from pipelines.outbound.address_guard import AddressPolicy, GuardedBackend
 from pipelines.outbound.fetch_git import GitFetcher
 from pipelines.sandbox import launching, memory

@@ -26,9 +26,9 @@ from pipelines.core.tasks.seed import Seed
 from pipelines.core.text.json_text import dumps
 from pipelines.core.tools.failure_rules import RuleProgress
 from pipelines.core.tools.tools_schema import parse_tools_schema
-from pipelines.engine.answer_tool_call import ToolCallAnswerer
-from pipelines.engine.carry_out import CarryOut
-from pipelines.engine.live_runs import LiveRun, LiveRuns, Toolbox
+from pipelines.engine.calls.answer_tool_call import ToolCallAnswerer
+from pipelines.engine.live.carry_out import CarryOut
+from pipelines.engine.live.live_runs import LiveRun, LiveRuns, Toolbox
 from pipelines.engine.platform import WallClock
 from pipelines.storage import agents, datasets, runs, texts
 from pipelines.storage.connection import Connection

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.engine.code_mode import CodeMode
-from pipelines.engine.prepare_workspace import Workspaces
-from pipelines.engine.share_workspaces import Sharing, WorkspaceLimits
+from pipelines.engine.workspaces.code_mode import CodeMode
+from pipelines.engine.workspaces.prepare_workspace import Workspaces
+from pipelines.engine.workspaces.share_workspaces import Sharing, WorkspaceLimits
 from pipelines.outbound.address_guard import AddressPolicy, GuardedBackend
 from pipelines.outbound.fetch_git import GitFetcher
 from pipelines.sandbox.environments import Environments

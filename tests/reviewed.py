@@ -10,7 +10,7 @@ from pipelines.core.evals.report_input import VariationShown
 from pipelines.core.evals.scenario import Scenario
 from pipelines.core.tasks.seed import Seed
 from pipelines.core.text.json_text import dumps
-from pipelines.engine.edit_scenarios import create_scenario
+from pipelines.engine.evals.edit_scenarios import create_scenario
 from pipelines.storage import batches, datasets, evals, runs, texts
 from pipelines.storage.connection import Connection
 from pipelines.storage.evals import EvalOutcome, NewEvalTask, NewMatrix

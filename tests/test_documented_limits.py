@@ -13,20 +13,14 @@ from pipelines.core.persona import facts, question, values
 from pipelines.core.tasks import rubric_lines, seed_session
 from pipelines.core.worlds import refine
 from pipelines.core.worlds.by_model import change_question, row_question, told
-from pipelines.engine import (
-    cassettes,
-    compare_runs,
-    edit_coding_scenarios,
-    embedded_author,
-    generate_rows,
-    import_scenario,
-    models,
-    platform,
-    propose_plans,
-    read_sentences,
-    report_batch,
-    verify_cassette,
-)
+from pipelines.engine import platform
+from pipelines.engine.coding import edit_coding_scenarios, import_scenario
+from pipelines.engine.endpoints import verify_cassette
+from pipelines.engine.live import cassettes
+from pipelines.engine.model_calls import models
+from pipelines.engine.reports import compare_runs, report_batch
+from pipelines.engine.tools import propose_plans, read_sentences
+from pipelines.engine.worlds import embedded_author, generate_rows
 from pipelines.outbound import egress_proxy, fetch_git, model_transport
 from pipelines.server.api import telemetry
 from pipelines.storage import cassettes as stored_cassettes

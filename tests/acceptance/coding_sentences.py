@@ -64,7 +64,7 @@ USERS: dict[str, Said] = {
     ),
     "run a code agent over it and see the diff": Said(
         (f"{PAGES}::test_a_run_shows_its_three_results_its_scorers_and_its_change",),
-        "engine/rescore.py",
+        "engine/judging/rescore.py",
         '"diff": left.diff.as_json() if left is not None else None,',
         '"diff": None,',
     ),
@@ -85,26 +85,26 @@ USERS: dict[str, Said] = {
     ),
     "score stored diffs again with changed scorers": Said(
         (AGAIN,),
-        "engine/rescore.py",
+        "engine/judging/rescore.py",
         "return replace(copied, scorers=scorers)",
         "return copied",
     ),
     "without running the agent again": Said(
         (AGAIN,),
-        "engine/rescore.py",
+        "engine/judging/rescore.py",
         "wanted = await _scenario(platform, org_id, run, scenario, scorers)",
         "left = left._replace(diff=replace(left.diff, patch=''))\n"
         "    wanted = await _scenario(platform, org_id, run, scenario, scorers)",
     ),
     "import Harbor's folders, each proved: the reference passes": Said(
         (PROVED,),
-        "engine/import_scenario.py",
+        "engine/coding/import_scenario.py",
         "def _reference_reasons(grading: Grading, said: str) -> list[str]:\n    if grading.combined.passed:",
         "def _reference_reasons(grading: Grading, said: str) -> list[str]:\n    if True:",
     ),
     "and no change fails": Said(
         (f"{IMPORTED}::test_a_row_that_proves_nothing_is_refused",),
-        "engine/import_scenario.py",
+        "engine/coding/import_scenario.py",
         "    if grading.combined.passed is False:\n        return []",
         "    if grading.combined.passed is not None:\n        return []",
     ),
@@ -122,7 +122,7 @@ USERS: dict[str, Said] = {
     ),
     "the example agent mends two of three, with its CSV": Said(
         ("test_coding_agent.py::test_it_mends_two_of_three",),
-        "engine/score_workspace.py",
+        "engine/coding/score_workspace.py",
         "                files = self._scenario.test_files",
         "                files: dict[str, str] = {}",
     ),
@@ -177,7 +177,7 @@ BUILT: dict[str, Said] = {
     ),
     "1 when the batch is started, too": Said(
         (f"{FLOW}::test_a_batch_of_coding_tasks_needs_a_code_agent",),
-        "engine/open_batch.py",
+        "engine/batches/open_batch.py",
         "        if task.is_coding",
         "        if False",
     ),
@@ -225,19 +225,19 @@ BUILT: dict[str, Said] = {
     ),
     "2 setup has its own time": Said(
         (f"{SETUP}::test_it_is_ended_at_its_time_with_what_it_printed",),
-        "engine/prepare_workspace.py",
+        "engine/workspaces/prepare_workspace.py",
         "timeout_s=float(scenario.timeouts.setup_s),",
         "timeout_s=30.0,",
     ),
     "2 and its own network rule": Said(
         (f"{SETUP}::test_it_reaches_the_hosts_that_are_named_and_no_other",),
-        "engine/prepare_workspace.py",
+        "engine/workspaces/prepare_workspace.py",
         'EgressProxy(read_allow_hosts(scenario.network, "", []), self._network)',
         'EgressProxy(read_allow_hosts(["*.example"], "", []), self._network)',
     ),
     "2 a baseline is committed after the setup": Said(
         (SEES,),
-        "engine/prepare_workspace.py",
+        "engine/workspaces/prepare_workspace.py",
         "        facts = await box.make_baseline(most_files=self.limits.files)\n        return facts",
         "        return facts",
     ),
@@ -283,7 +283,7 @@ BUILT: dict[str, Said] = {
     ),
     "3 in a fresh sandbox for each scorer": Said(
         (f"{ROWS}::test_each_scorer_has_a_sandbox_of_its_own",),
-        "engine/score_workspace.py",
+        "engine/coding/score_workspace.py",
         "            for one in running:\n                found[one.name] = await self._run(one)",
         "            async with self._box() as box:\n"
         "                self._box = lambda: __import__('contextlib').nullcontext(box)\n"
@@ -297,7 +297,7 @@ BUILT: dict[str, Said] = {
         "            pass",
     ),
     "3 and changed ones are put back": Said(
-        (TAMPERED,), "engine/score_workspace.py", "paths=restore.paths, settings", "paths=(), settings"
+        (TAMPERED,), "engine/coding/score_workspace.py", "paths=restore.paths, settings", "paths=(), settings"
     ),
     "3 another uid": Said(
         (f"{FLOW}::test_graders_are_another_user",),
@@ -325,13 +325,13 @@ BUILT: dict[str, Said] = {
     ),
     "3 output is capped": Said(
         (f"{ROWS}::test_a_scorer_has_no_network_and_what_it_prints_is_cut",),
-        "engine/score_workspace.py",
+        "engine/coding/score_workspace.py",
         "output_bytes=MOST_OUTPUT,",
         "output_bytes=1 << 22,",
     ),
     "3 and nothing of the graders is shown to the agent": Said(
         (SEES,),
-        "engine/run_workspace.py",
+        "engine/coding/run_workspace.py",
         '"run_id": work.run_id,',
         '"run_id": [one.as_json() for one in scenario.scorers] and "scorers",',
     ),
@@ -412,7 +412,7 @@ BUILT: dict[str, Said] = {
     ),
     "4 workspaces are shared, copied on write": Said(
         (f"{SHARED}::test_one_run_writes_nothing_to_the_disk_and_the_next_ones_share",),
-        "engine/prepare_workspace.py",
+        "engine/workspaces/prepare_workspace.py",
         "shared=shared / SHARED if shared is not None else None,",
         "shared=None,",
     ),
@@ -451,7 +451,7 @@ BUILT: dict[str, Said] = {
     ),
     "5 signs go to the review queue": Said(
         (TAMPERED,),
-        "engine/rescore.py",
+        "engine/judging/rescore.py",
         "    if signs:\n        await flag_tampering",
         "    if False:\n        await flag_tampering",
     ),
@@ -491,13 +491,13 @@ BUILT: dict[str, Said] = {
 CONTRACT: dict[str, Said] = {
     "a scenario is made, read, changed and deleted over HTTP": Said(
         (f"{FLOW}::test_scenarios_are_made_listed_changed_and_deleted",),
-        "engine/edit_coding_scenarios.py",
+        "engine/coding/edit_coding_scenarios.py",
         "    if not await platform.database.write(delete):\n        raise _no_such(ref)",
         "    pass",
     ),
     "workspace_seed: git at a ref": Said(
         (f"{GIT}::test_a_branch_a_tag_and_a_commit_are_fetched_and_their_history_is_not",),
-        "engine/prepare_workspace.py",
+        "engine/workspaces/prepare_workspace.py",
         "await self._git.commit_of(seed.url, seed.ref)",
         'await self._git.commit_of(seed.url, "main")',
     ),
@@ -513,24 +513,24 @@ CONTRACT: dict[str, Said] = {
     ),
     "setup_instructions are for the agent": Said(
         (f"{ROWS}::test_an_agent_is_told_its_setup_instructions_and_has_its_variables",),
-        "engine/run_workspace.py",
+        "engine/coding/run_workspace.py",
         '"setup_instructions": scenario.setup_instructions,',
         '"setup_instructions": None,',
     ),
     "env_vars": Said(
         (f"{ROWS}::test_an_agent_is_told_its_setup_instructions_and_has_its_variables",),
-        "engine/run_workspace.py",
+        "engine/coding/run_workspace.py",
         'for name in (*scenario.env_vars, "PATH")',
         'for name in ("PATH",)',
     ),
     "timeouts": Said(
         (f"{ROWS}::test_an_agent_s_time_is_shortened_and_what_it_did_is_graded",),
-        "engine/run_workspace.py",
+        "engine/coding/run_workspace.py",
         "wall_s = min(wall_s, float(scenario.timeouts.agent_s))",
         "pass",
     ),
     "PIPELINES_TASK_FILE and PIPELINES_WORKSPACE": Said(
-        (SEES,), "engine/run_workspace.py", "ENV_TASK_FILE: TASK_FILE, ", ""
+        (SEES,), "engine/coding/run_workspace.py", "ENV_TASK_FILE: TASK_FILE, ", ""
     ),
     "the tests come only when a change is graded": Said(
         (SEES,),
@@ -540,7 +540,7 @@ CONTRACT: dict[str, Said] = {
     ),
     "three results: run, scorers, verdict": Said(
         (f"{FLOW}::test_what_an_agent_did_before_it_failed_is_there_and_graded",),
-        "engine/run_workspace.py",
+        "engine/coding/run_workspace.py",
         "    if isinstance(collected, _Collected):\n        texts",
         "    if isinstance(collected, _Collected) and outcome.error is None:\n        texts",
     ),

@@ -15,9 +15,9 @@ from desk import STATE, Row, outage
 from nodes import Api, house_in
 from pipelines.core.calls.tool_call import Reply, ToolCall
 from pipelines.core.simulation.simulator import Wait
-from pipelines.engine.answer_tool_call import ToolCallAnswerer
-from pipelines.engine.carry_out import CarryOut
-from pipelines.engine.live_runs import LiveRuns
+from pipelines.engine.calls.answer_tool_call import ToolCallAnswerer
+from pipelines.engine.live.carry_out import CarryOut
+from pipelines.engine.live.live_runs import LiveRuns
 from pipelines.engine.platform import WallClock, later
 from pipelines.server.settings import load_settings
 from pipelines.storage.database import Database

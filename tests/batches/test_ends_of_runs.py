@@ -15,7 +15,7 @@ from desk import House, Org, answered, open_house, refused
 from nodes import PATIENCE_S, REFUND_TASK, eventually
 from nodes import House as ServerHouse
 from pipelines.engine.find import find_run
-from pipelines.engine.judge_run import judge_and_end
+from pipelines.engine.judging.judge_run import judge_and_end
 from pipelines.storage.keys import hash_of
 from pipelines.storage.runs import Ending
 from pipelines.storage.trace_rows import TraceRow

@@ -11,8 +11,8 @@ import pytest
 from pipelines.core.task_files.read_tasks import parse_tasks
 from pipelines.core.tasks.seed import Seed
 from pipelines.core.text.json_text import dumps
-from pipelines.engine.name_tasks import READ_HERE, name_every_task
 from pipelines.engine.platform import Platform
+from pipelines.engine.tasks.fill_task_keys import READ_HERE, name_every_task
 from pipelines.processes.pool import HelperProcesses
 from pipelines.storage import datasets, postgres_store, sqlite_store, task_keys, texts
 from pipelines.storage.connection import Connection

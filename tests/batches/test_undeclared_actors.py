@@ -3,7 +3,7 @@
 import httpx2
 
 from nodes import Api
-from pipelines.engine.dispatch_run import NO_MESSAGES
+from pipelines.engine.runs.dispatch_run import NO_MESSAGES
 from pipelines.wire.names import HEADER_ACTOR_ID
 from played_agents import Dispatch, played
 

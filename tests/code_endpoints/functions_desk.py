@@ -14,8 +14,8 @@ import uvloop
 
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.tools.live_tools import Discovery, FoundTool, HopFailed, LiveReply
-from pipelines.engine.code_endpoint import CodeEndpoint, code_endpoint
-from pipelines.engine.code_mode import CodeMode
+from pipelines.engine.code.code_endpoint import CodeEndpoint, code_endpoint
+from pipelines.engine.workspaces.code_mode import CodeMode
 from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.sandbox.environments import Environments
 from pipelines.sandbox.pool import SandboxPool

@@ -12,7 +12,7 @@ from functions_desk import Desk
 from pipelines.core.limits.json_schema import CompiledSchema
 from pipelines.core.text.json_text import Json
 from pipelines.core.tools.live_tools import HopFailed
-from pipelines.engine.code_endpoint import CodeEndpoint
+from pipelines.engine.code.code_endpoint import CodeEndpoint
 from pipelines.odyssey.tools import tools_schema
 
 SECRET = "wiki-key-7c1f09aa"
@@ -221,7 +221,7 @@ def test_arguments_are_checked_aside_the_loop(
     async def loop_thread() -> int:
         return threading.get_ident()
 
-    monkeypatch.setattr("pipelines.engine.code_endpoint.CompiledSchema", Noted)
+    monkeypatch.setattr("pipelines.engine.code.code_endpoint.CompiledSchema", Noted)
     tool = replace(desk.tool(shop, "anything"), description="not called before")
     assert desk.do(shop.call(tool, {"value": 1})).response == 1
     with pytest.raises(HopFailed):

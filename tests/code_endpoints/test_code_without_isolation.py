@@ -4,7 +4,7 @@ from pathlib import Path
 
 from functions_desk import Desk
 
-from pipelines.engine.code_endpoint import UNSAFE_NOTE
+from pipelines.engine.code.code_endpoint import UNSAFE_NOTE
 from pipelines.sandbox.pool import SandboxPool
 
 

@@ -9,7 +9,7 @@ import pytest
 from functions_desk import Desk, local_server
 
 from pipelines.core.tools.live_tools import LiveReply
-from pipelines.engine.code_endpoint import CodeEndpoint
+from pipelines.engine.code.code_endpoint import CodeEndpoint
 from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.sandbox.memory import tree
 

@@ -8,7 +8,7 @@ from code_desk import CODE_AGENT, code_agent, source_of
 from git_server import git_server, repository
 
 from desk import answered, refused
-from pipelines.engine.manage_credentials import CredentialMissing, open_credentials
+from pipelines.engine.access.manage_credentials import CredentialMissing, open_credentials
 from pipelines.wire.names import Role
 
 pytestmark = pytest.mark.anyio

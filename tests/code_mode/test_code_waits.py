@@ -8,8 +8,8 @@ from code_desk import code_agent, source_of
 
 from desk import House, open_house
 from nodes import REFUND_TASK
-from pipelines.engine import run_code
-from pipelines.engine.run_batch import GRACE_S
+from pipelines.engine.batches.run_batch import GRACE_S
+from pipelines.engine.code import run_code
 
 pytestmark = pytest.mark.anyio
 CALLED = "return str(call(proxy_url, run_token, 'get_order', order_id='4521')[0])"

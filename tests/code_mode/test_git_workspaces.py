@@ -15,7 +15,7 @@ from kept_workspaces import opened_workspaces
 from pipelines.core.coding.scenario import CodingScenario, GitSeed
 from pipelines.core.coding.scorers import CommandScorer
 from pipelines.core.limits.fair_slots import Place
-from pipelines.engine.prepare_workspace import CannotMake, Workspaces
+from pipelines.engine.workspaces.prepare_workspace import CannotMake, Workspaces
 from pipelines.outbound import fetch_git
 from pipelines.outbound.address_guard import AddressPolicy, GuardedBackend
 from pipelines.outbound.fetch_git import GitFetcher, TreeLimits
@@ -99,7 +99,7 @@ async def test_what_a_branch_is_called_may_move_and_a_run_then_gets_what_it_is_n
     served: tuple[Path, GitServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root, server = served
-    monkeypatch.setattr("pipelines.engine.prepare_workspace.COMMITS_KNOWN_S", -1.0)
+    monkeypatch.setattr("pipelines.engine.workspaces.prepare_workspace.COMMITS_KNOWN_S", -1.0)
     async with opened_workspaces(tmp_path) as workspaces:
         for number in ("1", "2"):
             repository(root / "moving", {"calc.py": number})

@@ -11,8 +11,8 @@ from kept_workspaces import opened_workspaces
 from pipelines.core.coding.scenario import CodingScenario
 from pipelines.core.coding.scenario_values import Timeouts
 from pipelines.core.coding.scorers import CommandScorer
-from pipelines.engine.prepare_workspace import CannotMake
-from pipelines.engine.share_workspaces import WorkspaceLimits
+from pipelines.engine.workspaces.prepare_workspace import CannotMake
+from pipelines.engine.workspaces.share_workspaces import WorkspaceLimits
 
 pytestmark = pytest.mark.anyio
 FETCH = "python3 -c \"import urllib.request as u; print(u.urlopen('{url}', timeout=10).read().decode())\""

@@ -10,8 +10,8 @@ import pytest
 from kept_workspaces import opened_workspaces
 from pipelines.core.coding.scenario import CodingScenario, FilesSeed
 from pipelines.core.coding.scorers import CommandScorer
-from pipelines.engine.prepare_workspace import CannotMake, Ready, Workspaces
-from pipelines.engine.share_workspaces import ASKS_OF_A_RUN, MADE, NOT_SHARED
+from pipelines.engine.workspaces.prepare_workspace import CannotMake, Ready, Workspaces
+from pipelines.engine.workspaces.share_workspaces import ASKS_OF_A_RUN, MADE, NOT_SHARED
 from pipelines.sandbox.recipe import is_root
 
 pytestmark = pytest.mark.anyio
@@ -79,7 +79,7 @@ async def test_where_it_cannot_be_had_the_reason_is_told(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "pipelines.engine.share_workspaces.probe_sharing", lambda *_: _said("no overlay today")
+        "pipelines.engine.workspaces.share_workspaces.probe_sharing", lambda *_: _said("no overlay today")
     )
     async with opened_workspaces(folder, "overlay") as forced:
         with pytest.raises(CannotMake, match=r"SHARING=overlay cannot be had .*: no overlay today"):

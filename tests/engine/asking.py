@@ -14,9 +14,9 @@ from pipelines.core.ledger.ledger import Add, Ledger
 from pipelines.core.simulation.simulator import Moment, Question, SimulatedReply, Simulator, Wait
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Problem
-from pipelines.engine.answer_tool_call import ToolCallAnswerer
-from pipelines.engine.carry_out import CarryOut
-from pipelines.engine.live_runs import LiveRun
+from pipelines.engine.calls.answer_tool_call import ToolCallAnswerer
+from pipelines.engine.live.carry_out import CarryOut
+from pipelines.engine.live.live_runs import LiveRun
 from pipelines.storage.keys import hash_of
 from pipelines.wire.names import Source
 

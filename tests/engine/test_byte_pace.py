@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.engine.byte_pace import BytePace
+from pipelines.engine.model_calls.byte_rate import BytePace
 
 
 def test_few_bytes_wait_for_nothing_and_more_for_their_share():

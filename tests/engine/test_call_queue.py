@@ -17,9 +17,9 @@ from test_live_runs import known, read_anew
 
 from desk import STATE, House, Row, answered, open_house, outage, refused
 from pipelines.core.simulation.simulator import Wait
-from pipelines.engine import answer_tool_call
-from pipelines.engine.carry_out import CarryOut
-from pipelines.engine.live_runs import LiveRuns
+from pipelines.engine.calls import answer_tool_call
+from pipelines.engine.live.carry_out import CarryOut
+from pipelines.engine.live.live_runs import LiveRuns
 from pipelines.storage.keys import hash_of
 from pipelines.wire.errors import AskFailed, InternalError
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from pipelines.engine.call_turns import LONG_S, CallTurns
+from pipelines.engine.live.call_turns import LONG_S, CallTurns
 
 pytestmark = pytest.mark.anyio
 ONE, OTHER = 1, 2

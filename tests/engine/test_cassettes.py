@@ -18,8 +18,8 @@ from pipelines.core.tools.live_tools import (
     LiveCall,
     LiveReply,
 )
-from pipelines.engine import cassettes as engine
-from pipelines.engine.cassettes import Cassettes, _compared
+from pipelines.engine.live import cassettes as engine
+from pipelines.engine.live.cassettes import Cassettes, _compared
 from pipelines.storage import cassettes as stored
 from pipelines.storage.connection import transaction
 from pipelines.storage.database import Database

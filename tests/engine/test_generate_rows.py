@@ -9,10 +9,10 @@ import pytest
 
 from desk import House, Org, answered, every_item, open_house
 from pipelines.core.text.problems import Problem, Refused
-from pipelines.engine import generate_rows
-from pipelines.engine.authors import AuthoredRows, Brief, RowsWanted
-from pipelines.engine.embedded_author import EmbeddedAuthor
-from pipelines.engine.open_session import find_session
+from pipelines.engine.worlds import generate_rows
+from pipelines.engine.worlds.authors import AuthoredRows, Brief, RowsWanted
+from pipelines.engine.worlds.embedded_author import EmbeddedAuthor
+from pipelines.engine.worlds.open_session import find_session
 from pipelines.processes.pool import JobFailed, TookTooMuch
 from pipelines.storage.seed_rows import NewRow
 from pipelines.storage.seed_sessions import SeedSession

@@ -3,8 +3,8 @@
 import pytest
 
 from pipelines.core.code.redaction import Redaction
-from pipelines.engine import hide_secrets
-from pipelines.engine.hide_secrets import MIDDLE_BYTES, SMALL_BYTES, without_secrets
+from pipelines.engine.access import hide_secrets
+from pipelines.engine.access.hide_secrets import MIDDLE_BYTES, SMALL_BYTES, without_secrets
 from pipelines.processes.pool import HelperProcesses
 from pipelines.wire.errors import BodyTooLarge
 from pipelines.wire.names import MAX_BODY_BYTES

@@ -4,7 +4,7 @@ import pytest
 
 from pipelines.core.coding.patch_paths import changed_paths
 from pipelines.core.text.problems import Refused
-from pipelines.engine.import_scenario import read_import
+from pipelines.engine.coding.import_scenario import read_import
 
 SCENARIO = {
     "name": "done",

@@ -9,8 +9,8 @@ from asking import Caller, settled, told
 
 from desk import DrivenRun, House, Org, answered, refused
 from pipelines.core.calls import called_run, tool_call
-from pipelines.engine import live_runs
-from pipelines.engine.live_runs import LiveRun
+from pipelines.engine.live import live_runs
+from pipelines.engine.live.live_runs import LiveRun
 from pipelines.server.proxy_messages import hash_of
 
 pytestmark = pytest.mark.anyio

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from desk import MEBIBYTE, STATE, DrivenRun, House, Org, open_house, outage, refused
-from pipelines.engine.live_runs import LiveRun
+from pipelines.engine.live.live_runs import LiveRun
 from pipelines.storage.keys import hash_of
 
 pytestmark = pytest.mark.anyio
@@ -152,7 +152,7 @@ async def test_many_calls_at_once_load_a_run_once(house: House, run: DrivenRun) 
 async def test_runs_beyond_the_limit_make_room_and_come_back(
     house: House, org: Org, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipelines.engine.live_runs.MAX_LIVE_RUNS", 3)
+    monkeypatch.setattr("pipelines.engine.live.live_runs.MAX_LIVE_RUNS", 3)
     agent = await org.agent()
     dataset = await org.dataset(agent_id=agent["id"])
     runs = [await org.open_run(agent["id"], dataset["task_ids"][0]) for _ in range(8)]
@@ -172,7 +172,7 @@ async def test_events_under_way_keep_their_run_from_making_room(
     house: House, org: Org, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A run dropped while its row is under way would give the next row the same number."""
-    monkeypatch.setattr("pipelines.engine.live_runs.MAX_LIVE_RUNS", 1)
+    monkeypatch.setattr("pipelines.engine.live.live_runs.MAX_LIVE_RUNS", 1)
     agent = await org.agent()
     dataset = await org.dataset(agent_id=agent["id"])
     runs = [await org.open_run(agent["id"], dataset["task_ids"][0]) for _ in range(6)]

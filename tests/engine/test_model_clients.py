@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.engine.model_clients import ModelSettings, OpenedModels, Transports
-from pipelines.engine.model_secrets import ModelSecrets
+from pipelines.engine.model_calls.model_clients import ModelSettings, OpenedModels, Transports
+from pipelines.engine.model_calls.model_secrets import ModelSecrets
 from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.outbound.model_transport import ModelTransport
 from pipelines.storage.credentials import delete_credential, row_of, set_credential

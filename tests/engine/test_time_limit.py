@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from pipelines.engine.time_limit import has_time
+from pipelines.engine.live.time_limit import has_time
 
 
 def test_a_limit_ends_with_the_work_of_its_thread() -> None:

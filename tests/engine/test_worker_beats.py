@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.engine.worker_beats import BEATS, Gone, SilenceWatch
+from pipelines.engine.batches.worker_beats import BEATS, Gone, SilenceWatch
 from pipelines.storage.batches import LEFT
 
 

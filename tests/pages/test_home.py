@@ -17,7 +17,7 @@ from signed_in import as_viewer, signed_in, words
 
 from browsing import check_page, person
 from nodes import REFUND_TASK, Api, clean_environment, house_in
-from pipelines.engine.example_agent import FAILING_TASK
+from pipelines.engine.agents.example_agent import FAILING_TASK
 from played_agents import played, refunds
 
 

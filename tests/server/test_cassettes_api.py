@@ -13,8 +13,8 @@ from pipelines.core.endpoints.endpoint_drift import KnownTool
 from pipelines.core.text.json_text import Json
 from pipelines.core.tools.live_tools import RECORD, FoundTool, HopFailed, LiveCall, LiveReply
 from pipelines.core.tools.mcp_answers import discovery_of
-from pipelines.engine import manage_cassettes, verify_cassette
-from pipelines.engine.finish_changes import finish_changes
+from pipelines.engine.batches.finish_changes import finish_changes
+from pipelines.engine.endpoints import manage_cassettes, verify_cassette
 from pipelines.storage import cassettes as stored
 from pipelines.storage import tool_endpoints
 from pipelines.storage.tool_endpoints import ToolEndpoint

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from desk import House, Org, answered, open_house, refused
-from pipelines.engine import run_evals
+from pipelines.engine.evals import start_matrix
 from pipelines.wire.errors import NotFound
 from pipelines.wire.names import Role
 from played_agents import PlayedAgent, played
@@ -275,7 +275,9 @@ async def check_asked_again(house: House, org: Org, agent: PlayedAgent) -> None:
     body = {"scenario_ids": [known], "variation_types": ["sycophancy"], "repeats": 2}
     opened = answered(await org.client.post(f"{V1}/matrix", json=body), 202)
     before = await ended(org, opened["id"])
-    ask = partial(run_evals.ask_cell_again, house.platform, house.app.api.state.runner, org.id, opened["id"])
+    ask = partial(
+        start_matrix.ask_cell_again, house.platform, house.app.api.state.runner, org.id, opened["id"]
+    )
     await ask(scenario_id=known, variation="sycophancy", runs=3)
     after = await ended(org, opened["id"])
     assert set(agent.runs_seen.values()) == {1}

@@ -3,7 +3,7 @@
 import pytest
 
 from desk import House, answered
-from pipelines.engine.example_agent import make_example
+from pipelines.engine.agents.example_agent import make_example
 from pipelines.wire.errors import CodeModeUnavailable
 
 pytestmark = pytest.mark.anyio

@@ -7,7 +7,7 @@ import pytest
 from desk import Org, answered, refused
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.judge import judge
-from pipelines.engine import judge_run
+from pipelines.engine.judging import judge_run
 
 pytestmark = pytest.mark.anyio
 Row = dict[str, Any]

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from desk import House, Org, answered, refused
-from pipelines.engine import change_batch, open_batch, upload_tasks
+from pipelines.engine.batches import change_batch, open_batch
+from pipelines.engine.tasks import upload_tasks
 from pipelines.storage import database as database_module
 from pipelines.storage.connection import Connection, Cursor
 from pipelines.storage.texts import SLICE_CHARACTERS, SLICE_ROWS

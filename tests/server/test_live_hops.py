@@ -11,8 +11,8 @@ from desk import House, Org, Row, answered
 from live_service import Service, ServiceEndpoint, served
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.tools.live_tools import RECORD, REPLAY, FoundTool, HopFailed, LiveCall, LiveReply
-from pipelines.engine import live_hops
-from pipelines.engine.live_hops import IDLE_S, KNOWN_S, LiveHops
+from pipelines.engine.calls import live_hops
+from pipelines.engine.calls.live_hops import IDLE_S, KNOWN_S, LiveHops
 
 pytestmark = pytest.mark.anyio
 ENDPOINTS = "/api/tool-endpoints"

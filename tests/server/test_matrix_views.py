@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from desk import House, answered, open_house
-from pipelines.engine import show_matrix
-from pipelines.engine.show_matrix import MatrixViews
+from pipelines.engine.evals import show_matrix
+from pipelines.engine.evals.show_matrix import MatrixViews
 from pipelines.processes.pool import HelperProcesses
 from pipelines.wire.errors import NotFound
 from played_agents import played

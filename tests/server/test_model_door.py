@@ -15,9 +15,9 @@ from desk import DrivenRun, House, open_house
 from model_upstream import METADATA_ADDRESS, PlayedModel, played_model
 from pipelines.core.code.redaction import Redaction
 from pipelines.core.models.model_upstreams import DEFAULT_CALLS, ModelUpstream
-from pipelines.engine.model_access import ModelAccess, OpenedUpstream, new_key
-from pipelines.engine.model_gateway import ModelGateway, ModelLimits
-from pipelines.engine.run_code import Visitor
+from pipelines.engine.code.run_code import Visitor
+from pipelines.engine.model_calls.model_gateway import ModelGateway, ModelLimits
+from pipelines.engine.models.model_access import ModelAccess, OpenedUpstream, new_key
 from pipelines.outbound.address_guard import AddressPolicy, GuardedBackend
 from pipelines.outbound.stream_once import ModelClient
 from pipelines.sandbox.door import Door

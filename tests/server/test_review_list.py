@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from desk import House, Org, answered, every_item
-from pipelines.engine import judge_run
 from pipelines.engine.find import find_run
+from pipelines.engine.judging import judge_run
 from pipelines.engine.platform import JUDGES
 from pipelines.storage.connection import Connection
 from pipelines.storage.runs import NEEDS_REVIEW

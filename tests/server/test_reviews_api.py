@@ -8,10 +8,10 @@ import pytest
 
 from desk import House, Org, answered, every_item, open_house, refused
 from pipelines.core.evals.review import LEASE_S
-from pipelines.engine.flag_reviews import flag_ended_matrices
-from pipelines.engine.read_reviews import Looker
-from pipelines.engine.review_evals import give_verdict
 from pipelines.engine.review_leases import ReviewLeases
+from pipelines.engine.reviews.decide_reviews import give_verdict
+from pipelines.engine.reviews.flag_reviews import flag_ended_matrices
+from pipelines.engine.reviews.read_reviews import Looker
 from pipelines.storage import review_marks
 from pipelines.wire.names import Role
 from reviewed import PRESSURE, RIGHT, WRONG, StoredMatrix, ended_matrix, scenario

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from desk import STATE, House, Org, Row, answered, every_item, open_house, refused
-from pipelines.engine import import_runs, store_recorded
+from pipelines.engine.batches import import_runs, store_recorded
 from pipelines.storage import recorded_runs, texts
 from private_postgres import Cluster
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from desk import Org, answered, every_item, refused
-from pipelines.engine.prune_sessions import prune_sessions
+from pipelines.engine.worlds.prune_sessions import prune_sessions
 from pipelines.storage.connection import Connection
 from pipelines.storage.texts import text_size
 

@@ -15,7 +15,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 
 from desk import MEBIBYTE, House, Org, answered, every_item, open_house, refused
 from loop_watch import MOST_LAG_S, least_lag
-from pipelines.engine.ingest_spans import prune_spans
+from pipelines.engine.evals.ingest_spans import prune_spans
 from pipelines.wire.names import Role
 
 pytestmark = pytest.mark.anyio

@@ -11,8 +11,8 @@ from desk import MEBIBYTE, TASK, TOOLS, House, Org, Row, answered, every_item, r
 from live_service import Service, ServiceEndpoint, listed, served
 from loop_watch import MOST_LAG_S, least_lag
 from pipelines.core.tools.live_tools import Discovery
-from pipelines.engine import discover_endpoint, manage_endpoints
-from pipelines.engine.finish_changes import finish_changes
+from pipelines.engine.batches.finish_changes import finish_changes
+from pipelines.engine.endpoints import discover_endpoint, manage_endpoints
 
 pytestmark = pytest.mark.anyio
 ENDPOINTS = "/api/tool-endpoints"

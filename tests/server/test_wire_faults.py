@@ -13,8 +13,8 @@ from desk import Org, Row
 from nodes import eventually
 from pipelines.core.calls.tool_call import Reply, ToolCall
 from pipelines.core.tools.failure_rules import WireFault
-from pipelines.engine.answer_tool_call import ToolCallAnswerer
-from pipelines.engine.live_runs import LiveRun
+from pipelines.engine.calls.answer_tool_call import ToolCallAnswerer
+from pipelines.engine.live.live_runs import LiveRun
 from pipelines.server.proxy import Proxy
 
 LONG_MS = 600_000  # nobody waits for it

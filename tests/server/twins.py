@@ -20,8 +20,8 @@ import uvloop
 from desk import ORDER_ID, STATE, TASK, TOOLS, Row, open_house, outage, tool
 from pipelines.cli.up import server_config
 from pipelines.core.calls.tool_call import ToolCall
-from pipelines.engine.answer_tool_call import ToolCallAnswerer
-from pipelines.engine.live_runs import LiveRun
+from pipelines.engine.calls.answer_tool_call import ToolCallAnswerer
+from pipelines.engine.live.live_runs import LiveRun
 from pipelines.server.app import App
 from pipelines.server.http_protocol import OneWriteProtocol
 from pipelines.server.lean_proxy import LeanProxyProtocol

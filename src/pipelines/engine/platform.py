@@ -7,16 +7,16 @@ from datetime import UTC, datetime, timedelta
 
 from pipelines.core.limits.fair_slots import FairSlots
 from pipelines.core.tools.live_tools import EndpointMaker
-from pipelines.engine.cassettes import Cassettes
-from pipelines.engine.code_mode import CodeMode
 from pipelines.engine.judge_tasks import JudgeTasks
 from pipelines.engine.limits import Limits
-from pipelines.engine.live_runs import LiveRuns
-from pipelines.engine.model_gateway import ModelGateway
-from pipelines.engine.models import Models
-from pipelines.engine.plan_readers import PlanReaders
-from pipelines.engine.prepare_workspace import Workspaces
+from pipelines.engine.live.cassettes import Cassettes
+from pipelines.engine.live.live_runs import LiveRuns
+from pipelines.engine.live.plan_readers import PlanReaders
+from pipelines.engine.model_calls.model_gateway import ModelGateway
+from pipelines.engine.model_calls.models import Models
 from pipelines.engine.review_leases import ReviewLeases
+from pipelines.engine.workspaces.code_mode import CodeMode
+from pipelines.engine.workspaces.prepare_workspace import Workspaces
 from pipelines.outbound.address_guard import AddressRefused
 from pipelines.outbound.fetch_git import GitFetcher
 from pipelines.processes.pool import HelperProcesses

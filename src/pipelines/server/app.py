@@ -13,31 +13,31 @@ from pipelines.core.agents.agent_response_schema import RESPONSE_SCHEMA
 from pipelines.core.simulation.by_model.model_call import ModelCall
 from pipelines.core.tasks.seed_session import ROWS_GENERATING
 from pipelines.core.tools.live_tools import LiveCall
-from pipelines.engine.answer_tool_call import ToolCallAnswerer
-from pipelines.engine.ask_model_for_reply import ModelReplies
-from pipelines.engine.batch_figures import batch_figures
-from pipelines.engine.carry_out import CarryOut
-from pipelines.engine.cassettes import Cassettes
-from pipelines.engine.check_budget import BudgetEnds
-from pipelines.engine.code_folders import CodeFolders
-from pipelines.engine.dispatch_run import Dispatcher
-from pipelines.engine.generate_rows import RowGenerator
-from pipelines.engine.judge_by_model import judge_wanted, take_wanted
-from pipelines.engine.live_hops import LiveHops
-from pipelines.engine.live_runs import LiveRuns
-from pipelines.engine.model_clients import ModelSettings, OpenedModels, Transports
-from pipelines.engine.model_gateway import ModelGateway, ModelLimits
-from pipelines.engine.model_secrets import ModelSecrets
-from pipelines.engine.models import Models
-from pipelines.engine.open_batch import read_batch
-from pipelines.engine.open_session import read_session
-from pipelines.engine.plan_readers import PlanReaders
+from pipelines.engine.batches.check_budget import BudgetEnds
+from pipelines.engine.batches.open_batch import read_batch
+from pipelines.engine.batches.run_batch import BatchRunner
+from pipelines.engine.calls.answer_tool_call import ToolCallAnswerer
+from pipelines.engine.calls.live_hops import LiveHops
+from pipelines.engine.code.code_folders import CodeFolders
+from pipelines.engine.code.run_code import CodeRunner
+from pipelines.engine.evals.score_matrix import MatrixReports
+from pipelines.engine.evals.show_matrix import MatrixViews
+from pipelines.engine.evals.start_matrix import progress_of_batch
+from pipelines.engine.judging.judge_by_model import judge_wanted, take_wanted
+from pipelines.engine.live.carry_out import CarryOut
+from pipelines.engine.live.cassettes import Cassettes
+from pipelines.engine.live.live_runs import LiveRuns
+from pipelines.engine.live.plan_readers import PlanReaders
+from pipelines.engine.model_calls.model_clients import ModelSettings, OpenedModels, Transports
+from pipelines.engine.model_calls.model_gateway import ModelGateway, ModelLimits
+from pipelines.engine.model_calls.model_secrets import ModelSecrets
+from pipelines.engine.model_calls.models import Models
+from pipelines.engine.models.ask_model_for_reply import ModelReplies
 from pipelines.engine.platform import Platform, WallClock
-from pipelines.engine.run_batch import BatchRunner
-from pipelines.engine.run_code import CodeRunner
-from pipelines.engine.run_evals import progress_of_batch
-from pipelines.engine.score_matrix import MatrixReports
-from pipelines.engine.show_matrix import MatrixViews
+from pipelines.engine.reports.summarize_batch import batch_figures
+from pipelines.engine.runs.dispatch_run import Dispatcher
+from pipelines.engine.worlds.generate_rows import RowGenerator
+from pipelines.engine.worlds.open_session import read_session
 from pipelines.outbound.address_guard import AddressPolicy, GuardedBackend
 from pipelines.outbound.agent_client import AgentClient
 from pipelines.outbound.fetch_git import GitFetcher

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pipelines.core.text.problems import Problem, Refused
-from pipelines.engine.ingest_spans import prune_spans
+from pipelines.engine.batches.prune import CacheLimits, Pruned, prune
+from pipelines.engine.evals.ingest_spans import prune_spans
 from pipelines.engine.platform import timestamp
-from pipelines.engine.prune import CacheLimits, Pruned, prune
-from pipelines.engine.prune_sessions import abandoned_before, prune_sessions
+from pipelines.engine.worlds.prune_sessions import abandoned_before, prune_sessions
 from pipelines.sandbox.prune_folders import prune_folders
 from pipelines.server.sandboxes import code_folder, environments_folder, workspaces_folder
 from pipelines.server.settings import Settings

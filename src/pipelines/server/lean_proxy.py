@@ -14,7 +14,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 from uvicorn.server import ServerState
 
 from pipelines.core.calls.tool_call import Reply, ToolCall
-from pipelines.engine.live_runs import LiveRun
+from pipelines.engine.live.live_runs import LiveRun
 from pipelines.server import access_log
 from pipelines.server.http_protocol import OneWriteProtocol
 from pipelines.server.lean_request import HeadReader, KnownHeads, LeanRequest

@@ -4,8 +4,8 @@ A type that is not in the mapping is refused when an endpoint of it is registere
 """
 
 from pipelines.core.tools.live_tools import EndpointMaker, EndpointValues, LiveEndpoint
-from pipelines.engine.code_endpoint import code_endpoint
-from pipelines.engine.code_mode import CodeMode
+from pipelines.engine.code.code_endpoint import code_endpoint
+from pipelines.engine.workspaces.code_mode import CodeMode
 from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.outbound.http_openapi import http_openapi_endpoint
 from pipelines.outbound.mcp_server import mcp_server_endpoint

@@ -31,8 +31,8 @@ from pipelines.core.tools.mcp_messages import (
     result_of,
     tool_result,
 )
-from pipelines.engine.call_turns import CallTurns
-from pipelines.engine.live_runs import LiveRun
+from pipelines.engine.live.call_turns import CallTurns
+from pipelines.engine.live.live_runs import LiveRun
 from pipelines.server.proxy_messages import SentHeaders, WireReply, status_of_reply
 from pipelines.wire.errors import (
     AskFailed,

@@ -13,8 +13,8 @@ from time import perf_counter
 from pipelines.core.access.key_mask import KeyMask
 from pipelines.core.models.model_usage import AnswerUsage, ModelUsage, model_of
 from pipelines.core.text.json_text import dumps
-from pipelines.engine.model_access import ModelAccess
-from pipelines.engine.record_model_call import ModelCall
+from pipelines.engine.calls.record_model_call import ModelCall
+from pipelines.engine.models.model_access import ModelAccess
 from pipelines.outbound.stream_once import ModelClient, StreamedAnswer, UpstreamFailed
 from pipelines.server.http_protocol import CONNECTION, OneWriteProtocol
 from pipelines.server.model_rules import (

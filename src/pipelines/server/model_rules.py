@@ -12,7 +12,7 @@ from typing import NamedTuple
 from pipelines.core.access.key_mask import KeyMask
 from pipelines.core.models.model_upstreams import is_plain_path
 from pipelines.core.text.authored import quoted
-from pipelines.engine.model_access import ModelAccess, OpenedUpstream
+from pipelines.engine.models.model_access import ModelAccess, OpenedUpstream
 from pipelines.outbound.stream_once import ModelRequest, StreamedAnswer
 from pipelines.server.proxy import Scope
 from pipelines.wire.names import MODELS_BASE

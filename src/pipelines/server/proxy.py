@@ -17,10 +17,10 @@ from pipelines.core.calls.tool_call import Reply, ToolCall
 from pipelines.core.text.json_text import dumps
 from pipelines.core.tools.failure_rules import WireFault
 from pipelines.core.tools.mcp_messages import McpError, header_values
-from pipelines.engine.answer_tool_call import MAX_REDOS, ToolCallAnswerer
-from pipelines.engine.live_runs import LiveRun
+from pipelines.engine.calls.answer_tool_call import MAX_REDOS, ToolCallAnswerer
+from pipelines.engine.calls.record_trace_event import record_trace_event
+from pipelines.engine.live.live_runs import LiveRun
 from pipelines.engine.platform import Platform
-from pipelines.engine.record_trace_event import record_trace_event
 from pipelines.server.access_log import RUN
 from pipelines.server.http_protocol import CONNECTION, OneWriteProtocol
 from pipelines.server.mcp import Faulted, McpEndpoint, told_error

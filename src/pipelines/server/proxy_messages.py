@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from pipelines.core.calls.tool_call import Reply
-from pipelines.engine.live_runs import LiveRun
+from pipelines.engine.live.live_runs import LiveRun
 from pipelines.server.errors import reply_to, status_of
 from pipelines.wire.errors import InvalidRunToken, MethodNotAllowed, NotFound, OdysseyError
 from pipelines.wire.names import (

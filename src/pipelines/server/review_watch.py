@@ -4,10 +4,10 @@ import asyncio
 import logging
 from contextlib import suppress
 
-from pipelines.engine.flag_reviews import flag_ended_matrices
+from pipelines.engine.batches.run_batch import BatchRunner
+from pipelines.engine.evals.queue_requested_runs import queue_left_behind
 from pipelines.engine.platform import Platform
-from pipelines.engine.queue_asked_runs import queue_left_behind
-from pipelines.engine.run_batch import BatchRunner
+from pipelines.engine.reviews.flag_reviews import flag_ended_matrices
 from pipelines.wire.errors import StorageUnavailable
 
 EVERY_S = 2.0  # one question that an index answers

@@ -14,8 +14,8 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from pipelines.core.code.redaction import Redaction
-from pipelines.engine.hide_secrets import without_secrets
-from pipelines.engine.run_code import Visitor
+from pipelines.engine.access.hide_secrets import without_secrets
+from pipelines.engine.code.run_code import Visitor
 from pipelines.processes.pool import HelperProcesses
 from pipelines.server.errors import reply_to
 from pipelines.server.http_protocol import OneWriteProtocol

@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Literal
 
 from pipelines.core.text.problems import Problem, Refused
-from pipelines.engine.code_mode import CodeMode
-from pipelines.engine.prepare_workspace import Workspaces
-from pipelines.engine.share_workspaces import Sharing, WorkspaceLimits
+from pipelines.engine.workspaces.code_mode import CodeMode
+from pipelines.engine.workspaces.prepare_workspace import Workspaces
+from pipelines.engine.workspaces.share_workspaces import Sharing, WorkspaceLimits
 from pipelines.outbound.address_guard import GuardedBackend
 from pipelines.outbound.fetch_git import GitFetcher
 from pipelines.sandbox import cgroups

@@ -4,8 +4,8 @@ import asyncio
 import logging
 from contextlib import suppress
 
-from pipelines.engine.name_tasks import name_every_task
 from pipelines.engine.platform import Platform
+from pipelines.engine.tasks.fill_task_keys import name_every_task
 
 AGAIN_S = 60.0
 _log = logging.getLogger(__name__)

@@ -5,9 +5,11 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query, Request, Response
 
 from pipelines.core.code.code_zip import MAX_ZIP_BYTES
-from pipelines.engine import check_plans, propose_plans, register_agent, test_connection
-from pipelines.engine.agent_warnings import with_warnings
+from pipelines.engine.agents import register_agent
 from pipelines.engine.find import find_agent
+from pipelines.engine.runs import test_connection
+from pipelines.engine.tools import check_plans, propose_plans
+from pipelines.engine.tools.agent_warnings import with_warnings
 from pipelines.server.api import schemas
 from pipelines.server.api.common import (
     MAX_ID,

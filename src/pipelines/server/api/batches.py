@@ -10,12 +10,14 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from pipelines.core.text.json_text import JsonObject, dumps
-from pipelines.engine import open_batch, report_batch, rescore, review_runs
-from pipelines.engine.compare_batches import compare_batches as compared_batches
+from pipelines.engine.batches import open_batch
 from pipelines.engine.find import find_batch
-from pipelines.engine.model_costs import costs_of_batch
+from pipelines.engine.judging import rejudge_runs, rescore
+from pipelines.engine.models.model_costs import costs_of_batch
 from pipelines.engine.platform import Platform
-from pipelines.engine.report_batch import DEFAULT_MB, MOST_MB
+from pipelines.engine.reports import report_batch
+from pipelines.engine.reports.compare_batches import compare_batches as compared_batches
+from pipelines.engine.reports.report_batch import DEFAULT_MB, MOST_MB
 from pipelines.server.api import schemas
 from pipelines.server.api.common import (
     MAX_ID,
@@ -153,8 +155,8 @@ async def judge_batch(
     What evidence leaves open is read by the judge model, the server's or the `model` in the body. Says which
     verdicts changed; with `limit`, a part at a time. Verdicts before stay as history.
     """
-    by = review_runs.read_rejudge(await read_optional_object(request), by_present_oracle=oracle == "present")
-    done = await review_runs.rejudge_batch(
+    by = rejudge_runs.read_rejudge(await read_optional_object(request), by_present_oracle=oracle == "present")
+    done = await rejudge_runs.rejudge_batch(
         platform, key.org_id, batch_id, by, after_id=id_cursor(cursor), limit=limit
     )
     place = encode_cursor(str(done.last_id)) if done.last_id is not None else None

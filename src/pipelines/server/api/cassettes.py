@@ -6,10 +6,10 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Request, Response
 from fastapi.responses import StreamingResponse
 
-from pipelines.engine import manage_cassettes
-from pipelines.engine.live_hops import LiveHops
+from pipelines.engine.calls.live_hops import LiveHops
+from pipelines.engine.endpoints import manage_cassettes
+from pipelines.engine.endpoints.verify_cassette import verify_cassette as verified
 from pipelines.engine.platform import Platform
-from pipelines.engine.verify_cassette import verify_cassette as verified
 from pipelines.processes.pool import TookTooMuch
 from pipelines.server.api import schemas
 from pipelines.server.api.common import (

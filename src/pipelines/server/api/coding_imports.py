@@ -2,8 +2,8 @@
 
 from fastapi import APIRouter, Request, Response
 
-from pipelines.engine.edit_coding_scenarios import LARGEST_SCENARIO
-from pipelines.engine.import_scenario import LONGEST_PATCH, import_scenario
+from pipelines.engine.coding.edit_coding_scenarios import LARGEST_SCENARIO
+from pipelines.engine.coding.import_scenario import LONGEST_PATCH, import_scenario
 from pipelines.server.api.common import Contributor, Ours, answer, json_body, read_json_object
 from pipelines.server.api.schemas import CODING_IMPORT
 

@@ -9,8 +9,8 @@ from pipelines.core.coding.diff import patch_of
 from pipelines.core.coding.scenario import CodingScenario
 from pipelines.core.text.authored import Fields
 from pipelines.core.text.problems import Problem, Refused
-from pipelines.engine import edit_coding_scenarios
-from pipelines.engine.score_workspace import grade
+from pipelines.engine.coding import edit_coding_scenarios
+from pipelines.engine.coding.score_workspace import grade
 from pipelines.server.api import schemas
 from pipelines.server.api.common import (
     Contributor,

@@ -16,8 +16,8 @@ from pipelines.core.access.identity import Identity
 from pipelines.core.access.tokens import is_like_token
 from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, dumps, loads, loads_own
 from pipelines.core.text.problems import Problem, Refused
+from pipelines.engine.batches.run_batch import BatchRunner
 from pipelines.engine.platform import Platform, timestamp
-from pipelines.engine.run_batch import BatchRunner
 from pipelines.processes.pool import Job, TookTooMuch
 from pipelines.server.query_names import check_query
 from pipelines.server.tokens import Tokens, takes_tokens

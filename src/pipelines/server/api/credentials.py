@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter, Request, Response
 
-from pipelines.engine import manage_credentials
+from pipelines.engine.access import manage_credentials
 from pipelines.server.api import schemas
 from pipelines.server.api.common import (
     Contributor,

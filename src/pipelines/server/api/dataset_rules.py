@@ -5,7 +5,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
-from pipelines.engine import read_sentences, translate_rules
+from pipelines.engine.tools import read_sentences, translate_rules
 from pipelines.server.api import schemas
 from pipelines.server.api.common import (
     Contributor,

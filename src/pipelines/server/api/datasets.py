@@ -14,12 +14,12 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 from pipelines.core.task_files.file_formats import format_of
 from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, loads, loads_own
 from pipelines.core.text.uploads import MAX_NAME, head_of, no_rows, refuse_unknown
-from pipelines.engine import correct_oracle, upload_tasks
 from pipelines.engine.find import find_dataset
-from pipelines.engine.name_models import name_models
+from pipelines.engine.judging.choose_honesty import set_honesty
+from pipelines.engine.models.choose_model import name_models
 from pipelines.engine.platform import Platform
-from pipelines.engine.set_honesty import set_honesty
-from pipelines.engine.upload_tasks import CHECKING_BYTES, CHECKING_S, LargeRows, Rows, SmallFile
+from pipelines.engine.tasks import correct_oracle, upload_tasks
+from pipelines.engine.tasks.upload_tasks import CHECKING_BYTES, CHECKING_S, LargeRows, Rows, SmallFile
 from pipelines.processes.pool import Job, TookTooMuch
 from pipelines.server.api import schemas
 from pipelines.server.api.common import (

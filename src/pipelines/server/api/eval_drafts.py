@@ -6,8 +6,8 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.params import Path as PathParam
 
 from pipelines.core.text.json_text import JsonObject
-from pipelines.engine import draft_scenarios
-from pipelines.engine.draft_scenarios import MOST_LOOKBACK_HOURS, MOST_SCENARIOS
+from pipelines.engine.evals import draft_scenarios
+from pipelines.engine.evals.draft_scenarios import MOST_LOOKBACK_HOURS, MOST_SCENARIOS
 from pipelines.server.api.common import (
     Contributor,
     Cursor,

@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
-from pipelines.engine import run_evals
+from pipelines.engine.evals import start_matrix
+from pipelines.engine.evals.score_matrix import MatrixReports
 from pipelines.engine.find import find_matrix
-from pipelines.engine.score_matrix import MatrixReports
 from pipelines.server.api import schemas
 from pipelines.server.api.common import (
     Contributor,
@@ -55,7 +55,7 @@ Reports = Annotated[MatrixReports, at_once(reports_of)]
 @router.post("", status_code=202, openapi_extra=json_body(schemas.MATRIX))
 async def post_matrix(request: Request, platform: Ours, runner: Runner, key: Contributor) -> Response:
     """Cross scenarios with variations. Each scenario's baselines run in between, in an order of chance."""
-    opened = await run_evals.open_matrix(
+    opened = await start_matrix.open_matrix(
         platform,
         runner,
         key.org_id,
@@ -116,8 +116,8 @@ async def get_events(
 @router.post("/{matrix_id}/cancel")
 async def cancel_matrix(matrix_id: TextId, platform: Ours, runner: Runner, key: Contributor) -> Response:
     """Send nothing more and stop waiting for what was sent; what has ended stays, and is reported."""
-    matrix = await run_evals.cancel_matrix(platform, runner, key.org_id, matrix_id)
-    return answer(await run_evals.read_progress(platform, matrix))
+    matrix = await start_matrix.cancel_matrix(platform, runner, key.org_id, matrix_id)
+    return answer(await start_matrix.read_progress(platform, matrix))
 
 
 @router.post("/{matrix_id}/resume", status_code=202, openapi_extra=json_body(schemas.BUDGET, required=False))
@@ -129,8 +129,8 @@ async def resume_matrix(
     A budget in the body takes the place of the one before; a matrix that has spent its own needs one.
     """
     body = await read_optional_object(request)
-    matrix = await run_evals.resume_matrix(platform, runner, key.org_id, matrix_id, body)
-    return answer(await run_evals.read_progress(platform, matrix), 202)
+    matrix = await start_matrix.resume_matrix(platform, runner, key.org_id, matrix_id, body)
+    return answer(await start_matrix.read_progress(platform, matrix), 202)
 
 
 async def _encoded(parts: AsyncIterator[str]) -> AsyncIterator[bytes]:

@@ -7,8 +7,8 @@ from fastapi import APIRouter, Query, Response
 from fastapi.responses import StreamingResponse
 
 from pipelines.core.evals.heatmap_style import POLICY
-from pipelines.engine import report_evals
-from pipelines.engine.report_evals import SummaryAsked
+from pipelines.engine.evals import export_reports
+from pipelines.engine.evals.export_reports import SummaryAsked
 from pipelines.server.api.common import MAX_ID, OptionalId, Ours, Viewer, answer, read_moment
 from pipelines.server.api.eval_matrix import Reports
 from pipelines.server.api.eval_runs import Moment, OptionalText
@@ -41,7 +41,7 @@ async def get_heatmap(
 
     The HTML is one file that works from disk, with details of each cell.
     """
-    parts = await report_evals.draw_heatmap(platform, reports, key.org_id, matrix_id, format)
+    parts = await export_reports.draw_heatmap(platform, reports, key.org_id, matrix_id, format)
     headers = {
         "content-length": str(sum(map(len, parts))),
         "x-content-type-options": "nosniff",
@@ -61,7 +61,7 @@ async def compare_matrices(
     to: Annotated[str, Query(min_length=1, max_length=80, description="the later matrix")],
 ) -> Response:
     """What flipped from this matrix to another: same scenario, same variation; with the paired test."""
-    found = await report_evals.compare_matrices(platform, reports, key.org_id, matrix_id, to)
+    found = await export_reports.compare_matrices(platform, reports, key.org_id, matrix_id, to)
     return Response(found, media_type="application/json")
 
 
@@ -96,7 +96,7 @@ async def get_summary(
         matrix_id=matrix_id,
         fingerprint=fingerprint,
     )
-    return answer(await report_evals.summarize_evals(platform, key.org_id, asked))
+    return answer(await export_reports.summarize_evals(platform, key.org_id, asked))
 
 
 def _file_name(matrix_id: str) -> str:

@@ -9,10 +9,10 @@ from pipelines.core.access.identity import Identity, TokenBearer
 from pipelines.core.evals.review import ReviewKind, ReviewStatus, Verdict
 from pipelines.core.evals.review_requests import read_bulk, read_opening, read_reopening, read_reviewer
 from pipelines.core.text.json_text import JsonObject
-from pipelines.engine import read_reviews, review_evals
-from pipelines.engine.open_review import open_review
-from pipelines.engine.queue_asked_runs import queue_asked_runs
-from pipelines.engine.read_reviews import Looker
+from pipelines.engine.evals.queue_requested_runs import queue_asked_runs
+from pipelines.engine.reviews import decide_reviews, read_reviews
+from pipelines.engine.reviews.open_review import open_review
+from pipelines.engine.reviews.read_reviews import Looker
 from pipelines.server.api import review_schemas as schemas
 from pipelines.server.api.common import (
     Admin,
@@ -130,7 +130,7 @@ async def post_bulk(request: Request, platform: Ours, runner: Runner, key: Contr
     """Claim, release or decide several. Each succeeds or fails alone, and `results` say which."""
     bulk = read_bulk(await read_json_object(request))
     looker = Looker(key.org_id, reviewer_of(key, bulk.reviewer))
-    results = await review_evals.act_on_several(platform, looker, bulk)
+    results = await decide_reviews.act_on_several(platform, looker, bulk)
     for result in results:
         if result["ok"] and bulk.verdict.get("verdict") == Verdict.NEEDS_MORE_RUNS:
             await queue_asked_runs(platform, runner, str(result["id"]))
@@ -208,7 +208,7 @@ async def claim_review(review_id: ReviewId, request: Request, platform: Ours, ke
     """Take it for 15 minutes, or renew that. 409 `review_claimed` while others have it, with until when."""
     asked = read_reviewer(await _optional_object(request))
     looker = Looker(key.org_id, reviewer_of(key, asked.name))
-    return answer(await review_evals.claim_review(platform, looker, review_id))
+    return answer(await decide_reviews.claim_review(platform, looker, review_id))
 
 
 @router.post("/{review_id}/release", openapi_extra=json_body(schemas.WHO, required=False))
@@ -216,7 +216,7 @@ async def release_review(review_id: ReviewId, request: Request, platform: Ours, 
     """Give it back."""
     asked = read_reviewer(await _optional_object(request))
     looker = Looker(key.org_id, reviewer_of(key, asked.name))
-    return answer(await review_evals.release_review(platform, looker, review_id))
+    return answer(await decide_reviews.release_review(platform, looker, review_id))
 
 
 @router.post("/{review_id}/verdict", openapi_extra=json_body(schemas.VERDICT))
@@ -227,7 +227,7 @@ async def post_verdict(
     body = await read_json_object(request)
     named = body.get("reviewer")
     looker = Looker(key.org_id, reviewer_of(key, named if isinstance(named, str) else None))
-    item = await review_evals.give_verdict(platform, looker, review_id, body)
+    item = await decide_reviews.give_verdict(platform, looker, review_id, body)
     if item["verdict"] == Verdict.NEEDS_MORE_RUNS:
         await queue_asked_runs(platform, runner, review_id)
         item = await read_reviews.read_review(platform, looker, review_id)
@@ -239,7 +239,7 @@ async def reopen_review(review_id: ReviewId, request: Request, platform: Ours, k
     """Ask a decided item anew, and take back what its verdict did. What was said stays in its history."""
     who, note = read_reopening(await _optional_object(request))
     looker = Looker(key.org_id, reviewer_of(key, who.name))
-    return answer(await review_evals.reopen_review(platform, looker, review_id, note))
+    return answer(await decide_reviews.reopen_review(platform, looker, review_id, note))
 
 
 async def _optional_object(request: Request) -> JsonObject:

@@ -4,7 +4,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
-from pipelines.engine import read_eval_run, run_evals
+from pipelines.engine.evals import start_matrix
+from pipelines.engine.reports import read_eval_run
 from pipelines.server.api import schemas
 from pipelines.server.api.common import (
     Contributor,
@@ -38,7 +39,7 @@ async def post_run(request: Request, platform: Ours, runner: Runner, key: Contri
 
     A variation without a baseline of the same versions of scenario and agent runs that too.
     """
-    opened = await run_evals.open_runs(
+    opened = await start_matrix.open_runs(
         platform,
         runner,
         key.org_id,

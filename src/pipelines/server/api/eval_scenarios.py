@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.params import Path as PathParam
 
 from pipelines.core.text.json_text import JsonObject
-from pipelines.engine import edit_scenarios
+from pipelines.engine.evals import edit_scenarios
 from pipelines.server.api import schemas
 from pipelines.server.api.common import (
     MAX_ID,

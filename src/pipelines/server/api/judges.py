@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
-from pipelines.engine import read_judges
+from pipelines.engine.judging import read_judges
 from pipelines.server.api.common import Id, Ours, Viewer, answer
 
 router = APIRouter(tags=["judges"])

@@ -2,7 +2,8 @@
 
 from fastapi import APIRouter, Request, Response
 
-from pipelines.engine import look_at_models, read_exchanges
+from pipelines.engine.models import list_models
+from pipelines.engine.reports import read_exchanges
 from pipelines.server.api import schemas
 from pipelines.server.api.common import (
     Contributor,
@@ -31,7 +32,7 @@ async def get_models(
 
     With `agent_id` and `dataset_id`, for the runs of these.
     """
-    known = await look_at_models.look_at_models(
+    known = await list_models.look_at_models(
         platform,
         key.org_id,
         named_by(request.app.state.settings),
@@ -45,7 +46,7 @@ async def get_models(
 async def test_model(request: Request, platform: Ours, key: Contributor) -> Response:
     """Ask a model one tiny question: the one of a purpose (judge), or another by name. It is paid for."""
     body = await read_optional_object(request)
-    return answer(await look_at_models.try_model(platform, key.org_id, body))
+    return answer(await list_models.try_model(platform, key.org_id, body))
 
 
 @router.get("/api/runs/{run_id}/exchanges")

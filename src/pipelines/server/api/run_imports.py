@@ -3,7 +3,7 @@
 from fastapi import APIRouter, Request, Response
 
 from pipelines.core.text.json_text import InvalidJson
-from pipelines.engine.import_runs import import_runs
+from pipelines.engine.batches.import_runs import import_runs
 from pipelines.processes.pool import TookTooMuch
 from pipelines.server.api import schemas
 from pipelines.server.api.common import (

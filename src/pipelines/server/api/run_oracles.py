@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter, Request, Response
 
-from pipelines.engine import accept_run
+from pipelines.engine.judging import accept_run
 from pipelines.server.api import schemas
 from pipelines.server.api.common import Contributor, Id, Ours, Viewer, answer, json_body, read_optional_object
 from pipelines.server.api.eval_reviews import reviewer_of

@@ -8,13 +8,15 @@ from fastapi.responses import StreamingResponse
 from pipelines.core.agents.agent_definition import MAX_CONCURRENCY
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.verdict.verdict import PendingReason
-from pipelines.engine import open_batch, open_run, read_run, rescore, review_runs
-from pipelines.engine.batch_figures import WantedBatch, estimate_batch
-from pipelines.engine.decide_run import decide_run
-from pipelines.engine.export_run import export_atif, export_json
-from pipelines.engine.open_batch import MAX_REPEATS
+from pipelines.engine.batches import open_batch
+from pipelines.engine.batches.open_batch import MAX_REPEATS
+from pipelines.engine.judging import rejudge_runs, rescore
 from pipelines.engine.platform import Platform
-from pipelines.engine.read_reviews import Looker
+from pipelines.engine.reports.export_run import export_atif, export_json
+from pipelines.engine.reports.summarize_batch import WantedBatch, estimate_batch
+from pipelines.engine.reviews.decide_run import decide_run
+from pipelines.engine.reviews.read_reviews import Looker
+from pipelines.engine.runs import open_run, read_run
 from pipelines.server.api import review_schemas, schemas
 from pipelines.server.api.common import (
     MAX_ID,
@@ -187,15 +189,15 @@ async def judge_run(
 
     What evidence leaves open is read by the judge model, the server's or the `model` in the body.
     """
-    by = review_runs.read_rejudge(await read_optional_object(request), by_present_oracle=oracle == "present")
-    return answer((await review_runs.rejudge_run(platform, key.org_id, run_id, by)).as_json())
+    by = rejudge_runs.read_rejudge(await read_optional_object(request), by_present_oracle=oracle == "present")
+    return answer((await rejudge_runs.rejudge_run(platform, key.org_id, run_id, by)).as_json())
 
 
 @router.get("/{run_id}/verdicts")
 async def get_verdicts(run_id: Id, platform: Ours, key: Viewer) -> Response:
     """The run's verdict, those before it with the oracle and grader each was by, and what people said."""
     looker = Looker(key.org_id, reviewer_of(key, None))
-    return answer(await review_runs.read_verdicts(platform, looker, run_id))
+    return answer(await rejudge_runs.read_verdicts(platform, looker, run_id))
 
 
 @router.post("/{run_id}/verdict", openapi_extra=json_body(review_schemas.RUN_VERDICT))

@@ -10,12 +10,12 @@ from pipelines.core.tasks.seed_limits import LARGEST_STATE
 from pipelines.core.tasks.seed_session import read_only_revision, read_revision
 from pipelines.core.text.json_text import InvalidJson
 from pipelines.core.text.problems import Problem, Refused
-from pipelines.engine import estimate_session, review_rows, review_world
-from pipelines.engine.finalize_session import finalize_session as finalized
-from pipelines.engine.generate_rows import RowGenerator
-from pipelines.engine.open_session import find_session, read_session, told_of_session
-from pipelines.engine.open_session import open_session as opened
 from pipelines.engine.platform import Platform
+from pipelines.engine.worlds import estimate_session, review_rows, review_world
+from pipelines.engine.worlds.finalize_session import finalize_session as finalized
+from pipelines.engine.worlds.generate_rows import RowGenerator
+from pipelines.engine.worlds.open_session import find_session, read_session, told_of_session
+from pipelines.engine.worlds.open_session import open_session as opened
 from pipelines.server.api import session_schemas as schemas
 from pipelines.server.api.common import (
     Contributor,

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request, Response
 
 from pipelines.core.evals.otlp import Encoding, export_response
 from pipelines.core.text.json_text import InvalidJson, JsonObject
-from pipelines.engine.ingest_spans import Ingested, Telemetry, ingest_spans
+from pipelines.engine.evals.ingest_spans import Ingested, Telemetry, ingest_spans
 from pipelines.engine.platform import Platform
 from pipelines.server.api.common import Contributor, Ours, answer, read_body
 from pipelines.wire.errors import InvalidJsonBody, UnsupportedMediaType

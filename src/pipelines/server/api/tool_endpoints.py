@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Refused
-from pipelines.engine import call_endpoint, manage_endpoints
+from pipelines.engine.endpoints import call_endpoint, manage_endpoints
 from pipelines.server.api import schemas
 from pipelines.server.api.common import (
     Contributor,

@@ -9,7 +9,7 @@ from pipelines.core.tasks.oracle_axes import ORACLE_AXES
 from pipelines.core.tasks.seed import EXPECTED_OUTCOMES
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem, Refused
-from pipelines.engine.accept_run import Proposal, accept_run, propose_oracle
+from pipelines.engine.judging.accept_run import Proposal, accept_run, propose_oracle
 from pipelines.server.api.common import Id, Ours
 from pipelines.server.api.eval_reviews import reviewer_of
 from pipelines.server.pages.form_fields import problems_by_field, read_json_text

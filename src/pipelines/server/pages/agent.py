@@ -9,8 +9,9 @@ from pipelines.core.results.task_statistics import summary_of
 from pipelines.core.results.version_changes import VersionChange, version_changes
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Refused
-from pipelines.engine import register_agent, test_connection
+from pipelines.engine.agents import register_agent
 from pipelines.engine.find import find_agent
+from pipelines.engine.runs import test_connection
 from pipelines.server.api.common import MAX_ID, Id, platform_of
 from pipelines.server.pages.page import go, page
 from pipelines.server.pages.rule_list import rule_list

@@ -8,7 +8,7 @@ from starlette.datastructures import UploadFile
 
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Problem, Refused
-from pipelines.engine import register_agent
+from pipelines.engine.agents import register_agent
 from pipelines.engine.find import find_agent
 from pipelines.server.api.common import MAX_ID, Id, platform_of
 from pipelines.server.pages import agent_form

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pipelines.core.text.json_text import JsonObject
-from pipelines.engine.batch_figures import took_ms
+from pipelines.engine.reports.summarize_batch import took_ms
 from pipelines.web.render import render
 
 TEMPLATE = "batch_progress.html"

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 
 from pipelines.core.text.problems import Refused
-from pipelines.engine.read_judges import compare_judges, read_batch_judges
+from pipelines.engine.judging.read_judges import compare_judges, read_batch_judges
 from pipelines.server.api.common import Id, platform_of
 from pipelines.server.pages.page import page
 from pipelines.server.pages.visitor import Reader

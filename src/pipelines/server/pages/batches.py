@@ -11,10 +11,11 @@ from fastapi.responses import StreamingResponse
 from pipelines.core.results.task_statistics import summary_of
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Problem, Refused
-from pipelines.engine import open_batch, review_runs
-from pipelines.engine.batch_figures import batch_figures, took_ms
+from pipelines.engine.batches import open_batch
 from pipelines.engine.find import find_batch
-from pipelines.engine.read_judges import read_batch_judges
+from pipelines.engine.judging import rejudge_runs
+from pipelines.engine.judging.read_judges import read_batch_judges
+from pipelines.engine.reports.summarize_batch import batch_figures, took_ms
 from pipelines.server.api.batches import exported_batch
 from pipelines.server.api.common import MAX_ID, Id, encode_cursor, platform_of, runner_of
 from pipelines.server.batch_watches import BatchWatches, while_welcome
@@ -175,7 +176,7 @@ async def judge(batch_id: Id, request: Request, visitor: Writer) -> Response:
         return go(f"/batches/{batch_id}", refused.problems[0].said())
     ends_at = time.monotonic() + JUDGED_FOR_S
     while True:
-        done = await review_runs.rejudge_batch(
+        done = await rejudge_runs.rejudge_batch(
             platform_of(request),
             visitor.org_id,
             batch_id,

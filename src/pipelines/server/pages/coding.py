@@ -20,8 +20,8 @@ from pipelines.core.coding.workspace_seed import FilesSeed
 from pipelines.core.evals.scenario_file import LONGEST_EDITED_TEXT
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Problem, Refused
-from pipelines.engine import edit_coding_scenarios
-from pipelines.engine.coding_text import read_coding_text, written
+from pipelines.engine.coding import edit_coding_scenarios
+from pipelines.engine.coding.coding_text import read_coding_text, written
 from pipelines.server.api.common import Ours, platform_of
 from pipelines.server.pages.evals import Word, number_of
 from pipelines.server.pages.page import go, page

@@ -6,8 +6,8 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from pipelines.engine.find import find_run
+from pipelines.engine.judging.rescore import read_coding, rescore_run
 from pipelines.engine.platform import Platform
-from pipelines.engine.rescore import read_coding, rescore_run
 from pipelines.server.api.common import Id, Ours
 from pipelines.server.pages.page import forget_counts, go
 from pipelines.server.pages.visitor import Reader, Writer

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request, Response
 from pipelines.core.results.compare_batches import CHANGES
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Problem
-from pipelines.engine.compare_batches import compare_batches
+from pipelines.engine.reports.compare_batches import compare_batches
 from pipelines.server.api.common import platform_of
 from pipelines.server.pages.page import page
 from pipelines.server.pages.run_query import read_id

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from pipelines.core.results.align_calls import ALIKE, AlignedRow
 from pipelines.core.text.json_text import JsonObject
-from pipelines.engine import compare_runs
+from pipelines.engine.reports import compare_runs
 from pipelines.server.api.common import MAX_ID, Ours
 from pipelines.server.pages.form_fields import number_in
 from pipelines.server.pages.page import page

@@ -8,10 +8,10 @@ from fastapi import APIRouter, Request, Response
 from pipelines.core.models.model_question import Purpose
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Refused
-from pipelines.engine import translate_rules
 from pipelines.engine.find import find_dataset
 from pipelines.engine.platform import Platform
-from pipelines.engine.read_sentences import sentences_of_dataset
+from pipelines.engine.tools import translate_rules
+from pipelines.engine.tools.read_sentences import sentences_of_dataset
 from pipelines.server.api.common import Id, platform_of
 from pipelines.server.pages.form_fields import number_in
 from pipelines.server.pages.page import go, page

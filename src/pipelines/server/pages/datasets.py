@@ -10,8 +10,8 @@ from pipelines.core.results.task_statistics import summary_of
 from pipelines.core.task_files.read_tasks import csv_header
 from pipelines.core.tasks.seed import CONVERSATION_AXES
 from pipelines.core.tasks.task_columns import BY_AXIS, COLUMNS
-from pipelines.engine import upload_tasks
 from pipelines.engine.find import find_dataset
+from pipelines.engine.tasks import upload_tasks
 from pipelines.server.api.common import MAX_ID, Id, platform_of
 from pipelines.server.pages.page import page
 from pipelines.server.pages.visitor import Reader

@@ -13,11 +13,11 @@ from pipelines.core.evals.heatmap_page import SHOWN
 from pipelines.core.evals.variation import BUILTIN, DEFAULT_INTENSITY, INTENSITIES
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem, Refused
-from pipelines.engine import run_evals
-from pipelines.engine.edit_scenarios import known_variations
-from pipelines.engine.plan_matrix import MatrixForecast, forecast_matrix
-from pipelines.engine.show_cell import read_cell
-from pipelines.engine.show_matrix import Shown
+from pipelines.engine.evals import start_matrix
+from pipelines.engine.evals.edit_scenarios import known_variations
+from pipelines.engine.evals.forecast_matrix import MatrixForecast, forecast_matrix
+from pipelines.engine.evals.show_cell import read_cell
+from pipelines.engine.evals.show_matrix import Shown
 from pipelines.server.api.common import platform_of, runner_of
 from pipelines.server.api.eval_matrix import reports_of
 from pipelines.server.api.eval_reports import MEDIA_TYPES, get_heatmap
@@ -75,7 +75,7 @@ async def start(request: Request, visitor: Writer) -> Response:
         return await _builder(request, visitor, chosen)
     platform = platform_of(request)
     try:
-        opened = await run_evals.open_matrix(
+        opened = await start_matrix.open_matrix(
             platform,
             runner_of(request),
             visitor.org_id,
@@ -213,13 +213,13 @@ async def heatmap_file(matrix_id: str, format: str, request: Request, visitor: R
 
 @router.post("/evals/{matrix_id}/cancel")
 async def cancel(matrix_id: str, request: Request, visitor: Writer) -> Response:
-    await run_evals.cancel_matrix(platform_of(request), runner_of(request), visitor.org_id, matrix_id)
+    await start_matrix.cancel_matrix(platform_of(request), runner_of(request), visitor.org_id, matrix_id)
     return go(f"/evals/{quote(matrix_id, safe='')}", "Cancelled: what has ended is reported.")
 
 
 @router.post("/evals/{matrix_id}/resume")
 async def resume(matrix_id: str, request: Request, visitor: Writer) -> Response:
-    await run_evals.resume_matrix(platform_of(request), runner_of(request), visitor.org_id, matrix_id)
+    await start_matrix.resume_matrix(platform_of(request), runner_of(request), visitor.org_id, matrix_id)
     return go(f"/evals/{quote(matrix_id, safe='')}", "Going on with what was not sent.")
 
 

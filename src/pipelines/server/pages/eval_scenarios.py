@@ -10,8 +10,8 @@ from fastapi import APIRouter, Request, Response
 from pipelines.core.evals.scenario import RISK_LEVELS, Scenario
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Problem, Refused
-from pipelines.engine import edit_scenarios
-from pipelines.engine.scenario_text import check_text, read_text, written
+from pipelines.engine.evals import edit_scenarios
+from pipelines.engine.evals.scenario_text import check_text, read_text, written
 from pipelines.server.api.common import platform_of
 from pipelines.server.pages.evals import TABS, TRAIL, Word, agent_choices, number_of
 from pipelines.server.pages.page import go, page, part

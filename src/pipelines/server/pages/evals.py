@@ -9,10 +9,10 @@ from fastapi import APIRouter, Query, Request, Response
 
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Refused
-from pipelines.engine import draft_scenarios
-from pipelines.engine.report_evals import SummaryAsked, summarize_evals
-from pipelines.engine.scenario_text import read_text, written
-from pipelines.engine.show_matrix import MatrixViews
+from pipelines.engine.evals import draft_scenarios
+from pipelines.engine.evals.export_reports import SummaryAsked, summarize_evals
+from pipelines.engine.evals.scenario_text import read_text, written
+from pipelines.engine.evals.show_matrix import MatrixViews
 from pipelines.server.api.common import platform_of
 from pipelines.server.pages.form_fields import number_in
 from pipelines.server.pages.page import go, page

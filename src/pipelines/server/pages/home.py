@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request, Response
 
 from pipelines.core.results.task_statistics import summary_of
 from pipelines.core.text.json_text import JsonObject
-from pipelines.engine.example_agent import TOKEN, make_example
+from pipelines.engine.agents.example_agent import TOKEN, make_example
 from pipelines.server.api.common import platform_of
 from pipelines.server.pages.page import go, page
 from pipelines.server.pages.visitor import Reader, Writer

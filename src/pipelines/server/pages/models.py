@@ -7,9 +7,10 @@ from fastapi import APIRouter, Request, Response
 from pipelines.core.models.model_question import Purpose
 from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, loads
 from pipelines.core.text.problems import Problem, Refused
-from pipelines.engine import look_at_models, read_exchanges
 from pipelines.engine.find import find_run
-from pipelines.engine.model_costs import costs_of_run
+from pipelines.engine.models import list_models
+from pipelines.engine.models.model_costs import costs_of_run
+from pipelines.engine.reports import read_exchanges
 from pipelines.server.api.common import Cursor, Id, encode_cursor, id_cursor, platform_of
 from pipelines.server.ask_setting import named_by
 from pipelines.server.pages.page import page
@@ -36,7 +37,7 @@ async def try_model(request: Request, visitor: Writer) -> Response:
     body: JsonObject = {"purpose": form.get("purpose", "judge")}
     body |= {"model": named} if named else {}
     try:
-        tried = await look_at_models.try_model(platform_of(request), visitor.org_id, body)
+        tried = await list_models.try_model(platform_of(request), visitor.org_id, body)
     except Refused as refused:
         return await _models(request, visitor, refused=refused, named=named)
     except OdysseyError as error:
@@ -54,7 +55,7 @@ async def _models(
     named: str = "",
 ) -> Response:
     platform = platform_of(request)
-    known = await look_at_models.look_at_models(platform, visitor.org_id, named_by(settings_of(request)))
+    known = await list_models.look_at_models(platform, visitor.org_id, named_by(settings_of(request)))
     costs = await platform.database.read(lambda connection: costs_of_org(connection, visitor.org_id))
     return await settings_page(
         request,

@@ -9,8 +9,13 @@ from pipelines.core.results.run_estimate import RunEstimate
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.core.tools.live_tools import PASSTHROUGH_MODES
-from pipelines.engine.batch_figures import WantedBatch, estimate_batch, tags_of_dataset, tasks_with_tag
-from pipelines.engine.open_batch import MAX_REPEATS, open_batch
+from pipelines.engine.batches.open_batch import MAX_REPEATS, open_batch
+from pipelines.engine.reports.summarize_batch import (
+    WantedBatch,
+    estimate_batch,
+    tags_of_dataset,
+    tasks_with_tag,
+)
 from pipelines.server.api.common import platform_of, runner_of
 from pipelines.server.errors import status_of
 from pipelines.server.pages.form_fields import budget_in

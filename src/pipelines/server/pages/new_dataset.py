@@ -15,8 +15,8 @@ from pipelines.core.task_files.file_formats import TABLE, Format, format_of
 from pipelines.core.tasks.task_columns import BY_NAME, COLUMNS
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Refused
-from pipelines.engine.preview_tasks import preview_tasks
-from pipelines.engine.upload_tasks import LargeRows, SmallFile, create_dataset
+from pipelines.engine.tasks.preview_tasks import preview_tasks
+from pipelines.engine.tasks.upload_tasks import LargeRows, SmallFile, create_dataset
 from pipelines.processes.pool import TookTooMuch
 from pipelines.server.api.common import SMALL_BODY_BYTES, platform_of, unreadable
 from pipelines.server.api.datasets import SMALL_YAML_BYTES

@@ -10,8 +10,8 @@ from pipelines.core.tasks.seed_limits import LONGEST_BEHAVIOR
 from pipelines.core.tasks.seed_session import DEFAULT_BUCKETS, EMBEDDED, LONGEST_THEME, MODEL
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem, Refused
-from pipelines.engine.estimate_session import estimate_new_session
-from pipelines.engine.open_session import open_session
+from pipelines.engine.worlds.estimate_session import estimate_new_session
+from pipelines.engine.worlds.open_session import open_session
 from pipelines.server.api.common import platform_of
 from pipelines.server.errors import status_of
 from pipelines.server.pages.datasets import AGENTS_OFFERED, ChosenId

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from pipelines.core.text.json_text import JsonObject
-from pipelines.engine.review_runs import Rejudge, read_rejudge
+from pipelines.engine.judging.rejudge_runs import Rejudge, read_rejudge
 
 
 def rejudge_in(form: Mapping[str, str]) -> Rejudge:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
-from pipelines.engine.report_batch import DEFAULT_MB, MOST_MB, report_contents, report_file
+from pipelines.engine.reports.report_batch import DEFAULT_MB, MOST_MB, report_contents, report_file
 from pipelines.server.api.batches import report_answer
 from pipelines.server.api.common import Id, platform_of
 from pipelines.server.api.eval_matrix import reports_of

@@ -9,16 +9,16 @@ from pipelines.core.evals.review import RISK_RANKS, ReviewKind, Verdict
 from pipelines.core.evals.review_requests import read_bulk
 from pipelines.core.evals.review_words import KINDS, effects_in_general
 from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.engine.evals.queue_requested_runs import queue_asked_runs
+from pipelines.engine.judging.read_judges import read_calibration
 from pipelines.engine.platform import Platform
-from pipelines.engine.queue_asked_runs import queue_asked_runs
-from pipelines.engine.read_judges import read_calibration
-from pipelines.engine.read_reviews import (
+from pipelines.engine.reviews.decide_reviews import act_on_several
+from pipelines.engine.reviews.read_reviews import (
     change_settings,
     read_agreement,
     read_progress,
     read_settings,
 )
-from pipelines.engine.review_evals import act_on_several
 from pipelines.server.api.common import platform_of, runner_of
 from pipelines.server.pages.page import forget_counts, go, page
 from pipelines.server.pages.review_queue import (

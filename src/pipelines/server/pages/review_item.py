@@ -11,15 +11,15 @@ from pipelines.core.evals.review_words import LABELS
 from pipelines.core.tasks.oracle_axes import oracle_in
 from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, loads
 from pipelines.core.text.problems import Refused
-from pipelines.engine import review_evals
+from pipelines.engine.evals.queue_requested_runs import queue_asked_runs
+from pipelines.engine.evals.scenario_from_run import Said, scenario_from_run
 from pipelines.engine.find import find_run
 from pipelines.engine.platform import Platform
-from pipelines.engine.preview_verdicts import preview_verdicts
-from pipelines.engine.queue_asked_runs import queue_asked_runs
-from pipelines.engine.read_reviews import Looker, read_review
-from pipelines.engine.read_run import read_trace
-from pipelines.engine.run_changes import MOST_CHANGES, run_changes
-from pipelines.engine.scenario_from_run import Said, scenario_from_run
+from pipelines.engine.reviews import decide_reviews
+from pipelines.engine.reviews.preview_verdicts import preview_verdicts
+from pipelines.engine.reviews.read_reviews import Looker, read_review
+from pipelines.engine.runs.read_run import read_trace
+from pipelines.engine.runs.run_changes import MOST_CHANGES, run_changes
 from pipelines.server.api.common import platform_of, runner_of
 from pipelines.server.pages.form_fields import number_in, read_json_text
 from pipelines.server.pages.page import forget_counts, go, page, part
@@ -56,7 +56,7 @@ async def claim(review_id: ReviewId, request: Request, visitor: Writer) -> Respo
     platform, looker = platform_of(request), looker_of(request, visitor)
     problem = ""
     try:
-        item = await review_evals.claim_review(platform, looker, review_id)
+        item = await decide_reviews.claim_review(platform, looker, review_id)
     except (Conflict, ReviewClaimed) as error:
         problem = error.message
         item = await read_review(platform, looker, review_id)
@@ -68,7 +68,7 @@ async def claim(review_id: ReviewId, request: Request, visitor: Writer) -> Respo
 @router.post("/review/{review_id}/release")
 async def release(review_id: ReviewId, request: Request, visitor: Writer) -> Response:
     platform, looker = platform_of(request), looker_of(request, visitor)
-    await review_evals.release_review(platform, looker, review_id)
+    await decide_reviews.release_review(platform, looker, review_id)
     return go("/review", "Given back.")
 
 
@@ -79,7 +79,7 @@ async def decide(review_id: ReviewId, request: Request, visitor: Writer) -> Resp
     wanted = read_wanted(form)
     waiting = (await listed(platform, looker, wanted, limit=WINDOW)).items
     try:
-        item = await review_evals.give_verdict(platform, looker, review_id, await _verdict(request, form))
+        item = await decide_reviews.give_verdict(platform, looker, review_id, await _verdict(request, form))
     except (Refused, Conflict, ReviewClaimed) as refused:
         return await _item_page(request, visitor, review_id, wanted, refused=refused, typed=form)
     if item["verdict"] == Verdict.NEEDS_MORE_RUNS:
@@ -95,7 +95,7 @@ async def reopen(review_id: ReviewId, request: Request, visitor: Writer) -> Resp
     """Undo: the item waits again, and what its verdict did is taken back."""
     form = await form_texts(request)
     looker = looker_of(request, visitor)
-    await review_evals.reopen_review(platform_of(request), looker, review_id, form.get("note", ""))
+    await decide_reviews.reopen_review(platform_of(request), looker, review_id, form.get("note", ""))
     forget_counts(request, visitor.org_id)
     query = read_wanted(form).query()
     return go(f"/review/{review_id}{query}", "Taken back: it waits again, and what was decided is undone.")

@@ -13,7 +13,7 @@ from pipelines.core.evals.review_words import KINDS, LABELS
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.platform import Platform
-from pipelines.engine.read_reviews import ListedPage, Looker, list_reviews, read_review
+from pipelines.engine.reviews.read_reviews import ListedPage, Looker, list_reviews, read_review
 from pipelines.server.api.common import cursor_number, decode_cursor, encode_cursor
 from pipelines.server.api.eval_reviews import WAITING
 from pipelines.server.pages.visitor import Visitor

@@ -7,7 +7,7 @@ from fastapi.responses import RedirectResponse
 
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Problem, Refused
-from pipelines.engine.batch_figures import took_ms
+from pipelines.engine.reports.summarize_batch import took_ms
 from pipelines.server.api.common import encode_cursor, platform_of
 from pipelines.server.pages.page import page
 from pipelines.server.pages.run_query import CHOICES, RunQuery, read_id, read_run_query

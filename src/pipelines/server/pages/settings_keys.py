@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Refused
-from pipelines.engine import manage_credentials, manage_keys
+from pipelines.engine.access import manage_credentials, manage_keys
 from pipelines.server.api.common import Id, encode_cursor, id_cursor, platform_of
 from pipelines.server.pages.page import go
 from pipelines.server.pages.settings import problems_at, settings_page

@@ -8,10 +8,10 @@ from starlette.datastructures import UploadFile
 from pipelines.core.endpoints.endpoint_drift import KnownTool
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Problem, Refused
-from pipelines.engine import manage_cassettes, manage_endpoints
-from pipelines.engine.live_hops import LiveHops
+from pipelines.engine.calls.live_hops import LiveHops
+from pipelines.engine.endpoints import manage_cassettes, manage_endpoints
+from pipelines.engine.endpoints.verify_cassette import verify_cassette
 from pipelines.engine.platform import Platform
-from pipelines.engine.verify_cassette import verify_cassette
 from pipelines.processes.pool import TookTooMuch
 from pipelines.server.api.cassettes import as_download
 from pipelines.server.api.common import encode_cursor, id_cursor, platform_of, unreadable

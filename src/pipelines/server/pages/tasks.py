@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request, Response
 from pipelines.core.ledger.ledger import is_flag_section
 from pipelines.core.tasks.task_columns import BY_AXIS
 from pipelines.core.text.json_text import Json, JsonObject, dumps
-from pipelines.engine.read_task import TaskInWords, read_task
+from pipelines.engine.tasks.read_task import TaskInWords, read_task
 from pipelines.server.api.common import Id, platform_of
 from pipelines.server.pages.datasets import AGENTS_OFFERED, ChosenId
 from pipelines.server.pages.page import page

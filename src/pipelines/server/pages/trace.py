@@ -11,12 +11,13 @@ from fastapi import APIRouter, Query, Request, Response
 
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Refused
-from pipelines.engine import open_run, read_run, read_steps, review_runs
-from pipelines.engine.decide_run import decide_run
 from pipelines.engine.find import find_run
+from pipelines.engine.judging import rejudge_runs
 from pipelines.engine.platform import Platform
-from pipelines.engine.read_reviews import Looker
-from pipelines.engine.read_steps import END, Shown, Timeline
+from pipelines.engine.reviews.decide_run import decide_run
+from pipelines.engine.reviews.read_reviews import Looker
+from pipelines.engine.runs import open_run, read_run, read_steps
+from pipelines.engine.runs.read_steps import END, Shown, Timeline
 from pipelines.server.api.common import MAX_ID, Id, Ours, Runner, answer
 from pipelines.server.api.eval_reviews import reviewer_of
 from pipelines.server.api.runs import exported_run
@@ -191,7 +192,7 @@ async def judge(run_id: Id, request: Request, platform: Ours, visitor: Writer) -
     form = await form_texts(request)
     before = await find_run(platform, visitor.org_id, run_id)
     try:
-        after = await review_runs.rejudge_run(platform, visitor.org_id, run_id, rejudge_in(form))
+        after = await rejudge_runs.rejudge_run(platform, visitor.org_id, run_id, rejudge_in(form))
     except (Conflict, ModelFailed, ModelNotConfigured) as error:
         return go(f"/runs/{run_id}", error.message)
     except Refused as refused:

@@ -10,7 +10,7 @@ from pipelines.core.tools.failure_words import rule_in_words
 from pipelines.core.tools.trace_row import TraceRow
 from pipelines.core.verdict.mode_words import mode_in_words
 from pipelines.core.verdict.pending_words import pending_words
-from pipelines.engine.read_steps import END, START, RunInFull, StepInFull, Timeline
+from pipelines.engine.runs.read_steps import END, START, RunInFull, StepInFull, Timeline
 from pipelines.server.pages.trace_lines import said_in
 from pipelines.server.pages.trace_world import world_context
 from pipelines.storage.review_queue import RUN_PREFIX

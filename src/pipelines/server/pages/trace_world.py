@@ -6,7 +6,7 @@ from typing import Any
 
 from pipelines.core.ledger.ledger_steps import EntityChange, WorldAfter, changed_entities
 from pipelines.core.text.json_text import Json
-from pipelines.engine.read_steps import StepInFull
+from pipelines.engine.runs.read_steps import StepInFull
 
 MOST_CHANGED = 40  # entities with their fields
 MOST_OF_TYPE = 20  # entities that nobody changed, of each type

@@ -8,8 +8,8 @@ from fastapi import APIRouter, Request, Response
 from pipelines.core.tasks.seed_limits import LARGEST_STATE
 from pipelines.core.text.json_text import InvalidJson
 from pipelines.core.text.problems import Problem, Refused
-from pipelines.engine import review_rows, review_world
-from pipelines.engine.finalize_session import finalize_session
+from pipelines.engine.worlds import review_rows, review_world
+from pipelines.engine.worlds.finalize_session import finalize_session
 from pipelines.server.api.common import Id, platform_of
 from pipelines.server.api.seed_sessions import generator_of
 from pipelines.server.errors import status_of

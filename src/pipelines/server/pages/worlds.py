@@ -14,9 +14,9 @@ from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem
 from pipelines.core.tools.failure_rules import rule_from_stored
 from pipelines.core.tools.failure_words import rule_in_words
-from pipelines.engine import review_rows, review_world
-from pipelines.engine.estimate_session import estimate_session
-from pipelines.engine.open_session import find_session, told_of_session
+from pipelines.engine.worlds import review_rows, review_world
+from pipelines.engine.worlds.estimate_session import estimate_session
+from pipelines.engine.worlds.open_session import find_session, told_of_session
 from pipelines.server.api.common import MAX_ID, Id, platform_of
 from pipelines.server.batch_watches import BatchWatches, while_welcome
 from pipelines.server.pages.datasets import AGENTS_OFFERED, ChosenId

@@ -1,0 +1,1 @@
+"""Registering and changing agents."""

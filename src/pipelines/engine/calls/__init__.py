@@ -1,0 +1,1 @@
+"""One tool call of a run, from arrival to reply. Enter at `answer_tool_call`."""

@@ -1,0 +1,1 @@
+"""Uploaded code: stored, unpacked, and run in a sandbox. Enter at `upload_code` and `run_code`."""

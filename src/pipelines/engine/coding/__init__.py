@@ -1,0 +1,1 @@
+"""Coding scenarios, and grading what an agent changed in a workspace."""

@@ -1,0 +1,1 @@
+"""Live tool endpoints and cassettes: registered, checked, discovered, recorded."""

@@ -1,0 +1,131 @@
+"""Discovery: asking an endpoint for its tools, and storing what is new, changed or gone."""
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import NamedTuple
+from weakref import WeakValueDictionary
+
+from pipelines.core.endpoints.endpoint_drift import DiscoveryOutcome, KnownTool, compared
+from pipelines.core.endpoints.hidden_discovery import hidden_discovery
+from pipelines.core.limits.fair_slots import Place
+from pipelines.core.text.json_text import Json, JsonObject, dumps
+from pipelines.core.tools.live_tools import Discovery, HopFailed
+from pipelines.engine.endpoints.build_endpoint import asked_once
+from pipelines.engine.platform import Platform
+from pipelines.storage import tool_endpoints
+from pipelines.storage.connection import Connection
+from pipelines.storage.texts import SLICE_CHARACTERS, SLICE_ROWS
+from pipelines.storage.tool_endpoints import ToolEndpoint
+from pipelines.wire.errors import Conflict
+
+DISCOVERY_S = 180.0  # an environment for the requirements of code may have to be installed
+MOST_TOOLS = 10_000
+MOST_TOLD = 100  # of the tools that differ
+MOST_NOTES = 200
+LONGEST_ERROR = 2_000
+#: By endpoint, for as long as somebody stores what was found on it: one after the other.
+_storing: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+
+class Discovered(NamedTuple):
+    outcome: DiscoveryOutcome
+
+    def as_json(self) -> JsonObject:
+        """`drift` lists the first of what differs; the list of tools has all of it."""
+        drift: list[Json] = [
+            {"name": tool.accepted.name, "drift": tool.drift, "differences": tool.differences()}
+            for tool in self.outcome.drifted[:MOST_TOLD]
+        ]
+        return {"added": len(self.outcome.added), "removed": len(self.outcome.removed), "drift": drift}
+
+
+async def discover(platform: Platform, endpoint: ToolEndpoint, *, accept: bool) -> Discovered:
+    """Raises HopFailed, with the reason kept at the endpoint; its tools are then as they were. Raises
+    Conflict where the endpoint was changed, or other tools of it accepted, since it was read."""
+    found = await _asked(platform, endpoint)
+    async with _storing.setdefault(endpoint.id, asyncio.Lock()):
+        known = await platform.database.read(lambda connection: _all_tools(connection, endpoint.id))
+        outcome = await asyncio.to_thread(compared, known, found.tools, accept=accept)  # hashes all of them
+        await _store(platform, endpoint, outcome, found.notes)
+    return Discovered(outcome)
+
+
+async def _asked(platform: Platform, endpoint: ToolEndpoint) -> Discovery:
+    try:
+        return await _ask(platform, endpoint)
+    except HopFailed as failed:
+        error = failed.message.replace("\0", "\N{REPLACEMENT CHARACTER}")  # Postgres takes none
+        await platform.database.write(
+            partial(tool_endpoints.fail_discovery, endpoint_id=endpoint.id, error=error[:LONGEST_ERROR])
+        )
+        raise
+
+
+async def _ask(platform: Platform, endpoint: ToolEndpoint) -> Discovery:
+    async with platform.probing.slot(Place(endpoint.org_id)):
+        try:
+            async with asyncio.timeout(DISCOVERY_S), asked_once(platform, endpoint) as asked:
+                found = await asked.live.discover()
+                found = await asyncio.to_thread(hidden_discovery, found, asked.redaction)
+        except TimeoutError:
+            raise HopFailed(f"The tools were not found within {DISCOVERY_S:.0f} s.") from None
+    if len(found.tools) > MOST_TOOLS:
+        raise HopFailed(f"The endpoint has {len(found.tools):,} tools; at most {MOST_TOOLS:,} are kept.")
+    return found
+
+
+def _all_tools(connection: Connection, endpoint_id: str) -> dict[str, KnownTool]:
+    found: dict[str, KnownTool] = {}
+    after_id: int | None = None
+    while True:
+        page = tool_endpoints.tools_of_endpoint(connection, endpoint_id, limit=SLICE_ROWS, after_id=after_id)
+        found |= {tool.accepted.name: tool for tool in page.items}
+        after_id = page.last_id
+        if after_id is None:
+            return found
+
+
+async def _store(
+    platform: Platform, endpoint: ToolEndpoint, outcome: DiscoveryOutcome, notes: Sequence[str]
+) -> None:
+    """In slices: everybody waits for the one writer. The endpoint is the last, and says that all is there."""
+    parts: list[Callable[[Connection], None]] = [
+        partial(tool_endpoints.store_tools, endpoint_id=endpoint.id, tools=tools)
+        for tools in await asyncio.to_thread(lambda: [*_slices(outcome.stored)])  # sized by their text
+    ]
+    for start in range(0, len(outcome.removed), SLICE_ROWS):
+        names = outcome.removed[start : start + SLICE_ROWS]
+        parts.append(partial(tool_endpoints.remove_tools, endpoint_id=endpoint.id, names=names))
+    for part in parts:
+        await platform.database.write_part(partial(_if_same, endpoint=endpoint, write=part))
+    end = partial(
+        tool_endpoints.end_discovery,
+        endpoint_id=endpoint.id,
+        notes=[*notes[:MOST_NOTES]],
+        is_changed=outcome.is_changed,
+        now=platform.now(),
+    )
+    await platform.database.write(partial(_if_same, endpoint=endpoint, write=end))
+
+
+def _if_same(connection: Connection, endpoint: ToolEndpoint, write: Callable[[Connection], None]) -> None:
+    """What was found on an endpoint that is another by now says nothing about that; and what was found before
+    somebody accepted its tools would take that back."""
+    if not tool_endpoints.hold_endpoint(connection, endpoint.org_id, endpoint.id, version=endpoint.version):
+        raise Conflict(f"Tool endpoint `{endpoint.name}` was changed meanwhile; discover its tools again.")
+    write(connection)
+
+
+def _slices(tools: Sequence[KnownTool]) -> Iterator[list[KnownTool]]:
+    slice: list[KnownTool] = []
+    room = SLICE_CHARACTERS
+    for tool in tools:
+        size = len(dumps([part.as_json() for part in (tool.accepted, tool.found) if part is not None]))
+        if slice and (size > room or len(slice) == SLICE_ROWS):
+            yield slice
+            slice, room = [], SLICE_CHARACTERS
+        slice.append(tool)
+        room -= size
+    if slice:
+        yield slice

@@ -1,0 +1,1 @@
+"""Verdicts: by oracles, by a judge model, by a person who accepts a run. Enter at `judge_run`."""

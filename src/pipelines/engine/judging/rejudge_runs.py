@@ -1,0 +1,203 @@
+"""Looking at verdicts again: judging stored runs anew, by evidence and by models; the list for people."""
+
+import asyncio
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from pipelines.core.models.honesty_level import read_honesty
+from pipelines.core.models.model_names import LONGEST, read_model_name
+from pipelines.core.models.model_question import Purpose
+from pipelines.core.tasks.rubric_lines import RubricLine, read_rubric
+from pipelines.core.text.authored import Fields
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.problems import Problem, Refused
+from pipelines.engine.find import find_batch, find_run
+from pipelines.engine.judging.judge_by_model import Read, read_by_model
+from pipelines.engine.judging.judge_run import JudgedHow
+from pipelines.engine.models.choose_judge import judge_model_of
+from pipelines.engine.platform import Platform
+from pipelines.engine.reviews.decide_run import review_of_run
+from pipelines.engine.reviews.read_reviews import Looker
+from pipelines.storage import batches, model_judgements, runs
+from pipelines.storage.connection import Connection
+from pipelines.storage.model_judgements import Judgement
+from pipelines.storage.runs import Run
+from pipelines.wire.errors import BudgetExceeded, Conflict, ModelFailed
+from pipelines.wire.names import RunStatus
+
+NO_MODEL = "none"  # in place of a model's name: by evidence alone
+AT_ONCE = 16  # runs of a batch, where a model reads them
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rejudge:
+    """By what stored runs are judged again."""
+
+    by_present_oracle: bool = False
+    model: str | None = None  # None: the server's, where it has one; NO_MODEL: none
+    rubric: tuple[RubricLine, ...] | None = None  # in place of the tasks'
+    is_beside: bool = False  # what the model says is stored, and the run's verdict stays
+    honesty: str | None = None  # in place of their batch's
+
+    @property
+    def how(self) -> JudgedHow:
+        return JudgedHow(by_present_oracle=self.by_present_oracle, rubric=self.rubric, honesty=self.honesty)
+
+
+def read_rejudge(body: JsonObject, *, by_present_oracle: bool) -> Rejudge:
+    """What a request says of it: `model`, `rubric`, `beside`, `honesty`."""
+    problems: list[Problem] = []
+    fields = Fields(body, "", problems)
+    fields.refuse_unknown(("model", "rubric", "beside", "honesty"))
+    model = fields.text("model", longest=LONGEST)
+    if model is not None and model != NO_MODEL:
+        read_model_name(model, "/model", problems)
+    rubric = read_rubric(fields) if fields.has("rubric") else None
+    beside = fields.get("beside")
+    if beside is not None and not isinstance(beside, bool):
+        fields.refuse("beside", "`beside` must be true or false")
+    honesty = read_honesty(fields)
+    if problems:
+        raise Refused(problems, "the request")
+    return Rejudge(
+        by_present_oracle=by_present_oracle,
+        model=model,
+        rubric=rubric,
+        is_beside=beside is True,
+        honesty=honesty,
+    )
+
+
+async def rejudge_run(platform: Platform, org_id: int, run_id: int, by: Rejudge) -> Run:
+    """The verdict of an ended run by the judges of today, and by its own oracle or its task's present one.
+    Nothing is sent to the agent; the verdict before is kept. A model that gives nothing changes nothing:
+    ModelFailed."""
+    run = await find_run(platform, org_id, run_id)
+    if run.status not in (RunStatus.COMPLETED, RunStatus.FAILED):
+        raise Conflict(f"Run {run_id} has nothing to judge ({run.status.value}).")
+    read = await read_by_model(platform, run, by.how, await _model(platform, by, run))
+    now = platform.now()
+    await platform.database.write(lambda connection: _store(connection, run, read, by, now))
+    if read.judgement is not None and read.judgement.verdict is None:
+        raise _failure(read.judgement)
+    return await find_run(platform, org_id, run_id)
+
+
+def _failure(said: Judgement) -> ModelFailed | BudgetExceeded:
+    if said.failure == BudgetExceeded.code:
+        return BudgetExceeded(said.problem)
+    exchange: JsonObject = {"exchange_id": said.exchange_id}
+    return ModelFailed(said.problem, reason=said.failure or "", details=exchange)
+
+
+async def _model(platform: Platform, by: Rejudge, run: Run) -> str | None:
+    """ModelNotConfigured where one is named and this server asks none at all."""
+    if by.model == NO_MODEL:
+        return None
+    if by.model is not None:
+        return platform.models.needed(Purpose.JUDGE, {Purpose.JUDGE: by.model})
+    return await judge_model_of(platform, run)
+
+
+def _store(connection: Connection, run: Run, read: Read, by: Rejudge, now: str) -> None:
+    said = read.judgement
+    is_taken = not by.is_beside and (said is None or said.verdict is not None)
+    if is_taken:
+        runs.set_verdict(connection, run_id=run.id, ending=read.ending, now=now)
+    if said is not None:
+        model_judgements.add_judgement(
+            connection,
+            replace(said, is_taken=is_taken),
+            org_id=run.org_id,
+            run_id=run.id,
+            batch_id=run.batch_id,
+            now=now,
+        )
+
+
+class Rejudged(NamedTuple):
+    report: JsonObject
+    failed: list[str]  # why a model gave nothing, run by run
+    last_id: int | None  # where the next part starts; None when all were judged
+
+
+async def rejudge_batch(
+    platform: Platform,
+    org_id: int,
+    batch_id: int,
+    by: Rejudge,
+    *,
+    after_id: int | None = None,
+    limit: int | None = None,
+) -> Rejudged:
+    """The ended runs of a batch, judged anew; which verdicts changed, and of which a model gave none."""
+    batch = await find_batch(platform, org_id, batch_id)
+    every = await platform.database.read(lambda connection: batches.ended_runs(connection, batch_id=batch.id))
+    left = [run_id for run_id in every if run_id > (after_id or 0)]
+    ids = left[:limit]
+    waiting = asyncio.Semaphore(1 if by.model == NO_MODEL else AT_ONCE)
+
+    async def one(run_id: int) -> JsonObject | None:
+        async with waiting:
+            return await _changed(platform, org_id, run_id, by)
+
+    tasks = [asyncio.create_task(one(run_id)) for run_id in ids]
+    try:
+        said = [told for told in await asyncio.gather(*tasks) if told is not None]
+    finally:
+        for task in tasks:  # after the first that breaks, none of the others goes on unseen
+            task.cancel()
+    changes: list[Json] = [told for told in said if "to" in told]
+    failed: list[Json] = [told for told in said if "to" not in told]
+    report: JsonObject = {
+        "batch_id": batch.id,
+        "judged": len(ids),
+        "changed": len(changes),
+        "changes": changes,
+        "failed": failed,
+    }
+    messages = [str(told["message"]) for told in said if "to" not in told]
+    return Rejudged(report, messages, ids[-1] if len(left) > len(ids) else None)
+
+
+async def _changed(platform: Platform, org_id: int, run_id: int, by: Rejudge) -> JsonObject | None:
+    before = await find_run(platform, org_id, run_id)
+    try:
+        after = await rejudge_run(platform, org_id, run_id, by)
+    except (ModelFailed, BudgetExceeded) as error:
+        reason = error.reason if isinstance(error, ModelFailed) else error.code
+        return {"run_id": run_id, "task_id": before.task_id, "reason": reason, "message": error.message}
+    if (before.verdict, before.failure_mode) == (after.verdict, after.failure_mode):
+        return None
+    return {
+        "run_id": run_id,
+        "task_id": after.task_id,
+        "from": before.plain_verdict(),
+        "to": after.plain_verdict(),
+    }
+
+
+async def read_verdicts(platform: Platform, looker: Looker, run_id: int) -> JsonObject:
+    """The present verdict, those before it, every judgement of a model, and what people said."""
+    run = await find_run(platform, looker.org_id, run_id)
+    earlier, review, said = await platform.database.read(
+        lambda connection: (
+            runs.past_verdicts(connection, run_id),
+            review_of_run(platform, connection, looker, run_id),
+            model_judgements.judgements_of_run(connection, run_id),
+        )
+    )
+    return {
+        "run_id": run_id,
+        "present": {
+            "verdict": run.verdict,
+            "failure_mode": run.failure_mode,
+            "pending_reason": run.pending_reason,
+            "judgement": run.judgement,
+            "judge_error": run.judge_error,
+        },
+        "human_verdict": run.human_verdict,
+        "earlier": [*earlier],
+        "model_judgements": [judgement.as_json() for judgement in said],
+        "review": review,
+    }

@@ -1,0 +1,1 @@
+"""What people read of runs and batches beside the run itself: comparisons, exports, reports."""

@@ -1,0 +1,99 @@
+"""Two batches side by side: which tasks regressed, which are fixed, and whether it is more than chance."""
+
+import asyncio
+from functools import partial
+from typing import NamedTuple
+
+from pipelines.core.results.compare_batches import (
+    MOST_LISTED,
+    Flips,
+    JudgedRun,
+    TaskPair,
+    counts_of,
+    flips_of,
+    paired_test,
+    pairs_of,
+)
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.engine.find import find_batch
+from pipelines.engine.platform import Platform
+from pipelines.engine.tasks.fill_task_keys import name_dataset
+from pipelines.storage import batches
+from pipelines.storage.batches import Batch
+from pipelines.storage.summaries import asked_of_tasks
+
+
+async def compare_batches(platform: Platform, org_id: int, batch_id: int, other_id: int) -> JsonObject:
+    """From one to a later one. Tasks that pass in both are counted, and not listed."""
+    first = await find_batch(platform, org_id, batch_id)
+    second = await find_batch(platform, org_id, other_id)
+    before, after = await _runs(platform, batch_id), await _runs(platform, other_id)
+    compared = await asyncio.to_thread(_compared, before, after)
+    pairs = compared.pairs
+    listed = [pair for pair in pairs if pair.change != "passing" or pair.notes]
+    return {
+        "from_batch": batch_id,
+        "to_batch": other_id,
+        "from": _head(first),
+        "to": _head(second),
+        "warnings": [*_warnings(first, second)],
+        "counts": compared.counts,
+        "test": compared.test,
+        "tasks": await _listed(platform, listed[:MOST_LISTED]),
+        "tasks_left_off": max(0, len(listed) - MOST_LISTED),
+        **compared.flips._asdict(),
+    }
+
+
+class _Compared(NamedTuple):
+    pairs: list[TaskPair]
+    counts: JsonObject
+    test: JsonObject
+    flips: Flips
+
+
+def _compared(before: list[JudgedRun], after: list[JudgedRun]) -> _Compared:
+    pairs = pairs_of(before, after)
+    return _Compared(pairs, counts_of(pairs), paired_test(pairs), flips_of(before, after))
+
+
+async def _runs(platform: Platform, batch_id: int) -> list[JudgedRun]:
+    """Of a batch whose tasks all have keys."""
+    for dataset_id in await platform.database.read(partial(batches.datasets_to_name, batch_id=batch_id)):
+        await name_dataset(platform, dataset_id)
+    return await platform.database.read(partial(batches.judged_runs, batch_id=batch_id))
+
+
+async def _listed(platform: Platform, pairs: list[TaskPair]) -> list[Json]:
+    ids = [pair.newest.task_id for pair in pairs]
+    asked = await platform.database.read(partial(asked_of_tasks, task_ids=ids))
+    return [
+        pair.as_json() | {"user_instruction": asked[pair.newest.task_id].user_instruction} for pair in pairs
+    ]
+
+
+def _head(batch: Batch) -> JsonObject:
+    names = ("id", "agent_id", "agent_version", "dataset_id", "repeats", "status", "created_at")
+    return {name: getattr(batch, name) for name in names}
+
+
+def _warnings(first: Batch, second: Batch) -> list[str]:
+    """What else than the agent's version differs between the two."""
+    found = [
+        f"batch {batch.id} has not ended ({batch.status}): its numbers will change"
+        for batch in (first, second)
+        if batch.status == "running"
+    ]
+    if first.agent_id != second.agent_id:
+        found.append(f"they are of different agents: {first.agent_id} and {second.agent_id}")
+    if first.fault_seed != second.fault_seed:
+        found.append(f"fault_seed was {first.fault_seed}, and is {second.fault_seed}")
+    if first.honesty != second.honesty:
+        found.append(f"honesty was {first.honesty}, and is {second.honesty}")
+    if _answered_by(first) != _answered_by(second):
+        found.append(f"passthrough was {_answered_by(first)}, and is {_answered_by(second)}")
+    return found
+
+
+def _answered_by(batch: Batch) -> str:
+    return batch.passthrough if batch.cassette is None else f"{batch.passthrough} ({batch.cassette})"

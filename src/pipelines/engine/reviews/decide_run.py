@@ -1,0 +1,103 @@
+"""A person's verdict on a run. It is given through the run's item of the review queue, so that there is one
+history, one claim and one count of voices, wherever somebody decides."""
+
+from dataclasses import dataclass
+from functools import partial
+
+from pipelines.core.evals.review import ReviewKind, ReviewStatus
+from pipelines.core.evals.review_requests import GivenVerdict, read_verdict
+from pipelines.core.text.authored import kind
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.text.problems import Problem, Refused
+from pipelines.engine.platform import Platform
+from pipelines.engine.reviews.decide_reviews import changed, decide, reopen
+from pipelines.engine.reviews.open_review import item_of_run
+from pipelines.engine.reviews.read_reviews import Looker, known, shown
+from pipelines.storage import review_marks, review_queue, runs
+from pipelines.storage.connection import Connection
+from pipelines.storage.reviews import Review
+from pipelines.wire.errors import Conflict
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Asked:
+    given: GivenVerdict
+    again: bool  # also where it has been decided
+
+
+async def decide_run(platform: Platform, looker: Looker, run_id: int, body: JsonObject) -> JsonObject:
+    """The machine's verdict, the people's, and the item. Conflict where it was decided and `again` is not
+    said: nobody overrules another by accident."""
+    asked = _read(body)
+    return await changed(platform, partial(_decide, platform, looker, run_id, asked))
+
+
+def review_of_run(
+    platform: Platform, connection: Connection, looker: Looker, run_id: int
+) -> JsonObject | None:
+    """What people made of a run so far; None where nobody was asked or has acted."""
+    review = review_queue.item_about_run(connection, org_id=looker.org_id, run_id=run_id)
+    if review is None:
+        return None
+    (item,) = known(platform, connection, [review])
+    return shown(item, looker)
+
+
+def _read(body: JsonObject) -> _Asked:
+    again = body.get("again")
+    rest = {key: value for key, value in body.items() if key != "again"}
+    problems: list[Problem] = []
+    if again is not None and not isinstance(again, bool):
+        problems.append(Problem(path="/again", message=f"`again` must be true or false, not {kind(again)}"))
+    try:
+        # PASS or FAIL of whatever run: what else an audited one takes is about its scenario.
+        given = read_verdict(rest, ReviewKind.TASK_VERDICT)
+    except Refused as refused:
+        raise Refused([*problems, *refused.problems], "the verdict") from None
+    if problems:
+        raise Refused(problems, "the verdict")
+    return _Asked(given=given, again=again is True)
+
+
+def _decide(
+    platform: Platform, looker: Looker, run_id: int, asked: _Asked, connection: Connection
+) -> JsonObject:
+    review = _item(platform, connection, looker, run_id)
+    if review.status is ReviewStatus.DECIDED:
+        if not asked.again:
+            decided = review.verdict.value if review.verdict is not None else ""
+            says = f'Run {run_id} has been decided ({decided}); send "again": true (--again) to decide anew.'
+            raise Conflict(says)
+        reopen(platform, looker, review.review_id, asked.given.note, connection)
+    item = decide(platform, looker, review.review_id, asked.given, {}, connection)
+    run = runs.run_by_id(connection, org_id=looker.org_id, run_id=run_id)
+    assert run is not None, "its item was found"
+    return {
+        "run_id": run_id,
+        "verdict": run.verdict,
+        "failure_mode": run.failure_mode,
+        "pending_reason": run.pending_reason,
+        "human_verdict": run.human_verdict,
+        "review": item,
+    }
+
+
+def _item(platform: Platform, connection: Connection, looker: Looker, run_id: int) -> Review:
+    """As it is; one that waits in the queue without a row gets it when it is decided."""
+    found = review_queue.item_about_run(connection, org_id=looker.org_id, run_id=run_id)
+    if found is not None:
+        return found
+    settings = review_marks.settings_of_org(connection, looker.org_id)
+    waiting = review_queue.run_to_review(
+        connection,
+        org_id=looker.org_id,
+        run_id=run_id,
+        wanted=settings.reviewers_wanted,
+        blind=settings.blind,
+        must_wait=True,
+    )
+    if waiting is not None:
+        return waiting
+    reason = f"{looker.reviewer} gave a verdict unasked"
+    review, _ = item_of_run(platform, connection, looker, run_id, settings=settings, reason=reason)
+    return review

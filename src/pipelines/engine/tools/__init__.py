@@ -1,0 +1,1 @@
+"""What simulated tools do: plans and rules, read, proposed by a model, tried."""

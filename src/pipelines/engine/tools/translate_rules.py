@@ -1,0 +1,239 @@
+"""Rules for sentences of behaviour texts: a model proposes them, a person accepts or rejects them.
+
+What is proposed is in force nowhere. What is accepted is in force in the runs that are made from then on, in
+place of how the language reads the sentence.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from pipelines.core.models.model_question import Purpose
+from pipelines.core.simulation.rules.translation import (
+    MOST_SENTENCES,
+    AnswerCheck,
+    Translation,
+    translation_question,
+    translations,
+)
+from pipelines.core.simulation.rules.translation_trial import TriedTranslation, tried_translation
+from pipelines.core.simulation.rules.vocabulary import Vocabulary
+from pipelines.core.text.authored import Fields, is_id
+from pipelines.core.text.json_text import JsonObject, pointer
+from pipelines.core.text.problems import Problem, Refused
+from pipelines.engine.find import find_agent, find_dataset
+from pipelines.engine.live.live_runs import MOST_READING_S
+from pipelines.engine.live.time_limit import has_time
+from pipelines.engine.model_calls.models import Asked, Asker
+from pipelines.engine.models.choose_model import named_for
+from pipelines.engine.platform import Platform
+from pipelines.engine.tools.read_sentences import BehaviorText, behavior_texts
+from pipelines.storage import authored_rules
+from pipelines.storage.agents import Agent
+from pipelines.storage.authored_rules import PROPOSED, REFUSED, AuthoredRule, NewRule
+from pipelines.storage.datasets import Dataset
+from pipelines.wire.errors import Conflict, NotFound
+
+MOST_ACCEPTED = 1_000  # at once
+
+
+class _Wanted(NamedTuple):
+    """What a model is asked about: the sentences that are named, else those that are not read."""
+
+    agent: Agent
+    task_id: int | None
+    sentences: tuple[str, ...]
+
+
+async def propose_rules(
+    platform: Platform, org_id: int, dataset_id: int, body: JsonObject
+) -> list[AuthoredRule]:
+    """What a model makes of sentences, each tried. Raises ModelNotConfigured."""
+    wanted = await _wanted(platform, org_id, dataset_id, body)
+    named_models = await named_for(platform, wanted.agent, dataset_id)
+    platform.models.needed(Purpose.AUTHOR, named_models)
+    asker = Asker(org_id=org_id, subject=f"dataset {dataset_id}", named=named_models)
+    texts = await platform.database.read(
+        partial(
+            behavior_texts,
+            org_id=org_id,
+            dataset_id=dataset_id,
+            task_id=wanted.task_id,
+            sentences=wanted.sentences,
+        )
+    )
+    _refuse_missing(wanted.sentences, texts)
+    new: list[NewRule] = []
+    for text in texts:
+        done = {rule.sentence for rule in new}
+        new += await _proposed(platform, asker, dataset_id, wanted.agent, text, done)
+    now = platform.now()
+    return await platform.database.write(
+        lambda connection: authored_rules.rules_by_id(
+            connection, authored_rules.add_proposals(connection, new, now=now)
+        )
+    )
+
+
+async def models_for(platform: Platform, dataset: Dataset) -> Mapping[Purpose, str]:
+    """What the dataset and its agent name."""
+    agent = await find_agent(platform, dataset.org_id, dataset.agent_id) if dataset.agent_id else None
+    return await named_for(platform, agent, dataset.id)
+
+
+async def read_rules(platform: Platform, org_id: int, dataset_id: int) -> list[AuthoredRule]:
+    await find_dataset(platform, org_id, dataset_id)
+    return await platform.database.read(
+        lambda connection: authored_rules.rules_of_dataset(connection, org_id=org_id, dataset_id=dataset_id)
+    )
+
+
+async def accept_rule(
+    platform: Platform, org_id: int, dataset_id: int, rule_id: int, by: str
+) -> AuthoredRule:
+    (rule,) = await accept_rules(platform, org_id, dataset_id, [rule_id], by)
+    return rule
+
+
+async def accept_rules(
+    platform: Platform, org_id: int, dataset_id: int, rule_ids: Sequence[int], by: str
+) -> list[AuthoredRule]:
+    """All or none: from now on they hold in new runs of the dataset."""
+    ids = [*dict.fromkeys(rule_ids)]
+    rules = await _found(platform, org_id, dataset_id, ids)
+    now = platform.now()
+    decided = await platform.database.write(partial(authored_rules.accept, rules=rules, by=by, now=now))
+    if decided:
+        statuses = {rule.id: rule.status for rule in await _found(platform, org_id, dataset_id, decided)}
+        named = ", ".join(f"rule {id} is {status}" for id, status in statuses.items())
+        raise Conflict(f"Nothing was accepted: {named}. Only proposed rules can be accepted.")
+    return await _found(platform, org_id, dataset_id, ids)
+
+
+def read_rule_ids(body: JsonObject) -> list[int]:
+    """The ids in the body of a request."""
+    problems: list[Problem] = []
+    fields = Fields(body, "", problems)
+    fields.refuse_unknown(("rule_ids",))
+    listed = fields.get("rule_ids")
+    if not isinstance(listed, list) or not 0 < len(listed) <= MOST_ACCEPTED:
+        fields.refuse("rule_ids", f"`rule_ids` is a list of 1 to {MOST_ACCEPTED:,} ids of rules")
+        listed = []
+    for at, one in enumerate(listed):
+        if not is_id(one):
+            problems.append(Problem(path=pointer(["rule_ids", at]), message="is not the id of a rule"))
+    if problems:
+        raise Refused(problems, "the request")
+    return [one for one in listed if isinstance(one, int)]
+
+
+async def reject_rule(
+    platform: Platform, org_id: int, dataset_id: int, rule_id: int, by: str
+) -> AuthoredRule:
+    """Not in force any more, or never; runs that were made under it keep it."""
+    (rule,) = await _found(platform, org_id, dataset_id, [rule_id])
+    now = platform.now()
+    done = await platform.database.write(partial(authored_rules.reject, rule=rule, by=by, now=now))
+    if not done:
+        raise Conflict(f"Rule {rule_id} was decided on already.")
+    (rule,) = await _found(platform, org_id, dataset_id, [rule_id])
+    return rule
+
+
+async def _found(
+    platform: Platform, org_id: int, dataset_id: int, rule_ids: Sequence[int]
+) -> list[AuthoredRule]:
+    await find_dataset(platform, org_id, dataset_id)
+    rules = await platform.database.read(lambda connection: authored_rules.rules_by_id(connection, rule_ids))
+    own = {rule.id: rule for rule in rules if (rule.org_id, rule.dataset_id) == (org_id, dataset_id)}
+    missing = [str(id) for id in rule_ids if id not in own]
+    if missing:
+        raise NotFound(f"Dataset {dataset_id} has no rule {', '.join(missing)}.")
+    return [own[id] for id in rule_ids]
+
+
+async def _wanted(platform: Platform, org_id: int, dataset_id: int, body: JsonObject) -> _Wanted:
+    problems: list[Problem] = []
+    fields = Fields(body, "", problems)
+    fields.refuse_unknown(("agent_id", "task_id", "sentences"))
+    task_id = fields.id("task_id", "a task") if fields.has("task_id") else None
+    agent_id = fields.id("agent_id", "an agent") if fields.has("agent_id") else None
+    listed = fields.get("sentences") if fields.has("sentences") else []
+    is_texts = isinstance(listed, list) and all(isinstance(one, str) and one.strip() for one in listed)
+    if not isinstance(listed, list) or not is_texts or len(listed) > MOST_SENTENCES:
+        fields.refuse("sentences", f"`sentences` is a list of at most {MOST_SENTENCES} sentences")
+        listed = []
+    dataset = await find_dataset(platform, org_id, dataset_id)
+    agent_id = agent_id or dataset.agent_id
+    if agent_id is None and not problems:
+        fields.refuse("agent_id", "the dataset names no agent", "whose tools the text is about")
+    if problems or agent_id is None:
+        raise Refused(problems, "the request")
+    agent = await find_agent(platform, org_id, agent_id)
+    return _Wanted(agent, task_id, tuple(dict.fromkeys(str(one).strip() for one in listed)))
+
+
+def _refuse_missing(wanted: Sequence[str], texts: Sequence[BehaviorText]) -> None:
+    found = {one for text in texts for one in text.wanted}
+    message, hint = "no behaviour text of the dataset has this sentence", "copy it from `GET …/sentences`"
+    problems = [
+        Problem(path=pointer(["sentences", at]), message=message, hint=hint)
+        for at, one in enumerate(wanted)
+        if one not in found
+    ]
+    if problems:
+        raise Refused(problems, "the request")
+
+
+async def _proposed(
+    platform: Platform,
+    asker: Asker,
+    dataset_id: int,
+    agent: Agent,
+    text: BehaviorText,
+    done: Collection[str],
+) -> list[NewRule]:
+    org_id = asker.org_id
+    vocabulary, unread = await platform.plan_readers.run(partial(_read, agent, text), owner=org_id)
+    sentences = [one for one in text.wanted or unread if one not in done][:MOST_SENTENCES]
+    if not sentences:
+        return []
+    asked = await platform.models.ask(
+        asker,
+        translation_question(text.text, sentences, vocabulary),
+        check=AnswerCheck(sentences, vocabulary),
+    )
+    made = translations(asked.data, sentences)
+    tried = await platform.plan_readers.run(partial(_tried, agent, text, made), owner=org_id)
+    return [_new(org_id, dataset_id, asked, sentence, made[sentence], tried[sentence]) for sentence in made]
+
+
+def _new(
+    org_id: int, dataset_id: int, asked: Asked, sentence: str, made: Translation, tried: TriedTranslation
+) -> NewRule:
+    return NewRule(
+        org_id=org_id,
+        dataset_id=dataset_id,
+        sentence=sentence,
+        rules=made.rules,
+        left_out=made.left_out,
+        tried=tried.as_json(),
+        status=PROPOSED if tried.problem is None else REFUSED,
+        model=asked.model,
+        exchange_id=asked.exchange_id,
+    )
+
+
+def _tried(agent: Agent, text: BehaviorText, made: Mapping[str, Translation]) -> dict[str, TriedTranslation]:
+    """Each sentence by itself, on top of what is in force."""
+    around = text.simulator(agent.definition, has_time(MOST_READING_S))
+    now = text.seed.now
+    return {
+        sentence: tried_translation(sentence, one.rules, around, now=now) for sentence, one in made.items()
+    }
+
+
+def _read(agent: Agent, text: BehaviorText) -> tuple[Vocabulary, tuple[str, ...]]:
+    """The text is read when it is looked at: here, in the reader's thread and within its time."""
+    simulator = text.simulator(agent.definition, has_time(MOST_READING_S))
+    return simulator.vocabulary, simulator.unread

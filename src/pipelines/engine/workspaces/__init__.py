@@ -1,0 +1,1 @@
+"""Whether this node runs uploaded code, and the workspaces it keeps ready for coding runs."""

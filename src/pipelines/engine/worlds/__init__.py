@@ -1,0 +1,1 @@
+"""Seed sessions: generated worlds, their rows, and the dataset they become. Enter at `open_session`."""
