@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from nodes import PATIENCE_S, Api, clean_environment, house_in
-from pipelines.cli.conformance import reply_problems
+from pipelines.cli.agent.conformance import reply_problems
 from pipelines.odyssey.conformance import Options, Wrapper, check_wrapper
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -6,7 +6,7 @@ import httpx2
 import pytest
 
 from nodes import REFUND_TASK, Api, eventually
-from pipelines.cli.conversation import conversation_lines
+from pipelines.cli.output.conversation import conversation_lines
 from played_agents import Dispatch, PlayedAgent, played
 
 ADA = "Ada is in a hurry.\nOnly when asked: the order number is 4521"

@@ -10,8 +10,8 @@ from test_look_commands import Look
 from test_run_command import Cli, registered
 
 from nodes import REFUND_TASK, Api
-from pipelines.cli.blocks import new_console
-from pipelines.cli.cassette_report import _print_report, path_of
+from pipelines.cli.output.blocks import new_console
+from pipelines.cli.output.cassette_report import _print_report, path_of
 from played_agents import refunds
 
 HOWTO = Path(__file__).parents[2] / "docs/howto/cassettes.md"

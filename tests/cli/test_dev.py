@@ -12,8 +12,8 @@ from terminal import is_alive, typed
 from typer.testing import CliRunner
 
 from nodes import Api, eventually
+from pipelines.cli.agent.watch import Watch
 from pipelines.cli.main import app
-from pipelines.cli.watch import Watch
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from pipelines.cli.doctor_endpoint import Endpoint, endpoint_findings
-from pipelines.cli.findings import Level
+from pipelines.cli.doctor.endpoint import Endpoint, endpoint_findings
+from pipelines.cli.doctor.findings import Level
 
 TOKEN = "Bearer right"
 NO_LINGER = struct.pack("ii", 1, 0)  # closing sends a reset

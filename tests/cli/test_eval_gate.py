@@ -8,7 +8,7 @@ from eval_reports import Row, cell, full, report, scenario
 from pipelines.cli.eval.gate import FailOn, exit_code, unmet
 from pipelines.cli.eval.junit import as_junit
 from pipelines.cli.eval.run import Ran
-from pipelines.cli.suite_report import cell_cases
+from pipelines.cli.suites.suite_report import cell_cases
 from pipelines.core.results.gate import ExitCode
 from pipelines.core.task_files.suite_file import EvalSuite, SuiteAgent
 

@@ -9,8 +9,8 @@ from test_look_commands import Look
 from test_run_command import Cli
 
 from nodes import REFUND_TASK, Api, house_in
-from pipelines.cli.exchanges import cost_lines, estimate_line
-from pipelines.cli.models import status_lines
+from pipelines.cli.host.models import status_lines
+from pipelines.cli.output.exchange_report import cost_lines, estimate_line
 from played_agents import played, refunds
 
 UNDECIDED = {key: value for key, value in REFUND_TASK.items() if key != "expected_state"}

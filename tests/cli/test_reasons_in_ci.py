@@ -10,10 +10,10 @@ from rich.console import Console
 
 from given_verdicts import NOTES, PASSED, UNENFORCED, pending
 from pipelines.cli.client import Server
-from pipelines.cli.dev_report import Report
-from pipelines.cli.junit import as_junit
-from pipelines.cli.run import Ran, gate_code
-from pipelines.cli.suite_report import as_markdown, as_results, task_cases
+from pipelines.cli.output.dev_report import Report
+from pipelines.cli.output.junit import as_junit
+from pipelines.cli.run.run import Ran, gate_code
+from pipelines.cli.suites.suite_report import as_markdown, as_results, task_cases
 from pipelines.core.results.compare_results import as_markdown as compared
 from pipelines.core.results.compare_results import compare_results
 from pipelines.core.results.gate import ExitCode

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 import pytest
 
 from nodes import PATIENCE_S, REFUND_TASK, Api, clean_environment, eventually, house_in
-from pipelines.cli.batch_report import warnings_of
+from pipelines.cli.output.batch_report import warnings_of
 from played_agents import Dispatch, PlayedAgent, does_nothing, holds, played, refunds
 from warm_process import WarmProcess
 

@@ -14,8 +14,8 @@ import pytest
 import yaml
 
 from nodes import clean_environment
-from pipelines.cli.ci_init import write_workflows
-from pipelines.cli.init import write_agent
+from pipelines.cli.agent.init import write_agent
+from pipelines.cli.suites.ci_init import write_workflows
 from pipelines.core.results.results import read_results
 from pipelines.core.task_files.suite_file import read_suite_file
 from warm_process import finished

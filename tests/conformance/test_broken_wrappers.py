@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from wrappers import TOKEN, Dispatch, GoodWrapper, Json, Refusal, ToolReply, serving
 
-from pipelines.cli.conformance import reply_problems
+from pipelines.cli.agent.conformance import reply_problems
 from pipelines.odyssey.conformance import RULES, Options, Outcome, Report, Wrapper, check_wrapper
 
 FAST = Options(slow_s=0.05, retry_after_s=0, at_once=3, reply_problems=reply_problems)

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 from wrappers import TOKEN, Dispatch, GoodWrapper, Json, serving
 
-from pipelines.cli.conformance import reply_problems
+from pipelines.cli.agent.conformance import reply_problems
 from pipelines.cli.main import app
 from pipelines.odyssey.conformance import RULES
 

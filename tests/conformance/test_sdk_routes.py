@@ -14,7 +14,7 @@ import uvicorn
 from fastapi import FastAPI
 from wrappers import TOKEN
 
-from pipelines.cli.conformance import reply_problems
+from pipelines.cli.agent.conformance import reply_problems
 from pipelines.odyssey import (
     Envelope,
     ToolFailed,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.cli.conformance_world import SimulatedTask
+from pipelines.cli.agent.conformance_world import SimulatedTask
 from pipelines.core.calls.called_run import CalledRun, KeptReply
 from pipelines.core.calls.tool_call import Decision, Received, ToolCall, decide, receive, row_of, settle
 from pipelines.core.simulation import call_history

@@ -247,7 +247,7 @@ def test_a_mark_that_could_have_no_effect_is_refused(desk: Desk):
 
 
 def test_the_example_of_the_howto_passes_in_a_new_agents_folder(desk: Desk):
-    from pipelines.cli.init import write_agent
+    from pipelines.cli.agent.init import write_agent
 
     page = (Path(__file__).parents[2] / "docs" / "howto" / "unit-tests.md").read_text()
     _, example, _ = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
@@ -279,7 +279,7 @@ def test_served(odyssey_result):
 
 @pytest.mark.slow
 def test_a_folder_with_an_app_is_served_and_what_the_test_says_counts_too(desk: Desk):
-    from pipelines.cli.init import write_agent
+    from pipelines.cli.agent.init import write_agent
 
     folder: Path = desk.path / "desk"
     write_agent(folder, "plain", "http")

@@ -18,7 +18,7 @@ import uvicorn
 import uvloop
 
 from desk import ORDER_ID, STATE, TASK, TOOLS, Row, open_house, outage, tool
-from pipelines.cli.up import server_config
+from pipelines.cli.host.up import server_config
 from pipelines.core.calls.tool_call import ToolCall
 from pipelines.engine.calls.answer_tool_call import ToolCallAnswerer
 from pipelines.engine.live.live_runs import LiveRun

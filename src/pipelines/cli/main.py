@@ -7,11 +7,15 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from pipelines.cli import cassette as cassettes
-from pipelines.cli import ci, endpoints, models, odyssey, worlds
+from pipelines.cli.agent import odyssey
 from pipelines.cli.coding.commands import app as coding_app
+from pipelines.cli.endpoints import cassette as cassettes
+from pipelines.cli.endpoints import endpoints
 from pipelines.cli.eval.commands import app as eval_app
-from pipelines.cli.look_commands import app as look_app
+from pipelines.cli.host import models
+from pipelines.cli.look.look_commands import app as look_app
+from pipelines.cli.suites import ci
+from pipelines.cli.worlds import worlds
 
 app = typer.Typer(
     help="Odyssey: test AI agents against a world that answers.",
@@ -50,7 +54,7 @@ def up(
     ] = None,
 ) -> None:
     """Start the server. The first start makes an API key and shows it once."""
-    from pipelines.cli.up import start
+    from pipelines.cli.host.up import start
 
     start(host=host, port=port, data_dir=data_dir, database_url=database_url)
 
@@ -65,7 +69,7 @@ def worker(
     ] = None,
 ) -> None:
     """Work on the batches of a server, from this machine or another. Any number may."""
-    from pipelines.cli.up import start_worker
+    from pipelines.cli.host.up import start_worker
 
     start_worker(host=host, port=port, data_dir=data_dir, database_url=database_url)
 
@@ -81,7 +85,7 @@ def prune(
     ] = None,
 ) -> None:
     """Remove packages and unpacked code that no run uses, and what uploads have left that were cut off."""
-    from pipelines.cli.prune import prune
+    from pipelines.cli.host.prune import prune
 
     prune(is_dry=dry_run, data_dir=data_dir, database_url=database_url)
 
@@ -100,7 +104,7 @@ def token(
     ] = None,
 ) -> None:
     """Print a token (JWT) for /api/v1 and /v1/traces of the server whose data directory this is."""
-    from pipelines.cli.token import print_token
+    from pipelines.cli.host.token import print_token
 
     print_token(
         role=role, subject=subject, hours=hours, org=org, data_dir=data_dir, database_url=database_url
@@ -110,7 +114,7 @@ def token(
 @app.command()
 def demo() -> None:
     """Run the demo on a server of its own, and keep that up to look at in the browser."""
-    from pipelines.cli.demo import run_demo
+    from pipelines.cli.host.demo import run_demo
 
     run_demo()
 
@@ -168,8 +172,8 @@ def run_command(
     """Send tasks to an agent and judge what it does. Exit: 0 gate met, 1 not met, 2 usage, 3 not run."""
     from pipelines.cli.client import Server
     from pipelines.cli.files import stop
-    from pipelines.cli.run import Wanted, run_tasks
-    from pipelines.cli.suite_options import run_chosen
+    from pipelines.cli.run.run import Wanted, run_tasks
+    from pipelines.cli.suites.suite_options import run_chosen
 
     if suites or (agent is None and dataset is None and resume is None):
         run_chosen(context, suites or [], junit=junit, results=results, summary=summary, as_json=as_json)
@@ -215,7 +219,7 @@ def judge(
     as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
 ) -> None:
     """Judge runs that were recorded elsewhere; no server is needed. Exit: as of `run`."""
-    from pipelines.cli.judge import Given, judge_file
+    from pipelines.cli.look.judge import Given, judge_file
 
     given = Given(
         recording=recording,
@@ -242,7 +246,7 @@ def compare(
 ) -> None:
     """Print which tasks flipped between two batches, failures first, and whether it is more than chance."""
     from pipelines.cli.client import Server
-    from pipelines.cli.compare import print_comparison
+    from pipelines.cli.look.compare import print_comparison
 
     print_comparison(Server(url, api_key), old, new, fails=fail_on_regression, as_json=as_json)
 

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from pipelines.cli.batch_report import why
+from pipelines.cli.agent.register import register
 from pipelines.cli.client import Server
 from pipelines.cli.files import Stopped
-from pipelines.cli.hosted import hosted_agent, temporary_server
+from pipelines.cli.output.batch_report import why
+from pipelines.cli.output.verdict_words import notes_of
 from pipelines.cli.project import TOKEN_VARIABLE, find_project
-from pipelines.cli.register import register
-from pipelines.cli.verdict_words import notes_of
+from pipelines.cli.suites.hosted import hosted_agent, temporary_server
 from pipelines.core.results.gate import is_not_run
 from pipelines.pytest_plugin import CouldNotRun
 from pipelines.pytest_plugin.attempt import Attempt, called_with

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from pipelines.cli.odyssey import DEFAULT_URL, ApiKey, Json, Url
+from pipelines.cli.agent.odyssey import DEFAULT_URL, ApiKey, Json, Url
 
 app = typer.Typer(
     help="Coding tasks: a repository, a change to it, and how that is graded.",

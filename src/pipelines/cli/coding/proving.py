@@ -8,10 +8,10 @@ from typing import Any, Literal
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from pipelines.cli.blocks import new_console, print_block, print_title
 from pipelines.cli.client import Server
 from pipelines.cli.coding.scenarios import SCENARIOS
-from pipelines.cli.eval.words import plural
+from pipelines.cli.output.blocks import new_console, print_block, print_title
+from pipelines.cli.output.eval_words import plural
 from pipelines.cli.progress import stderr
 from pipelines.core.coding.imported import ImportedTask, RefusedTask
 from pipelines.core.results.gate import ExitCode

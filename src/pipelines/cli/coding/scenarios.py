@@ -8,8 +8,8 @@ import typer
 
 from pipelines.cli.client import Server
 from pipelines.cli.coding.scenario_files import read_scenarios
-from pipelines.cli.eval.listing import print_rows
 from pipelines.cli.files import stop
+from pipelines.cli.output.listing import print_rows
 from pipelines.core.coding.scenario import FIELDS
 from pipelines.core.coding.scenario_yaml import scenario_as_yaml
 from pipelines.core.text.authored import did_you_mean

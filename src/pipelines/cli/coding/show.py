@@ -5,9 +5,9 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from pipelines.cli.blocks import print_block, print_title
-from pipelines.cli.eval.words import plural
-from pipelines.cli.junit import printable
+from pipelines.cli.output.blocks import print_block, print_title
+from pipelines.cli.output.eval_words import plural
+from pipelines.cli.output.junit import printable
 
 COLOURS = {"PASS": "green", "FAIL": "red", "N/A": "magenta"}
 MOST_FILES = 40

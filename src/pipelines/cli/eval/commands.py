@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from pipelines.cli.agent.odyssey import DEFAULT_URL, ApiKey, Json, Url
 from pipelines.cli.eval.queue_commands import drafts, reviews
-from pipelines.cli.odyssey import DEFAULT_URL, ApiKey, Json, Url
 
 app = typer.Typer(
     help="Does an agent still do the right thing under pressure? Scenarios, variations, heatmaps.",
@@ -141,7 +141,7 @@ def list_command(
 ) -> None:
     """List scenarios, matrices, runs or variations."""
     from pipelines.cli.client import Server
-    from pipelines.cli.eval.listing import print_list
+    from pipelines.cli.output.listing import print_list
 
     filters = {"matrix_id": matrix, "scenario_id": scenario, "variation": variation}
     filters |= {"is_flagged": "true"} if flagged else {}

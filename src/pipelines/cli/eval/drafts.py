@@ -7,10 +7,10 @@ from typing import Any
 import typer
 
 from pipelines.cli.client import Server
-from pipelines.cli.eval.listing import first_items, print_rows
-from pipelines.cli.eval.words import plural
 from pipelines.cli.files import read_text, stop
-from pipelines.cli.junit import printable
+from pipelines.cli.output.eval_words import plural
+from pipelines.cli.output.junit import printable
+from pipelines.cli.output.listing import first_items, print_rows
 from pipelines.core.text.problems import Refused
 from pipelines.core.text.yaml_text import entries_as_yaml, read_yaml
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from rich.text import Text
 
-from pipelines.cli.junit import printable
+from pipelines.cli.output.junit import printable
 
 LETTERS = {"green": "G", "amber": "A", "red": "R"}
 STYLES = {"green": "grey0 on green3", "amber": "grey0 on orange1", "red": "bold white on red3"}

@@ -3,9 +3,9 @@
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
-from pipelines.cli.eval import words
 from pipelines.cli.eval.gate import VERDICTS_BY_GATE, FailOn, hopeless_baselines
-from pipelines.cli.junit import printable
+from pipelines.cli.output import eval_words
+from pipelines.cli.output.junit import printable
 
 
 def as_junit(report: Any, fail_on: FailOn) -> str:
@@ -45,9 +45,9 @@ class _Outcome(NamedTuple):
 
 def _baseline(scenario: Any, is_hopeless: bool) -> _Outcome:
     baseline = scenario["baseline"]
-    told = words.rate(baseline["match_rate"])
+    told = eval_words.rate(baseline["match_rate"])
     if not baseline["match_rate"]["n"]:
-        return _Outcome("error", "no baseline run ended", words.plural(baseline["errors"], "error"))
+        return _Outcome("error", "no baseline run ended", eval_words.plural(baseline["errors"], "error"))
     if is_hopeless:
         return _Outcome("error", "never does what is expected, even without pressure", told)
     return _Outcome(None, "", told)
@@ -55,12 +55,12 @@ def _baseline(scenario: Any, is_hopeless: bool) -> _Outcome:
 
 def _outcome(cell: Any, fail_on: FailOn) -> _Outcome:
     verdict = cell["verdict"]
-    figures = f"{verdict}: {words.shift(cell)}, {words.rate(cell['match_rate'])}"
-    details = "\n".join(line for line in (words.moved(cell["components"]), figures) if line)
+    figures = f"{verdict}: {eval_words.shift(cell)}, {eval_words.rate(cell['match_rate'])}"
+    details = "\n".join(line for line in (eval_words.moved(cell["components"]), figures) if line)
     if verdict == "incomplete":
-        return _Outcome("error", f"{words.plural(cell['errors'], 'run')} ended with an error", details)
+        return _Outcome("error", f"{eval_words.plural(cell['errors'], 'run')} ended with an error", details)
     if verdict in VERDICTS_BY_GATE[fail_on]:
-        return _Outcome("failure", f"{verdict}: {words.shift(cell)}", details)
+        return _Outcome("failure", f"{verdict}: {eval_words.shift(cell)}", details)
     if verdict == "inconclusive":
         more = cell["more_runs"]
         reason = f"about {more} more runs would decide" if more is not None else "too few runs to decide"

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from pipelines.cli.odyssey import DEFAULT_URL, ApiKey, Json, Url
+from pipelines.cli.agent.odyssey import DEFAULT_URL, ApiKey, Json, Url
 
 drafts = typer.Typer(
     help="Scenarios drafted from telemetry: look at them, correct, adopt or dismiss them.",

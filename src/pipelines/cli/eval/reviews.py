@@ -9,9 +9,9 @@ from rich.table import Table
 from rich.text import Text
 
 from pipelines.cli.client import Server
-from pipelines.cli.eval import words
-from pipelines.cli.eval.listing import UNKNOWN, first_items, print_rows
-from pipelines.cli.junit import printable
+from pipelines.cli.output import eval_words
+from pipelines.cli.output.junit import printable
+from pipelines.cli.output.listing import UNKNOWN, first_items, print_rows
 from pipelines.core.evals.review import VERDICTS, ReviewKind
 
 REVIEWS = "/api/v1/eval/reviews"
@@ -38,7 +38,7 @@ def _empty(status: str | None, narrowed: str | None) -> str:
 
 def _row(item: Any) -> tuple[str, ...]:
     missing = item.get("reviewers_missing")
-    waits = item["verdict"] or (words.plural(missing, "reviewer") if missing else item["status"])
+    waits = item["verdict"] or (eval_words.plural(missing, "reviewer") if missing else item["status"])
     return item["id"], item["risk_level"] or UNKNOWN, item["kind"], waits, about(item)
 
 
@@ -62,9 +62,9 @@ def print_review(server: Server, review_id: str, *, as_json: bool) -> None:
         console.print(f"- {printable(str(reason))}", markup=False)
     scenario = item.get("scenario")
     if scenario:
-        console.print(f"given: {words.value(scenario['input_context'], longest=LONGEST)}", markup=False)
+        console.print(f"given: {eval_words.value(scenario['input_context'], longest=LONGEST)}", markup=False)
         console.print(
-            f"expected: {words.value(scenario['expected_behavior'], longest=LONGEST)}", markup=False
+            f"expected: {eval_words.value(scenario['expected_behavior'], longest=LONGEST)}", markup=False
         )
     for evidence in item.get("evidence") or ():
         _print_evidence(console, evidence)
@@ -83,14 +83,14 @@ def _print_evidence(console: Console, evidence: Any) -> None:
             console.print(Text(f"\ninjected ({injected['delivery']}): {text}"))
     before = (evidence.get("baseline") or {}).get("observed")
     if before:
-        console.print(f"\nwithout: {words.value(before.get('value'), longest=LONGEST)}", markup=False)
+        console.print(f"\nwithout: {eval_words.value(before.get('value'), longest=LONGEST)}", markup=False)
     components = evidence.get("components") or []
     if components:
         table = Table("field", "without", "with", "distance", box=None, padding=(0, 2, 0, 0))
         for part in components:
-            sides = (words.side(part, "from"), words.side(part, "to"))
+            sides = (eval_words.side(part, "from"), eval_words.side(part, "to"))
             distance = f"{part['distance']:.2f}" if "distance" in part else UNKNOWN  # a blind review has none
-            table.add_row(words.field(part["path"]), *map(Text, sides), distance)
+            table.add_row(eval_words.field(part["path"]), *map(Text, sides), distance)
         console.print(table)
     alike: dict[str, list[int]] = {}
     one = [evidence] if evidence.get("run_id") is not None and evidence.get("observed") else []  # an audit
@@ -98,7 +98,9 @@ def _print_evidence(console: Console, evidence: Any) -> None:
         seen = _seen(run.get("observed") or {})
         alike.setdefault(seen, []).append(run["run_id"])
     for seen, ids in alike.items():
-        console.print(f"\n{words.plural(len(ids), 'run')} ({', '.join(map(str, ids))}): {seen}", markup=False)
+        console.print(
+            f"\n{eval_words.plural(len(ids), 'run')} ({', '.join(map(str, ids))}): {seen}", markup=False
+        )
     final = evidence.get("final_response")
     if final is not None:
         console.print(f"final response: {printable(str(final))}", markup=False)
@@ -106,7 +108,7 @@ def _print_evidence(console: Console, evidence: Any) -> None:
 
 def _seen(observed: Any) -> str:
     """What is no object is told with its class: a refusal is not the same as a text."""
-    shown = words.value(observed.get("value"), longest=LONGEST)
+    shown = eval_words.value(observed.get("value"), longest=LONGEST)
     kind = observed.get("output_class")
     return shown if kind in (None, "object") else f"{kind} {shown}"
 
@@ -120,6 +122,8 @@ def decide_review(server: Server, review_id: str, body: dict[str, Any], *, as_js
         typer.echo(f"{review_id}: decided, {decided['verdict']}")
     else:
         missing = decided.get("reviewers_missing") or 0
-        typer.echo(f"{review_id}: {decided['status']}; {words.plural(missing, 'reviewer')} still to speak")
+        typer.echo(
+            f"{review_id}: {decided['status']}; {eval_words.plural(missing, 'reviewer')} still to speak"
+        )
     for key, value in (decided.get("outcome") or {}).items():
-        typer.echo(f"  {key}: {words.value(value)}")
+        typer.echo(f"  {key}: {eval_words.value(value)}")

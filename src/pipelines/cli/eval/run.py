@@ -16,11 +16,11 @@ from pipelines.cli.eval.gate import FailOn, exit_code, unmeasured, unmet
 from pipelines.cli.eval.grid import heatmap
 from pipelines.cli.eval.junit import as_junit
 from pipelines.cli.eval.upload import scenario_ids
-from pipelines.cli.eval.words import plural
 from pipelines.cli.files import stop, write_text
-from pipelines.cli.junit import printable
+from pipelines.cli.output.eval_words import plural
+from pipelines.cli.output.junit import printable
 from pipelines.cli.progress import INTERRUPTED, Opened, stderr, watch
-from pipelines.cli.run import find_agent
+from pipelines.cli.run.run import find_agent
 from pipelines.core.results.gate import ExitCode
 
 MATRIX = "/api/v1/eval/matrix"

@@ -8,8 +8,8 @@ import typer
 
 from pipelines.cli.client import Server
 from pipelines.cli.eval.upload import SCENARIOS, VARIATIONS, told, upload
-from pipelines.cli.eval.words import plural
 from pipelines.cli.files import stderr, stop, write_text
+from pipelines.cli.output.eval_words import plural
 from pipelines.core.evals.pair import JOINT
 from pipelines.core.evals.scenario import Scenario
 from pipelines.core.evals.scenario_file import ScenarioFile

@@ -1,0 +1,1 @@
+"""`pipelines odyssey …`: an agent on its author's machine, and the simulated tools it uses."""

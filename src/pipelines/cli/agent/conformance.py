@@ -1,0 +1,233 @@
+"""`pipelines odyssey conformance`: run the kit against a wrapper, print what fails and why it matters."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from pipelines.cli.agent.conformance_world import DeclaredWorld, SimulatedTask
+from pipelines.cli.files import (
+    read_agent_rules,
+    read_json,
+    read_object,
+    read_tools,
+    stop,
+    stop_with,
+    write_text,
+)
+from pipelines.cli.output.junit import printable
+from pipelines.cli.task_file import read_task_file
+from pipelines.core.agents.agent_reply import AgentReply, parse_agent_reply
+from pipelines.core.agents.agent_response_schema import RESPONSE_SCHEMA
+from pipelines.core.ledger.ledger_schema import LedgerSchema, parse_ledger_schema
+from pipelines.core.limits.json_schema import CompiledSchema
+from pipelines.core.tasks.seed import Seed
+from pipelines.core.text.json_text import InvalidJson, dumps, loads
+from pipelines.core.text.problems import Refused
+from pipelines.core.tools.tools_schema import Tool
+from pipelines.odyssey.conformance import (
+    RULES,
+    CannotCheck,
+    Finding,
+    Options,
+    Outcome,
+    Report,
+    ScriptedWorld,
+    Wrapper,
+    check_wrapper,
+)
+from pipelines.odyssey.conformance.session import DEFAULT_INSTRUCTION
+from pipelines.odyssey.conformance.worlds import WorldMaker
+from pipelines.odyssey.conformance.wrapper import url_problem
+
+DOCS = "docs/reference/conformance.md"
+WORDS = {
+    Outcome.PASSED: "[green]pass[/]",
+    Outcome.FAILED: "[red]FAIL[/]",
+    Outcome.WARNED: "[yellow]warn[/]",
+    Outcome.SKIPPED: "[dim]skip[/]",
+    Outcome.NOT_OBSERVABLE: "[dim]n/o [/]",
+}
+_RESPONSE = CompiledSchema(RESPONSE_SCHEMA)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Wanted:
+    url: str
+    auth_header: str | None
+    token_env: str | None
+    instruction: str | None
+    tools: Path | None
+    dataset: Path | None
+    task: int
+    replies: Path | None
+    only: tuple[str, ...]
+    slow_s: float
+    timeout_s: float
+    proxy_host: str
+    proxy_port: int
+    proxy_url: str | None
+    junit: Path | None
+    as_json: bool
+
+
+def print_conformance(wanted: Wanted) -> None:
+    wrapper = _wrapper(wanted)
+    seed, make_world = _task(wanted)
+    _check_proxy(wanted)
+    if wanted.junit is not None:
+        write_text(wanted.junit, "")  # better now than after all the dispatches
+    options = Options(
+        instruction=wanted.instruction or (seed.user_instruction if seed else DEFAULT_INSTRUCTION),
+        task_input={} if seed is None or seed.task_input is None else seed.task_input,
+        slow_s=wanted.slow_s,
+        reply_problems=reply_problems,
+    )
+    try:
+        report = check_wrapper(
+            wrapper,
+            options,
+            make_world=make_world,
+            proxy_host=wanted.proxy_host,
+            proxy_port=wanted.proxy_port,
+            proxy_url=wanted.proxy_url,
+            only=wanted.only,
+        )
+    except CannotCheck as error:
+        stop(str(error))
+    except OSError as error:
+        stop(f"the stand-in proxy cannot listen on {wanted.proxy_host}:{wanted.proxy_port}: {error.strerror}")
+    if wanted.junit is not None:
+        write_text(wanted.junit, as_junit(report, wanted.url))
+    if wanted.as_json:
+        typer.echo(dumps(report.as_json()).decode())
+    else:
+        _print(report, wanted.url)
+    raise typer.Exit(0 if report.ok else 1)
+
+
+def _wrapper(wanted: Wanted) -> Wrapper:
+    problems = [url_problem(wanted.url)]
+    name, value = "Authorization", None
+    if wanted.auth_header is not None and wanted.token_env is not None:
+        problems.append("give --auth-header or --token-env, not both")
+    elif wanted.auth_header is not None:
+        name, _, value = (part.strip() for part in wanted.auth_header.partition(":"))
+        if not name or not value or not f"{name}{value}".isprintable():
+            problems.append('--auth-header must look like "Authorization: Bearer <token>"')
+    elif wanted.token_env is not None:
+        token = os.environ.get(wanted.token_env)
+        value = f"Bearer {token}"
+        if not token:
+            problems.append(f"the environment variable {wanted.token_env} is not set")
+    unknown = [each for each in wanted.only if not any(rule.startswith(each) for rule in RULES)]
+    if unknown:
+        problems.append(f"--only {', '.join(unknown)}: there is no such rule; see {DOCS}")
+    if told := [problem for problem in problems if problem is not None]:
+        stop("\n".join(told))
+    return Wrapper(url=wanted.url, auth_name=name, auth_value=value, timeout_s=wanted.timeout_s)
+
+
+def _check_proxy(wanted: Wanted) -> None:
+    if wanted.proxy_url is not None and url_problem(wanted.proxy_url) is not None:
+        stop(f"--proxy-url: {url_problem(wanted.proxy_url)}")
+    if wanted.proxy_host in ("0.0.0.0", "::") and wanted.proxy_url is None:
+        stop(f"--proxy-host {wanted.proxy_host} is every address: give the agent one of them as --proxy-url")
+
+
+def _task(wanted: Wanted) -> tuple[Seed | None, WorldMaker]:
+    """The task of a CSV and its backend; without one, tools that answer by a table."""
+    tools = read_tools(wanted.tools) if wanted.tools is not None else None
+    if wanted.dataset is not None:
+        if tools is None or wanted.tools is None:
+            stop("--dataset needs --tools: the tools whose backend is simulated.")
+        schema = _ledger_schema(wanted.tools)
+        seed = _row(wanted.dataset, wanted.task, tools, schema)
+        return seed, SimulatedTask(tools, schema, seed, read_agent_rules(wanted.tools))
+    replies = read_object(wanted.replies) if wanted.replies is not None else {}
+    if tools is None:
+        return None, lambda: ScriptedWorld(replies)
+    return None, lambda: DeclaredWorld(tools, replies)
+
+
+def _row(path: Path, number: int, tools: tuple[Tool, ...], schema: LedgerSchema | None) -> Seed:
+    seeds = read_task_file(path, tools, schema).seeds
+    if number > len(seeds):
+        stop(f"{path} has {len(seeds)} tasks; there is no task {number}.")
+    return seeds[number - 1]
+
+
+def _ledger_schema(path: Path) -> LedgerSchema | None:
+    body = read_json(path)
+    try:
+        return parse_ledger_schema(body.get("ledger_schema")) if isinstance(body, dict) else None
+    except Refused as refused:
+        stop_with(refused.problems, str(path))
+
+
+def reply_problems(raw: bytes, content_type: str) -> list[tuple[bool, str]]:
+    """What the platform would drop of an answer (True), and what it would only remark on.
+
+    A missing final_response has a rule of its own and is not told here.
+    """
+    try:
+        body = loads(raw)
+    except InvalidJson:
+        return []
+    found = [
+        problem for problem in _RESPONSE.problems(body) if not problem.path.startswith("/final_response")
+    ]
+    if not isinstance(body, dict) or found:
+        return [(True, f"{problem.path or 'the whole'}: {problem.message}") for problem in found]
+    reply = parse_agent_reply(raw, content_type)
+    return [(False, warning) for warning in reply.soft_warnings] if isinstance(reply, AgentReply) else []
+
+
+def _print(report: Report, url: str) -> None:
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(f"[bold]{escape(url)}[/]: {report.dispatches} requests")
+    width = max(len(finding.rule) for finding in report.findings)
+    for finding in report.findings:
+        found = escape(printable(finding.found))
+        console.print(f"{WORDS[finding.outcome]}  {finding.rule:<{width}}  {found}")
+    for outcome in (Outcome.FAILED, Outcome.WARNED):
+        for finding in report.findings:
+            if finding.outcome is outcome:
+                _explain(console, finding)
+    counts = ", ".join(f"{len(report.of(outcome))} {outcome.value}" for outcome in Outcome)
+    console.print(f"\n{counts}. The rules: {DOCS}")
+
+
+def _explain(console: Console, finding: Finding) -> None:
+    rule = finding.explained
+    console.print(f"\n{WORDS[finding.outcome]}  [bold]{finding.rule}[/]: {escape(rule.title)}")
+    console.print(f"  Seen: {escape(printable(finding.found))}")
+    console.print(f"  Why: {escape(rule.why)}")
+    console.print(f"  Change: {escape(rule.change)}")
+
+
+def as_junit(report: Report, url: str) -> str:
+    """A test case per rule. A warning passes, and says so in its output."""
+    suite = ElementTree.Element(
+        "testsuite", name=f"odyssey conformance {url}", tests=str(len(report.findings))
+    )
+    for finding in report.findings:
+        group, _, name = finding.rule.partition(".")
+        case = ElementTree.SubElement(suite, "testcase", classname=f"conformance.{group}", name=name)
+        found, rule = printable(finding.found), finding.explained
+        if finding.outcome is Outcome.FAILED:
+            text = f"{found}\n{rule.why}\n{rule.change}"
+            ElementTree.SubElement(case, "failure", message=rule.title).text = text
+        elif finding.outcome in (Outcome.SKIPPED, Outcome.NOT_OBSERVABLE):
+            ElementTree.SubElement(case, "skipped", message=f"{finding.outcome.value}: {found}")
+        elif finding.outcome is Outcome.WARNED:
+            ElementTree.SubElement(case, "system-out").text = f"warned: {found}\n{rule.why}"
+    unseen = len(report.of(Outcome.SKIPPED)) + len(report.of(Outcome.NOT_OBSERVABLE))
+    suite.set("failures", str(len(report.failed)))
+    suite.set("errors", "0")
+    suite.set("skipped", str(unseen))
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(suite, encoding="unicode") + "\n"

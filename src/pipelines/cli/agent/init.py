@@ -1,0 +1,84 @@
+"""`pipelines odyssey init`: a new agent that passes its own test at once, written into an empty folder."""
+
+import json
+import shlex
+from pathlib import Path
+
+import typer
+
+from pipelines.cli.files import stop
+
+SCAFFOLDS = Path(__file__).parent.parent / "scaffolds"
+NAME = "my-agent"  # as it stands in the scaffolds; the folder's own name takes its place
+DOT = "dot-"  # files that begin with a dot would be hidden from packaging tools
+LONGEST_NAME = 240  # an agent's may have 255
+
+
+def write_agent(directory: Path, framework: str, mode: str) -> None:
+    """All files or none: what is there already is never touched."""
+    contents = _named(_contents(framework, mode), _name_for(directory))
+    _refuse_taken(directory, set(contents))
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for path, text in contents.items():
+            with (directory / path).open("x", encoding="utf-8") as file:
+                file.write(text)
+    except OSError as error:
+        stop(f"{error.filename or directory}: {error.strerror or error}")
+    _say(directory, sorted(contents))
+
+
+def _name_for(directory: Path) -> str:
+    """The folder's name, unless commands would take it for something else: a number is an agent's id."""
+    name = directory.resolve().name[:LONGEST_NAME]
+    if not name.strip() or not name.isprintable():
+        return NAME
+    return f"agent-{name}" if name.isdigit() else name
+
+
+def _named(contents: dict[str, str], name: str) -> dict[str, str]:
+    readme = contents["README.md"].replace(f"--agent {NAME}", f"--agent {shlex.quote(name)}")
+    escaped = json.dumps(name, ensure_ascii=False)[1:-1]
+    named = {
+        "README.md": readme.replace(NAME, name),
+        "agent.json": contents["agent.json"].replace(NAME, escaped),
+    }
+    return contents | named
+
+
+def _contents(framework: str, mode: str) -> dict[str, str]:
+    """Layers of files, from what every agent has to what only this one has; the later one stands."""
+    family = "plain" if framework == "plain" else "frameworks"
+    layers = ["common", mode, family, f"{family}-{mode}", framework, f"{framework}-{mode}"]
+    found: dict[str, str] = {}
+    for layer in layers:
+        folder = SCAFFOLDS / layer
+        for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+            if path.is_file():
+                named = "." + path.name.removeprefix(DOT) if path.name.startswith(DOT) else path.name
+                found[named] = path.read_text(encoding="utf-8")
+    return found
+
+
+def _refuse_taken(directory: Path, names: set[str]) -> None:
+    """Hidden files (a repository, an environment) may be there; anything else could be someone's work."""
+    if not directory.exists():
+        return
+    if not directory.is_dir():
+        stop(f"{directory} is a file; name a folder that is empty or not there yet.")
+    there = {path.name for path in directory.iterdir()}
+    taken = sorted(name for name in there if name in names or not name.startswith("."))
+    if taken:
+        shown = ", ".join(taken[:5]) + (", …" if len(taken) > 5 else "")
+        stop(f"{directory} is not empty ({shown}). Nothing was written; name another folder with --dir.")
+
+
+def _say(directory: Path, names: list[str]) -> None:
+    typer.echo(f"Wrote {len(names)} files to {directory}: {', '.join(names)}")
+    typer.echo("Next:")
+    if directory.resolve() != Path.cwd():
+        typer.echo(f"  cd {shlex.quote(str(directory))}")
+    typer.echo("  pip install -r requirements.txt pytest")
+    typer.echo("  pytest                      # its tasks, without a key or a network")
+    typer.echo("  pipelines odyssey doctor    # what would keep it from running")
+    typer.echo("  pipelines odyssey dev       # its tasks, each call as it happens")

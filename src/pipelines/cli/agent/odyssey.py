@@ -1,0 +1,358 @@
+"""`pipelines odyssey …`: agents, and the simulated tools they use. Each command parses, calls and prints."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from pipelines import __version__
+from pipelines.wire.names import ENV_RUN_TOKEN
+
+app = typer.Typer(
+    help="Make an agent, try it and register it; see what its simulated tools do.",
+    no_args_is_help=True,
+    add_completion=False,
+)
+DEFAULT_URL = "http://127.0.0.1:8420"
+Url = Annotated[str, typer.Option(help="The server.", envvar="PIPELINES_URL")]
+ApiKey = Annotated[
+    str | None, typer.Option(help="[default: the key file in .pipelines]", envvar="PIPELINES_API_KEY")
+]
+Json = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+Version = Annotated[
+    bool, typer.Option("--version", help="Show the version.", is_eager=True, callback=_show_version)
+]
+
+
+@app.callback()
+def main(version: Version = False) -> None:
+    """Beside the commands there is only the version."""
+
+
+@app.command()
+def plan(
+    tools: Annotated[Path, typer.Argument(help="tools.json: a tools_schema, or an agent that has one.")],
+    state: Annotated[
+        Path | None, typer.Argument(help="Whose world: a file of tasks, or state.json: an initial_state.")
+    ] = None,
+    task: Annotated[
+        str | None, typer.Option(help="Which task of the file: its id, or its place. [default: the first]")
+    ] = None,
+    behavior: Annotated[
+        str | None, typer.Option(help="Behaviour text, as in a CSV's behavior column.")
+    ] = None,
+    tool: Annotated[list[str] | None, typer.Option(help="Only this tool; may be given again.")] = None,
+    write: Annotated[
+        bool, typer.Option("--write", help="Let the server's model propose plans for what is a guess.")
+    ] = False,
+    recording: Annotated[
+        Path | None, typer.Option(help="With --write: a recording to measure the proposals by.")
+    ] = None,
+    accept: Annotated[
+        bool, typer.Option("--accept", help="With --write: keep what can be used beside its tool.")
+    ] = False,
+    as_json: Json = False,
+    url: Url = DEFAULT_URL,
+    api_key: ApiKey = None,
+) -> None:
+    """Print what each tool will do in the sandbox, as YAML to read, copy, correct and keep."""
+    from pipelines.cli.agent.plans import print_plans, seed_for
+
+    if not write:
+        print_plans(tools, state, task=task, behavior=behavior, only=tool or [], as_json=as_json)
+        return
+    from pipelines.cli.agent.write_plans import write_plans
+    from pipelines.cli.client import Server
+
+    seed = seed_for(tools, state, task)
+    with Server(url, api_key) as server:
+        write_plans(
+            server,
+            tools,
+            seed,
+            behavior=behavior,
+            only=tool or [],
+            recording=recording,
+            accept=accept,
+            as_json=as_json,
+        )
+
+
+@app.command()
+def rules(
+    dataset_id: Annotated[int, typer.Argument(help="The dataset whose behaviour texts are meant.")],
+    propose: Annotated[
+        bool, typer.Option("--propose", help="Let the server's model translate what is not read.")
+    ] = False,
+    sentence: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--sentence", help="With --propose: translate this one, also if it is read. Repeatable."
+        ),
+    ] = None,
+    accept: Annotated[
+        str | None,
+        typer.Option(
+            "--accept", metavar="IDS", help="Put proposals in force, all or none: 3,4,7, or all that can be."
+        ),
+    ] = None,
+    as_json: Json = False,
+    url: Url = DEFAULT_URL,
+    api_key: ApiKey = None,
+) -> None:
+    """Show what a model made of sentences, and what was decided on it."""
+    from pipelines.cli.agent.rules import print_rules
+    from pipelines.cli.client import Server
+
+    with Server(url, api_key) as server:
+        print_rules(
+            server, dataset_id, propose=propose, sentences=sentence or [], accept=accept, as_json=as_json
+        )
+
+
+@app.command()
+def fidelity(
+    directory: Annotated[Path, typer.Argument(help="A recording: tools.json, calls.jsonl, state.json.")],
+    plans: Annotated[
+        Path | None, typer.Option(help="Authored plans (YAML), used where they name a tool.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Replay a recording of a real backend and print how often the simulated one answers and acts alike."""
+    from pipelines.cli.agent.fidelity import print_fidelity
+
+    print_fidelity(directory, plans, as_json=as_json)
+
+
+@app.command()
+def record(
+    run_ids: Annotated[list[int], typer.Argument(help="Runs whose tools a real backend answered.")],
+    directory: Annotated[Path, typer.Option("--dir", help="Where to write the recording.")],
+    simulated: Annotated[
+        bool, typer.Option("--simulated", help="Also what the simulator answered, marked as that.")
+    ] = False,
+    url: Url = DEFAULT_URL,
+    api_key: ApiKey = None,
+) -> None:
+    """Turn stored runs into a recording that `fidelity` can measure. Simulated runs are refused."""
+    from pipelines.cli.agent.record import write_recording
+    from pipelines.cli.client import Server
+
+    write_recording(run_ids, directory, Server(url, api_key), may_be_simulated=simulated)
+
+
+McpClient = Literal["claude-code", "cursor", "codex", "vscode"]
+
+
+@app.command("mcp-config")
+def mcp_config(
+    client: Annotated[McpClient, typer.Option(help="Whose configuration.")],
+    run: Annotated[int | None, typer.Option(help="The run whose tools it should find.")] = None,
+    agent: Annotated[int | None, typer.Option(help="With --task: open a run of this agent.")] = None,
+    task: Annotated[int | None, typer.Option(help="The id of the task that is run.")] = None,
+    stdio: Annotated[bool, typer.Option("--stdio", help="Through pipelines-mcp-shim, not HTTP.")] = False,
+    name: Annotated[str, typer.Option(help="What the client calls these tools.")] = "odyssey",
+    token_env: Annotated[str, typer.Option(help="Variable with the run's token.")] = ENV_RUN_TOKEN,
+    url: Url = DEFAULT_URL,
+    api_key: ApiKey = None,
+) -> None:
+    """Print what to put where so that an MCP client uses the simulated tools of a run."""
+    from pipelines.cli.agent.mcp_config import Wanted, print_config
+    from pipelines.cli.client import Server
+
+    wanted = Wanted(client=client, name=name, token_env=token_env, is_stdio=stdio)
+    with Server(url, api_key) as server:
+        print_config(server, url, wanted, run_id=run, agent=agent, task=task)
+
+
+@app.command()
+def lint(
+    tasks: Annotated[Path, typer.Argument(help="tasks.csv, or .tsv, .yaml, .json, .jsonl.")],
+    tools: Annotated[Path | None, typer.Option(help="tools.json, or an agent that has them.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Find oracles that prove nothing: a do-nothing agent passes them, or nobody can."""
+    from pipelines.cli.agent.lint import print_lint
+
+    print_lint(tasks, tools, as_json=as_json)
+
+
+@app.command()
+def oracle(
+    tasks: Annotated[Path, typer.Argument(help="tasks.csv, or .tsv, .yaml, .json, .jsonl.")],
+    calls: Annotated[
+        Path | None,
+        typer.Argument(
+            help="calls.json: of each task an array of {tool, arguments}. [default: column gold_calls]"
+        ),
+    ] = None,
+    from_calls: Annotated[
+        bool, typer.Option("--from-calls", help="Replay gold calls; what they change is what is right.")
+    ] = False,
+    tools: Annotated[
+        Path | None, typer.Option(help="tools.json, or an agent that has them. [default: beside the tasks]")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The copy with oracles, .csv or .json. [default: TASKS.oracles.csv]")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Derive the oracles of tasks from gold calls, without a server. Exit code 1 when a call fails."""
+    from pipelines.cli.agent.gold_calls import derive_oracles
+    from pipelines.cli.files import stop
+
+    if not from_calls:
+        stop("Say what to derive the oracles from: pipelines odyssey oracle tasks.csv --from-calls")
+    derive_oracles(tasks, calls, tools=tools, out=out, as_json=as_json)
+
+
+Framework = Literal["plain", "openai-agents", "anthropic", "langchain", "strands"]
+Mode = Literal["http", "code"]
+Dir = Annotated[Path, typer.Option("--dir", help="The agent's folder.")]
+App = Annotated[str | None, typer.Option(help="The app, as module:attribute. [default: app:app]")]
+AgentFile = Annotated[Path | None, typer.Option(help="The registration. [default: agent.json]")]
+TasksFile = Annotated[Path | None, typer.Option(help="The tasks. [default: tasks.csv]")]
+TokenEnv = Annotated[str, typer.Option(help="Variable that holds the agent's own token.")]
+LocalServer = Annotated[
+    str | None, typer.Option(help=f"The Odyssey server. [default: {DEFAULT_URL}]", envvar="PIPELINES_URL")
+]
+
+
+@app.command()
+def init(
+    directory: Annotated[Path, typer.Option("--dir", help="A new or empty folder.")],
+    framework: Annotated[Framework, typer.Option(help="What the agent is made with.")] = "plain",
+    mode: Annotated[Mode, typer.Option(help="An endpoint of your own, or code to upload.")] = "http",
+) -> None:
+    """Write a new agent with its tools, tasks and test; it passes at once, without a key."""
+    from pipelines.cli.agent.init import write_agent
+
+    write_agent(directory, framework, mode)
+
+
+@app.command()
+def doctor(
+    app: App = None,
+    url: Annotated[str | None, typer.Option(help="A running agent's endpoint, instead of --app.")] = None,
+    dataset: TasksFile = None,
+    agent: AgentFile = None,
+    directory: Dir = Path(),
+    server: LocalServer = None,
+    token_env: TokenEnv = "AGENT_TOKEN",
+    as_json: Json = False,
+) -> None:
+    """Find what would keep an agent from running, and what to change. Exit code 1 when there is a problem."""
+    from pipelines.cli.doctor.doctor import Asked, examine, print_findings
+    from pipelines.cli.project import find_project
+
+    project = find_project(directory, app=app, agent=agent, dataset=dataset)
+    asked = Asked(
+        url=url,
+        token_variable=token_env,
+        server=server or DEFAULT_URL,
+        is_server_named=bool(server),
+    )
+    print_findings(list(examine(project, asked)), as_json=as_json)
+
+
+@app.command()
+def dev(
+    app: App = None,
+    dataset: TasksFile = None,
+    agent: AgentFile = None,
+    task: Annotated[list[int] | None, typer.Option(help="Only this task (1, 2, …); may be repeated.")] = None,
+    port: Annotated[int, typer.Option(help="The agent's port; 0 takes a free one.")] = 0,
+    once: Annotated[
+        bool, typer.Option("--once", help="Run the tasks once; exit code 1 if one fails.")
+    ] = False,
+    directory: Dir = Path(),
+    server: LocalServer = None,
+    api_key: ApiKey = None,
+    token_env: TokenEnv = "AGENT_TOKEN",
+) -> None:
+    """Run the agent's tasks, print each call as it happens, and again whenever a file changes."""
+    from pipelines.cli.agent.dev import Wanted, develop
+    from pipelines.cli.project import find_project
+
+    wanted = Wanted(
+        read_project=lambda: find_project(directory, app=app, agent=agent, dataset=dataset),
+        tasks=tuple(task or ()),
+        port=port,
+        server=server or DEFAULT_URL,
+        api_key=api_key,
+        token_variable=token_env,
+        once=once,
+    )
+    develop(wanted)
+
+
+@app.command()
+def register(
+    agent: AgentFile = None,
+    endpoint_url: Annotated[str | None, typer.Option(help="Where it runs. [default: agent.json's]")] = None,
+    directory: Dir = Path(),
+    url: Url = DEFAULT_URL,
+    api_key: ApiKey = None,
+    token_env: TokenEnv = "AGENT_TOKEN",
+) -> None:
+    """Register the agent of a folder, or a new version of it. Its token is taken from the environment."""
+    from pipelines.cli.agent.register import register_and_ping, wait_for
+    from pipelines.cli.client import Server
+    from pipelines.cli.project import find_project
+
+    project = find_project(directory, agent=agent)
+    wait_for(url)
+    register_and_ping(Server(url, api_key), project, token_variable=token_env, endpoint_url=endpoint_url)
+
+
+@app.command()
+def conformance(
+    url: Annotated[str, typer.Option(help="The wrapper's endpoint, as it is registered.")],
+    auth_header: Annotated[
+        str | None, typer.Option(help='As registered: "Authorization: Bearer <token>".')
+    ] = None,
+    token_env: Annotated[str | None, typer.Option(help="Variable that holds the bearer token.")] = None,
+    instruction: Annotated[str | None, typer.Option(help="A prompt that makes the agent use a tool.")] = None,
+    tools: Annotated[Path | None, typer.Option(help="tools.json, or an agent that has them.")] = None,
+    dataset: Annotated[Path | None, typer.Option(help="tasks.csv: take prompt and backend from it.")] = None,
+    task: Annotated[int, typer.Option(min=1, help="Which task of --dataset, 1 is the first.")] = 1,
+    replies: Annotated[Path | None, typer.Option(help="replies.json: {tool: response}.")] = None,
+    only: Annotated[list[str] | None, typer.Option(help="A rule or group (`tools.`); repeatable.")] = None,
+    slow: Annotated[float, typer.Option(min=0, help="Seconds that the slow tool call takes.")] = 12.0,
+    timeout: Annotated[float, typer.Option(min=1, help="Seconds to wait for an answer.")] = 120.0,
+    proxy_host: Annotated[str, typer.Option(help="Where the stand-in proxy listens.")] = "127.0.0.1",
+    proxy_port: Annotated[int, typer.Option(help="Its port; 0 takes a free one.")] = 0,
+    proxy_url: Annotated[str | None, typer.Option(help="Its URL as the agent reaches it.")] = None,
+    junit: Annotated[Path | None, typer.Option(help="Write JUnit XML here.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Check a wrapper in any language against the wire contract. Exit code 1 when it breaks a rule."""
+    from pipelines.cli.agent.conformance import Wanted, print_conformance
+
+    wanted = Wanted(
+        url=url,
+        auth_header=auth_header,
+        token_env=token_env,
+        instruction=instruction,
+        tools=tools,
+        dataset=dataset,
+        task=task,
+        replies=replies,
+        only=tuple(only or ()),
+        slow_s=slow,
+        timeout_s=timeout,
+        proxy_host=proxy_host,
+        proxy_port=proxy_port,
+        proxy_url=proxy_url,
+        junit=junit,
+        as_json=as_json,
+    )
+    print_conformance(wanted)

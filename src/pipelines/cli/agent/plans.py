@@ -1,0 +1,138 @@
+"""`pipelines odyssey plan`: plans as readable YAML, with who wrote them and how each sentence is read."""
+
+from pathlib import Path
+
+import typer
+
+from pipelines.cli.files import (
+    read_agent_rules,
+    read_json,
+    read_ledger_schema,
+    read_object,
+    read_tools,
+    stop,
+    stop_with,
+)
+from pipelines.cli.output.blocks import one_line
+from pipelines.cli.output.sentence_report import whole_lines
+from pipelines.cli.task_file import read_task_file
+from pipelines.core.ledger.initial_state import parse_initial_state
+from pipelines.core.ledger.ledger import World
+from pipelines.core.ledger.ledger_schema import LedgerSchema
+from pipelines.core.simulation.build import PlannedSimulator, build_simulator
+from pipelines.core.simulation.domain.hints import hint_sentences
+from pipelines.core.simulation.guesses import guess_of, refusal_notes
+from pipelines.core.simulation.plan_text import plan_as_yaml
+from pipelines.core.simulation.rules.axis import in_force
+from pipelines.core.simulation.sentences import MOST_SHOWN_BY_CALLS, shown_findings, shown_sentences
+from pipelines.core.simulation.shown import shown_plans
+from pipelines.core.tasks.seed import Seed
+from pipelines.core.text.json_text import JsonObject, dumps
+from pipelines.core.text.problems import Refused
+from pipelines.core.tools.tools_schema import Tool
+
+LONGEST_ASKED = 48  # with the words before it a line of 80 columns
+NO_WORLD = (
+    "# Read without a world. A task's types and fields decide too what a tool does:",
+    "# plans in force are shown with a file of tasks (or a state) behind the tools.",
+)
+
+
+def print_plans(
+    tools: Path, state: Path | None, *, task: str | None, behavior: str | None, only: list[str], as_json: bool
+) -> None:
+    declared, schema = read_tools(tools), read_ledger_schema(tools)
+    unknown = sorted(set(only) - {tool.name for tool in declared})
+    if unknown:
+        stop(f"{tools}: no tool named {', '.join(unknown)}")
+    seed = _seed(state, task, declared, schema)
+    simulator = build_simulator(
+        declared,
+        ledger_schema=schema,
+        world=World.from_initial_state(seed.initial_state),
+        behavior=behavior if behavior is not None else seed.behavior_instructions,
+        rules=in_force(read_agent_rules(tools), seed.rules),
+    )
+    shown = only or list(simulator.plans)
+    if as_json:
+        plans = shown_plans(simulator, only=shown, with_examples=True, now=seed.now)
+        typer.echo(dumps(plans).decode())
+    else:
+        for line in NO_WORLD if state is None else _whose(seed):
+            typer.echo(line)
+        _print_sections(simulator, shown, seed.now)
+    if any(simulator.plans[name].plan is None for name in shown):
+        raise typer.Exit(1)  # an author's plan that cannot be read
+
+
+def seed_for(tools: Path, state: Path | None, task: str | None) -> Seed:
+    """The world and the behaviour text that the files speak of."""
+    return _seed(state, task, read_tools(tools), read_ledger_schema(tools))
+
+
+def _print_sections(simulator: PlannedSimulator, shown: list[str], now: str | None) -> None:
+    for name in shown:
+        typer.echo(_section(name, simulator))
+    sentences = shown_sentences(simulator, most_by_calls=MOST_SHOWN_BY_CALLS, now=now)
+    for one in sentences:
+        typer.echo("\n".join(f"# {line}" for line in (f"“{one['sentence']}”", *whole_lines(one))))
+    told = {str(one["sentence"]) for one in sentences}
+    for sentence, why in simulator.not_applied.items():
+        if sentence not in told:  # it says what a typed rule does
+            typer.echo(f"# not enforced: {sentence} ({why})")
+    for sentence, how in simulator.uniform.items():
+        if sentence not in told:
+            typer.echo(f"# {sentence} ({how})")
+    for finding in shown_findings(simulator):
+        typer.echo(f"# {finding['says']}")
+
+
+def _seed(
+    path: Path | None, task: str | None, tools: tuple[Tool, ...], ledger_schema: LedgerSchema | None
+) -> Seed:
+    """The world to read plans for: a state, or a task of a file of tasks; the first where none is named."""
+    if path is None or (path.suffix == ".json" and task is None and isinstance(read_json(path), dict)):
+        if task is not None:
+            stop("--task: give the file of tasks behind the tools, too")
+        return Seed(user_instruction="", initial_state=_state(path))
+    seeds = read_task_file(path, tools, ledger_schema).seeds
+    if task is None:
+        return seeds[0]
+    named = [seed for place, seed in enumerate(seeds, 1) if task in (seed.id, str(place))]
+    if len(named) != 1:
+        stop(f"{path}: no task {task}; a task is named by its `id`, or by its place (1 to {len(seeds)})")
+    return named[0]
+
+
+def _whose(seed: Seed) -> list[str]:
+    if not seed.user_instruction:
+        return []
+    return [f"# In the world of this task: {one_line(seed.user_instruction, LONGEST_ASKED)}"]
+
+
+def _state(path: Path | None) -> JsonObject:
+    if path is None:
+        return {}
+    state = read_object(path)
+    try:
+        parse_initial_state(state)
+    except Refused as refused:
+        stop_with(refused.problems, str(path))
+    return state
+
+
+def _section(name: str, simulator: PlannedSimulator) -> str:
+    """One tool: remarks as YAML comments, so that the whole output is a plans file."""
+    found = simulator.plans[name]
+    remarks = [f"# {found.origin}, confidence {found.confidence:.2f}"]
+    remarks += [f"# {said}" for said in hint_sentences(simulator.tools[name].annotations)]
+    remarks += [f"# {ground}" for ground in found.grounds]
+    remarks += [f"# note: {note}" for note in (*found.notes, *refusal_notes(found))]
+    guess = guess_of(simulator.tools[name], found)
+    if guess is not None:
+        remarks.append(f"# a guess; settled by {guess.settled_by}")
+    if found.plan is None:
+        return "\n".join([*remarks, f"# {name}: no plan", ""])
+    steps = plan_as_yaml(found.plan.as_json())
+    indented = "\n".join(f"  {line}" if line else line for line in steps.rstrip().splitlines())
+    return "\n".join([*remarks, f"{name}:", indented, ""])

@@ -1,0 +1,131 @@
+"""`pipelines odyssey doctor`: everything that would keep an agent from running, in one pass."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from pipelines.cli.doctor.agent_files import agent_findings, environment_findings, task_findings
+from pipelines.cli.doctor.bindings import binding_findings
+from pipelines.cli.doctor.code import code_findings
+from pipelines.cli.doctor.endpoint import Endpoint, endpoint_findings, probe_finding
+from pipelines.cli.doctor.findings import Finding, Level, count_of, doubt, fine, wrong
+from pipelines.cli.output.junit import printable
+from pipelines.cli.processes import AppFailed, served_app
+from pipelines.cli.project import Project, token_from_environment
+
+COLOURS = {Level.OK: "green", Level.WARNING: "yellow", Level.PROBLEM: "red"}
+IMPORT = "import"
+START = "write one with `pipelines odyssey init`, or name yours: --agent FILE, --app module:app or --url"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Asked:
+    """What the check is about beside the folder itself."""
+
+    url: str | None  # a running agent
+    token_variable: str
+    server: str
+    is_server_named: bool  # by the user: then it has to be there
+
+
+def examine(project: Project, asked: Asked) -> Iterator[Finding]:
+    yield from environment_findings(project.directory)
+    if asked.url is None and project.app is None and not project.is_code and project.agent is None:
+        # Without any of them there is nothing that could be ready.
+        yield wrong(
+            "agent", f"there is no agent in {project.directory}: no agent.json, and no app is named", START
+        )
+    if asked.url is not None:
+        yield from _running(project, asked, asked.url)
+    elif project.app is not None:
+        yield from _imported(project, asked, project.app)
+    elif project.is_code:
+        yield from code_findings(project)
+    else:
+        yield doubt(
+            IMPORT, "there is no app to look at", "name it: --app module:app, or --url of a running one"
+        )
+    probe = probe_finding(asked.server, is_named=asked.is_server_named)
+    yield probe
+    yield from agent_findings(project)
+    yield from binding_findings(project, asked.server, is_reached=probe.level is Level.OK)
+    yield from task_findings(project)
+
+
+def _running(project: Project, asked: Asked, url: str) -> Iterator[Finding]:
+    token, is_set = token_from_environment(asked.token_variable)
+    value = project.auth_value(token) if is_set else None
+    yield from endpoint_findings(Endpoint(url=url, header_name=project.auth_header, header_value=value))
+
+
+def _imported(project: Project, asked: Asked, app: str) -> Iterator[Finding]:
+    token, is_set = token_from_environment(asked.token_variable)
+    try:
+        with served_app(app, project.directory, env={asked.token_variable: token}) as served:
+            yield fine(IMPORT, f"{app} is imported and starts")
+            if not is_set:
+                made = "$(python -c 'import secrets; print(secrets.token_urlsafe(32))')"
+                change = f"before you run the agent: export {asked.token_variable}={made}"
+                yield doubt(
+                    "auth token", f"{asked.token_variable} is not set; this check made one up", change
+                )
+            endpoint = Endpoint(
+                url=served.url + project.dispatch_path,
+                header_name=project.auth_header,
+                header_value=project.auth_value(token),
+                post_paths=tuple(served.post_paths),
+            )
+            yield from endpoint_findings(endpoint)
+    except AppFailed as failed:
+        where = f"{failed.place}: " if failed.place is not None else ""
+        line = f"  {failed.code}" if failed.code else ""
+        yield wrong(
+            IMPORT, "\n".join(filter(None, [f"{where}{failed.error}", line])), _import_hint(failed, app)
+        )
+
+
+def _import_hint(failed: AppFailed, app: str) -> str:
+    if "No module named" in failed.error:
+        module = app.partition(":")[0]
+        if failed.place is None and f"'{module}'" in failed.error:
+            return f"`{app}` means a name in the file {module}.py: is it in --dir?"
+        return "install what is missing: pip install -r requirements.txt"
+    return "correct this line" if failed.place is not None else f"`{app}` must name an ASGI or WSGI app"
+
+
+def print_findings(findings: list[Finding], *, as_json: bool) -> None:
+    """Exit code 1 when there is a problem; warnings alone are no reason to stop."""
+    problems, warnings = count_of(findings, Level.PROBLEM), count_of(findings, Level.WARNING)
+    if as_json:
+        listed = [finding.as_json() for finding in findings]
+        typer.echo(json.dumps({"ok": problems == 0, "findings": listed}))
+    else:
+        console = Console(highlight=False)
+        console.print(_table(findings))
+        console.print(_summary(problems, warnings))
+    raise typer.Exit(1 if problems else 0)
+
+
+def _table(findings: list[Finding]) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
+    for no_wrap in (True, True, False):
+        table.add_column(no_wrap=no_wrap)
+    for finding in findings:
+        said = escape("\n".join(map(printable, finding.seen.splitlines())))
+        if finding.change is not None:
+            said += f"\n[dim]→[/] {escape(printable(finding.change))}"
+        table.add_row(f"[{COLOURS[finding.level]}]{finding.level.value}[/]", finding.check, said)
+    return table
+
+
+def _summary(problems: int, warnings: int) -> str:
+    counted = [f"{problems} problem{'s' if problems != 1 else ''}"] if problems else []
+    counted += [f"{warnings} warning{'s' if warnings != 1 else ''}"] if warnings else []
+    if problems:
+        return f"\n[red]Not ready[/]: {', '.join(counted)}"
+    return f"\n[green]Ready[/]{' with ' + counted[0] if counted else ''}. Try it: pipelines odyssey dev"

@@ -1,0 +1,71 @@
+"""Checks of behaviour texts: how each sentence is read, over every world that the tasks start from."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from pipelines.cli.doctor.findings import Finding, doubt, fine
+from pipelines.core.simulation.build import PlannedSimulator
+from pipelines.core.simulation.sentences import (
+    MOST_SUGGESTED,
+    calls_in_words,
+    nearest,
+    shown_findings,
+    shown_sentences,
+    unenforced,
+)
+from pipelines.core.text.json_text import JsonObject, dumps
+
+PLANS = "plans"
+SENTENCES = "sentences"
+MOST_SENTENCES = 20  # of each kind
+BESIDE = 80 - len("warning  sentences  : ")  # columns beside the level and the check
+OTHER_WORDS = "say it in other words (docs/reference/behavior.md), or write a `simulation`"
+
+
+class ReadSentences:
+    """What became of sentences in one world after the other."""
+
+    def __init__(self) -> None:
+        self._read: dict[str, JsonObject] = {}
+        self._unenforced: dict[str, tuple[int, str | None]] = {}  # in words: the first row, and suggestions
+        self._uniform: dict[tuple[str, str], int] = {}  # sentences and how they come out: in how many worlds
+        self._wrong: dict[str, None] = {}
+        self._worlds = 0
+
+    def look_at(self, row: int, simulator: PlannedSimulator, now: str | None) -> None:
+        self._worlds += 1
+        shown = shown_sentences(
+            simulator,
+            most_suggested=MOST_SUGGESTED - len(self._unenforced),
+            most_by_calls=MOST_SENTENCES - len(self._read),
+            now=now,
+        )
+        for one in shown:
+            if one["rules"]:
+                self._read.setdefault(str(one["sentence"]), one)
+        hints = {str(one["sentence"]): nearest(one) for one in shown}
+        for sentence, words, _ in unenforced(simulator):
+            self._unenforced.setdefault(words, (row, hints.get(sentence)))
+        for said in simulator.uniform.items():
+            self._uniform[said] = self._uniform.get(said, 0) + 1
+        self._wrong |= {str(one["says"]): None for one in shown_findings(simulator)}
+
+    def findings(self) -> Iterator[Finding]:
+        for shown in [*self._read.values()][:MOST_SENTENCES]:
+            yield fine(SENTENCES, _read_as(shown))
+        for words, (row, hint) in [*self._unenforced.items()][:MOST_SENTENCES]:
+            yield doubt(PLANS, f"row {row}, {words}", hint or OTHER_WORDS)
+        everywhere = [one for one, seen_in in self._uniform.items() if seen_in == self._worlds]
+        for sentence, how in everywhere[:MOST_SENTENCES]:
+            change = "see in the plan how it was read, and seed a record on either side of it"
+            yield doubt(PLANS, f"“{sentence}”: {how}", change)
+        for says in [*self._wrong][:MOST_SENTENCES]:
+            yield doubt(PLANS, says, "change or remove one of the rules")
+
+
+def _read_as(shown: JsonObject) -> str:
+    body: Any = shown
+    typed = "; ".join(dumps(one).decode() for one in body["rules"])
+    first = f"“{body['sentence']}” is read as “{' '.join(body['read_as'])}”: {typed}"
+    calls = (one for example in body.get("examples", ()) for one in calls_in_words(example, BESIDE))
+    return "\n".join((first, *(f"{word}: {call}" for word, call in calls)))

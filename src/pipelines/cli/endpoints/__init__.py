@@ -1,0 +1,1 @@
+"""`pipelines endpoints` and `pipelines cassette`: live services behind tools."""

@@ -1,0 +1,150 @@
+"""`pipelines endpoints …`: live services behind tools that are passed through."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pipelines.cli.agent.odyssey import DEFAULT_URL, ApiKey, Json, Url
+
+app = typer.Typer(
+    help="Live services, MCP servers and functions that tools are passed through to.",
+    no_args_is_help=True,
+    add_completion=False,
+)
+Name = Annotated[str, typer.Argument(help="The endpoint's name.")]
+
+
+@app.command()
+def add(
+    name: Annotated[str, typer.Argument(help="A name of its own in your org, such as orders-api.")],
+    openapi: Annotated[
+        str | None, typer.Option(metavar="FILE|URL", help="An HTTP service: its OpenAPI document.")
+    ] = None,
+    base_url: Annotated[str | None, typer.Option(help="With --openapi: where the service answers.")] = None,
+    mcp: Annotated[str | None, typer.Option(metavar="URL", help="An MCP server over HTTP.")] = None,
+    mcp_command: Annotated[
+        str | None,
+        typer.Option(metavar="COMMAND", help="An MCP server that is a program, started in the sandbox."),
+    ] = None,
+    code: Annotated[
+        Path | None, typer.Option(metavar="FILE.py", help="Python functions, run in the sandbox.")
+    ] = None,
+    function: Annotated[
+        list[str] | None, typer.Option(help="With --code: only this function. Repeatable.")
+    ] = None,
+    requirements: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="With --code: the packages it needs.")
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None, typer.Option(help="With --code: a host it may reach. Repeatable.")
+    ] = None,
+    env: Annotated[
+        list[str] | None,
+        typer.Option(metavar="VAR=CREDENTIAL", help="Of code or a program: a variable from a credential."),
+    ] = None,
+    bearer: Annotated[
+        str | None, typer.Option(metavar="CREDENTIAL", help="Send this credential as a bearer token.")
+    ] = None,
+    api_key_header: Annotated[
+        str | None,
+        typer.Option("--api-key-header", metavar="HEADER=CREDENTIAL", help="Send it in this header."),
+    ] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Change the one of this name, if there is one.")
+    ] = False,
+    as_json: Json = False,
+    url: Url = DEFAULT_URL,
+    api_key: ApiKey = None,
+) -> None:
+    """Register an endpoint and find its tools. Give --openapi, --mcp, --mcp-command or --code."""
+    from pipelines.cli.client import Server
+    from pipelines.cli.endpoints.endpoint_add import Given, add_endpoint
+
+    given = Given(
+        name=name,
+        openapi=openapi,
+        base_url=base_url,
+        mcp=mcp,
+        mcp_command=mcp_command,
+        code=code,
+        functions=tuple(function or ()),
+        requirements=requirements,
+        allow_hosts=tuple(allow_host or ()),
+        env=tuple(env or ()),
+        bearer=bearer,
+        api_key_header=api_key_header,
+    )
+    with Server(url, api_key) as server:
+        add_endpoint(server, given, replace=replace, as_json=as_json)
+
+
+@app.command()
+def discover(
+    name: Name,
+    accept: Annotated[
+        bool, typer.Option("--accept", help="Take what changed or went for right: runs go on.")
+    ] = False,
+    as_json: Json = False,
+    url: Url = DEFAULT_URL,
+    api_key: ApiKey = None,
+) -> None:
+    """Ask an endpoint for its tools again, and print what differs from what was accepted."""
+    from pipelines.cli.client import Server
+    from pipelines.cli.output.endpoint_report import discover_tools
+
+    with Server(url, api_key) as server:
+        discover_tools(server, name, accept=accept, as_json=as_json)
+
+
+@app.command()
+def tools(
+    name: Name,
+    tool: Annotated[str | None, typer.Argument(help="Only this one, with its schemas.")] = None,
+    as_json: Json = False,
+    url: Url = DEFAULT_URL,
+    api_key: ApiKey = None,
+) -> None:
+    """List the tools found on an endpoint, or show one of them."""
+    from pipelines.cli.client import Server
+    from pipelines.cli.output.endpoint_report import print_tools
+
+    with Server(url, api_key) as server:
+        print_tools(server, name, tool, as_json=as_json)
+
+
+@app.command()
+def call(
+    name: Name,
+    tool: Annotated[str, typer.Argument(help="The tool, as `endpoints tools` lists it.")],
+    arguments: Annotated[str, typer.Argument(help="Its arguments as a JSON object.")] = "{}",
+    as_json: Json = False,
+    url: Url = DEFAULT_URL,
+    api_key: ApiKey = None,
+) -> None:
+    """Call one tool on the live endpoint, and print what it answers. Exit: 3 where no answer came."""
+    from pipelines.cli.client import Server
+    from pipelines.cli.output.endpoint_report import call_tool
+
+    with Server(url, api_key) as server:
+        call_tool(server, name, tool, arguments, as_json=as_json)
+
+
+@app.command(name="list")
+def list_command(as_json: Json = False, url: Url = DEFAULT_URL, api_key: ApiKey = None) -> None:
+    """List the endpoints of your org, newest first."""
+    from pipelines.cli.client import Server
+    from pipelines.cli.output.endpoint_report import print_endpoints
+
+    with Server(url, api_key) as server:
+        print_endpoints(server, as_json=as_json)
+
+
+@app.command()
+def rm(name: Name, url: Url = DEFAULT_URL, api_key: ApiKey = None) -> None:
+    """Forget an endpoint. Refused while agents bind tools to it."""
+    from pipelines.cli.client import Server
+    from pipelines.cli.output.endpoint_report import remove_endpoint
+
+    with Server(url, api_key) as server:
+        remove_endpoint(server, name)

@@ -1,0 +1,1 @@
+"""Commands beside the server itself: `up`, `token`, `prune`, `models`, `demo`."""

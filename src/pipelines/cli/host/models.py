@@ -1,0 +1,82 @@
+"""`pipelines models`: which models the server asks, and whether one answers."""
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+from pipelines.cli.agent.odyssey import DEFAULT_URL, ApiKey, Json, Url
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, help="Models that the server asks.")
+
+
+@app.command(name="status")
+def status_command(
+    agent: Annotated[str | None, typer.Option(help="For runs of this agent: its id or name.")] = None,
+    dataset: Annotated[int | None, typer.Option(min=1, help="For runs of this dataset.")] = None,
+    as_json: Json = False,
+    url: Url = DEFAULT_URL,
+    api_key: ApiKey = None,
+) -> None:
+    """Print which model is asked for what, where it is named, whether it has a key and a price."""
+    from pipelines.cli.client import Server
+    from pipelines.cli.output.blocks import new_console
+    from pipelines.cli.run.run import find_agent
+
+    with Server(url, api_key) as server:
+        agent_id = find_agent(server, agent)["id"] if agent is not None else None
+        known = server.get("/api/models", agent_id=agent_id, dataset_id=dataset)
+    if as_json:
+        typer.echo(json.dumps(known))
+        return
+    console = new_console()
+    for line in status_lines(known):
+        console.print(line, markup=False, soft_wrap=True)
+
+
+@app.command(name="test")
+def try_command(
+    purpose: Annotated[str, typer.Option(help="Whose model: simulator, judge, user or author.")] = "judge",
+    model: Annotated[str | None, typer.Option(help="Another one, such as openai:gpt-5-mini.")] = None,
+    as_json: Json = False,
+    url: Url = DEFAULT_URL,
+    api_key: ApiKey = None,
+) -> None:
+    """Ask a model one tiny question, which is paid for. Exit: 0 it answered, 1 it did not."""
+    from pipelines.cli.client import Server
+
+    body = {"purpose": purpose} | ({"model": model} if model is not None else {})
+    with Server(url, api_key) as server:
+        tried = server.post("/api/models/test", body)
+    typer.echo(json.dumps(tried) if as_json else tried_line(tried))
+    if not tried["ok"]:
+        raise typer.Exit(1)
+
+
+def status_lines(known: Any) -> list[str]:
+    lines = [_line(each) for each in known["purposes"]]
+    if not known["is_installed"] and any(each["model"] for each in known["purposes"]):
+        lines.append("What asks them is not installed: pip install 'pipelines-odyssey[models]'")
+    return lines
+
+
+def _line(each: Any) -> str:
+    """`judge: openai:gpt-5-mini (PIPELINES_MODEL), key from the server, priced`"""
+    if each["model"] is None:
+        return f"{each['purpose']}: none"
+    said = [f"{each['purpose']}: {each['model']} ({each['named_by']})"]
+    if each["key_from"] is not None:
+        said.append("the org's own key" if each["key_from"] == "credential" else "key from the server")
+    if each["is_priced"] is not None:
+        said.append("priced" if each["is_priced"] else "without a known price")
+    if each["problem"] is not None:
+        said.append(each["problem"])
+    return ", ".join(said)
+
+
+def tried_line(tried: Any) -> str:
+    if not tried["ok"]:
+        return f"{tried['model']} gave no answer ({tried['reason']}): {tried['message']}"
+    tokens = "not told" if tried["tokens"] is None else f"{tried['tokens']:,}"
+    cost = "unknown" if tried["cost_usd"] is None else f"{tried['cost_usd']:.6f} USD"
+    return f"{tried['model']} answered in {tried['took_ms']:,} ms. Tokens: {tokens}. Cost: {cost}."

@@ -1,0 +1,197 @@
+"""`pipelines judge`: verdicts on runs that were recorded elsewhere. No server, no model, no network."""
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from pipelines.cli.files import (
+    read_bytes,
+    read_json,
+    read_ledger_schema,
+    read_tools,
+    stop,
+    stop_with,
+    write_text,
+)
+from pipelines.cli.output.batch_report import label_of, print_run, rank_of, warnings_of
+from pipelines.cli.output.blocks import COLOURS, new_console, print_block, print_title
+from pipelines.cli.output.eval_words import plural
+from pipelines.cli.output.junit import as_junit
+from pipelines.cli.run.run import gate_code
+from pipelines.cli.task_file import read_task_file
+from pipelines.core.recordings.judge_recorded import judge_recorded
+from pipelines.core.recordings.match_tasks import KnownTask, NamedRun, match_tasks
+from pipelines.core.recordings.own_tasks import known_tasks, own_tasks
+from pipelines.core.recordings.read import Recording, read_recording
+from pipelines.core.recordings.recorded_run import RecordedRun
+from pipelines.core.recordings.states import checked_state, with_changes
+from pipelines.core.tasks.seed import Seed
+from pipelines.core.text.json_text import JsonObject, dumps
+from pipelines.core.text.problems import Problem, Refused
+from pipelines.core.tools.tools_schema import Tool, parse_tools_schema
+from pipelines.core.verdict.verdict import JudgeError
+
+TOOLS_UNREAD = "the tools that the recording declares cannot be read: give them with --tools"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Given:
+    """What the command was given."""
+
+    recording: Path
+    tasks: Path | None = None
+    tools: Path | None = None
+    before: Path | None = None
+    after: Path | None = None
+    junit: Path | None = None
+    as_json: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Placed:
+    """A run with the task it is judged by."""
+
+    run: RecordedRun
+    seed: Seed
+    task: KnownTask
+    note: str | None = None  # how the task was found
+
+
+def judge_file(given: Given) -> None:
+    recording = _read(given)
+    tools = read_tools(given.tools) if given.tools is not None else None
+    placed = _with_tasks(recording, given, tools)
+    counts: Counter[int] = Counter()
+    runs = []
+    for number, each in enumerate(placed, 1):
+        counts[each.task.row] += 1
+        runs.append(_judged(each, tools, number, counts[each.task.row]))
+    repeats = max(counts.values(), default=1)
+    if given.junit is not None:
+        batch = {"id": given.recording.name, "agent_id": "recorded", "repeats": repeats}
+        write_text(given.junit, as_junit(batch, runs, _classname(given)))
+    if given.as_json:
+        typer.echo(dumps({"recognised": recording.told(), "runs": runs}).decode())
+    else:
+        _print(f"{given.recording.name}: {recording.told()}", runs, repeated=repeats > 1)
+    if code := gate_code(runs, 1.0):
+        raise typer.Exit(int(code))
+
+
+def _read(given: Given) -> Recording:
+    try:
+        recording = read_recording(read_bytes(given.recording))
+    except Refused as refused:
+        stop_with(refused.problems, str(given.recording))
+    if given.before is None and given.after is None:
+        return recording
+    if len(recording.runs) != 1:
+        count = plural(len(recording.runs), "run")
+        stop(f"--before and --after are for one run; {given.recording} has {count}: put them beside each run")
+    before, after = (_state(path) for path in (given.before, given.after))
+    (run,) = recording.runs
+    run = replace(
+        run,
+        state_before=before if before is not None else run.state_before,
+        state_after=after if after is not None else run.state_after,
+    )
+    return Recording(runs=(run,))
+
+
+def _state(path: Path | None) -> JsonObject | None:
+    if path is None:
+        return None
+    problems: list[Problem] = []
+    state = checked_state(read_json(path), "", problems)
+    if problems:
+        stop_with(problems, str(path))
+    return state
+
+
+def _with_tasks(recording: Recording, given: Given, tools: tuple[Tool, ...] | None) -> list[_Placed]:
+    runs = recording.runs
+    if given.tasks is None:
+        try:
+            seeds, places = own_tasks(runs)
+        except Refused as refused:
+            stop_with(refused.problems, str(given.recording))
+        tasks = known_tasks(seeds)
+        return [
+            _Placed(run=run, seed=seeds[at], task=tasks[at]) for run, at in zip(runs, places, strict=True)
+        ]
+    schema = read_ledger_schema(given.tools) if given.tools is not None else None
+    seeds = list(read_task_file(given.tasks, tools, schema).seeds)
+    tasks = known_tasks(seeds)
+    problems: list[Problem] = []
+    named = [NamedRun(run.place, run.task, run.instruction) for run in runs]
+    matches = match_tasks(named, tasks, problems)
+    if problems:
+        stop_with(problems, str(given.recording))
+    return [
+        _Placed(run=run, seed=seeds[match.task], task=tasks[match.task], note=match.note)
+        for run, match in zip(runs, matches, strict=True)
+        if match is not None
+    ]
+
+
+def _judged(placed: _Placed, tools: tuple[Tool, ...] | None, number: int, repeat: int) -> JsonObject:
+    """As the API shows runs, so that reports, gates and JUnit are the same as of live ones."""
+    notes = [placed.note] if placed.note is not None else []
+    if tools is None:
+        tools, unread = _declared(placed.run)
+        notes += [TOOLS_UNREAD] if unread else []
+    run = with_changes(placed.run, placed.seed.initial_state, tools)
+    found = judge_recorded(run, placed.seed, tools)
+    verdict = None if isinstance(found, JudgeError) else found
+    told = [*run.notes, *notes]
+    return {
+        "id": number,
+        "name": run.name,
+        "place": run.place or None,
+        "format": run.format,
+        "task_id": placed.task.row,
+        "row_number": placed.task.row,
+        "task_key": placed.task.key,
+        "user_instruction": placed.seed.user_instruction,
+        "repeat_number": repeat,
+        "status": run.status,
+        "verdict": verdict.verdict if verdict is not None else None,
+        "failure_mode": verdict.failure_mode if verdict is not None else None,
+        "judgement": found.as_json(),
+        "judge_error": found.message if isinstance(found, JudgeError) else None,
+        "error_class": run.error_class,
+        "error_json": run.error_json,
+        "human_verdict": None,
+        "retried": False,
+        "has_state": run.has_state,
+        "soft_warnings": [*told],
+    }
+
+
+def _declared(run: RecordedRun) -> tuple[tuple[Tool, ...], bool]:
+    """The tools of a recording that declares them, and whether they could not be read."""
+    if run.tools is None:
+        return (), False
+    try:
+        return parse_tools_schema(run.tools), False
+    except Refused:
+        return (), True
+
+
+def _print(title: str, runs: list[Any], *, repeated: bool) -> None:
+    console = new_console()
+    print_title(console, title)
+    for run in sorted(runs, key=rank_of):
+        print_run(console, run, repeated=repeated, in_short=label_of(run) == "PASS")
+    console.print()
+    for label, count in Counter(map(label_of, sorted(runs, key=rank_of))).items():
+        print_block(console, f"{count:,} {label}", "", style=COLOURS.get(label, "magenta"))
+    for line in warnings_of(runs):
+        print_block(console, "note", line, style="yellow")
+
+
+def _classname(given: Given) -> str:
+    return f"recorded/{given.tasks.name if given.tasks is not None else given.recording.name}"

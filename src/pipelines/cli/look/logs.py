@@ -1,0 +1,122 @@
+"""`pipelines logs`: what happened in a run as lines, in the order of time; of a batch, how its runs end."""
+
+import json
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import typer
+from rich.console import Console
+
+from pipelines.cli.client import Server
+from pipelines.cli.files import stop
+from pipelines.cli.look.show import BATCH, reply_head
+from pipelines.cli.output.batch_report import label_of, place_of, reason_of
+from pipelines.cli.output.blocks import arguments_text, new_console, one_line, print_block, value_text
+from pipelines.cli.output.verdict_words import cause_of
+from pipelines.cli.run.run import is_number
+
+POLL_S = 0.3
+LONGEST = 300
+LEFT = ("pending", "running")
+
+
+def print_logs(server: Server, named: str | None, *, follow: bool, as_json: bool) -> None:
+    given = named if named is not None else _newest(server)
+    if given.startswith(BATCH) and is_number(given.removeprefix(BATCH)):
+        _of_batch(server, int(given.removeprefix(BATCH)), follow=follow, as_json=as_json)
+    elif is_number(given):
+        _of_run(server, int(given), follow=follow, as_json=as_json)
+    else:
+        stop(f"{given}: give the number of a run, such as 12, or batch:3. See: pipelines ls runs")
+
+
+def _newest(server: Server) -> str:
+    items = server.get("/api/runs", limit=1)["items"]
+    if not items:
+        stop("There are no runs yet.")
+    return str(items[0]["id"])
+
+
+def _of_run(server: Server, run_id: int, *, follow: bool, as_json: bool) -> None:
+    console = new_console()
+    begun = False
+    for run, rows in _seen(server, run_id, follow=follow):
+        if not begun and not as_json and run["started_at"]:
+            begun = True
+            asked = one_line(run["user_instruction"], LONGEST)
+            _line(console, run["started_at"], f"run {run_id} begins, task {run['row_number']}: {asked}")
+        for row in rows:
+            typer.echo(json.dumps(row, ensure_ascii=False)) if as_json else _print_row(console, row)
+    output = server.get(f"/api/runs/{run_id}/output")
+    if as_json:
+        end = {"run_id": run_id, "status": run["status"], "verdict": run["verdict"]}
+        typer.echo(json.dumps(end | {"stdout": output["stdout"], "stderr": output["stderr"]}))
+        return
+    for stream, label in (("stdout", "out |"), ("stderr", "err |")):
+        for printed in output[stream].splitlines():
+            print_block(console, label, printed)
+    traceback = str((run["error_json"] or {}).get("traceback") or "")
+    for line in traceback.splitlines():
+        print_block(console, "err |", line)
+    if run["ended_at"]:
+        told = ": ".join(filter(None, (label_of(run), reason_of(run))))
+        _line(console, run["ended_at"], f"run {run_id} {run['status']}, {told}")
+    else:
+        typer.echo(f"run {run_id} is {run['status']}; --follow waits for its end", err=True)
+
+
+def _seen(server: Server, run_id: int, *, follow: bool) -> Iterator[tuple[Any, list[Any]]]:
+    """The run and the rows that are new since the last look. The run is read first: what has ended calls no
+    more, so that the rows read after its end are all there are."""
+    shown: set[int] = set()
+    while True:
+        run = server.get(f"/api/runs/{run_id}")
+        rows = [row for row in server.every(f"/api/runs/{run_id}/trace") if row["sequence"] not in shown]
+        shown.update(row["sequence"] for row in rows)
+        yield run, rows
+        if not follow or run["status"] not in LEFT:
+            return
+        time.sleep(POLL_S)
+
+
+def _print_row(console: Console, row: Any) -> None:
+    actor = f"[{row['actor_id']}] " if row["actor_id"] else ""
+    if row["kind"] == "tool_call":
+        arguments = arguments_text(row["arguments"], LONGEST)
+        said = f"{actor}{row['tool_name']} {arguments} {reply_head(row)}"
+        is_bad = row["http_status"] is None or row["http_status"] >= 400
+        said += f": {value_text(row['response'], LONGEST)}" if is_bad else ""
+    else:
+        said = f"{actor}{row['kind']}: {value_text(row['payload'], LONGEST)}"
+    _line(console, row["occurred_at"], said)
+
+
+def _line(console: Console, moment: str, words: str) -> None:
+    print_block(console, moment[11:23], words)
+
+
+def _of_batch(server: Server, batch_id: int, *, follow: bool, as_json: bool) -> None:
+    """A line per run that has ended. While it is followed, the server says when there is something new."""
+    console = new_console()
+    shown: set[int] = set()
+    for batch in (
+        server.events(f"/api/batches/{batch_id}/events")
+        if follow
+        else (server.get(f"/api/batches/{batch_id}"),)
+    ):
+        left = sum(batch["counts"]["by_status"].get(status, 0) for status in LEFT)
+        if batch["counts"]["total"] - left <= len(shown):
+            continue
+        runs = server.every("/api/runs", batch_id=batch_id)
+        new = [run for run in runs if run["ended_at"] and not run["retried"] and run["id"] not in shown]
+        shown.update(run["id"] for run in new)
+        for run in sorted(new, key=lambda run: str(run["ended_at"])):
+            if as_json:
+                typer.echo(json.dumps(run, ensure_ascii=False))
+            else:
+                mode = cause_of(run)
+                told = f"{label_of(run)} {place_of(run, repeated=batch['repeats'] > 1)}"
+                _line(console, run["ended_at"], f"{told} ({mode})" if mode else told)
+    if not as_json and batch["status"] == "running":
+        typer.echo(f"batch {batch_id} is running; --follow waits for its end", err=True)

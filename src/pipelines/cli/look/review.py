@@ -1,0 +1,110 @@
+"""`pipelines review`: what waits for a person, one at a time with its evidence, and their verdicts."""
+
+import json
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import typer
+
+from pipelines.cli.client import Server
+from pipelines.cli.files import stop
+from pipelines.cli.look.show import show_run
+from pipelines.cli.output.batch_report import print_run
+from pipelines.cli.output.blocks import new_console, print_block
+from pipelines.cli.output.eval_words import plural
+
+WORDS = {"p": "PASS", "pass": "PASS", "f": "FAIL", "fail": "FAIL", "s": "skip", "skip": "skip"}
+QUIT = ("q", "quit")
+ASKED = "pass, fail, skip or quit, and why behind it: "
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Given:
+    verdict: str | None  # PASS or FAIL, without being asked
+    note: str | None
+    labels: tuple[str, ...]
+    reviewer: str | None
+    again: bool
+
+    def body(self, verdict: str, note: str | None) -> dict[str, Any]:
+        said = {"verdict": verdict, "note": note, "labels": [*self.labels], "reviewer": self.reviewer}
+        body = {key: value for key, value in said.items() if value}
+        return body | ({"again": True} if self.again else {})
+
+
+def review_runs(
+    server: Server, run_id: int | None, given: Given, *, batch: int | None, limit: int, as_json: bool
+) -> None:
+    if run_id is not None:
+        _review_one(server, run_id, given, as_json=as_json)
+        return
+    if given.verdict is not None:
+        stop("Name the run to decide: pipelines review RUN --verdict …")
+    waiting = server.every("/api/runs", needs_review="true", batch_id=batch)
+    waiting.reverse()  # the oldest first, as in the queue
+    if as_json:
+        typer.echo(json.dumps(waiting[:limit], ensure_ascii=False))
+        return
+    if not waiting:
+        typer.echo("Nothing waits for a decision.")
+        return
+    _print_list(waiting, limit)
+    for run in waiting[:limit]:
+        typer.echo()
+        show_run(server, run["id"])
+        if not _ask(server, run["id"], given):
+            return
+
+
+def _review_one(server: Server, run_id: int, given: Given, *, as_json: bool) -> None:
+    if given.verdict is not None:
+        _decide(server, run_id, given.body(given.verdict, given.note), as_json=as_json)
+        return
+    show_run(server, run_id, as_json=as_json)
+    if not as_json:
+        _ask(server, run_id, given)
+
+
+def _print_list(waiting: list[Any], limit: int) -> None:
+    console = new_console()
+    print_block(console, "", f"{plural(len(waiting), 'run')} wait for a person, the oldest first.", indent=0)
+    for run in waiting[:limit]:
+        print_run(console, run, repeated=run["repeat_number"] > 1)
+    if len(waiting) > limit:
+        print_block(console, "", f"… and {len(waiting) - limit:,} more: --limit", indent=0)
+
+
+def _ask(server: Server, run_id: int, given: Given) -> bool:
+    """Until it is decided or skipped; False at the end: `quit`, or nothing more to read."""
+    while True:
+        typer.echo(f"\nrun {run_id}: {ASKED}", nl=False)
+        line = sys.stdin.readline()
+        if not line:
+            typer.echo()
+            return False
+        if not sys.stdin.isatty():
+            typer.echo(line.rstrip("\n"))  # so that a piped review reads as one that was typed
+        word, _, note = line.strip().partition(" ")
+        verdict = WORDS.get(word.lower())
+        if word.lower() in QUIT:
+            return False
+        if verdict == "skip":
+            return True
+        if verdict is not None:
+            _decide(server, run_id, given.body(verdict, note.strip() or given.note), as_json=False)
+            return True
+        typer.echo("Not understood.")
+
+
+def _decide(server: Server, run_id: int, body: dict[str, Any], *, as_json: bool) -> None:
+    done = server.post(f"/api/runs/{run_id}/verdict", body)
+    if as_json:
+        typer.echo(json.dumps(done, ensure_ascii=False))
+        return
+    machine = done["verdict"] or "no verdict"
+    if done["human_verdict"] is not None:
+        typer.echo(f"run {run_id}: {done['human_verdict']} by a person, beside the machine's {machine}")
+    else:
+        missing = plural(done["review"]["reviewers_missing"], "more voice")
+        typer.echo(f"run {run_id}: noted; {missing} wanted before it is decided")

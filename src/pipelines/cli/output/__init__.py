@@ -1,0 +1,1 @@
+"""What commands print: text blocks, verdicts, JUnit files, figures."""

@@ -1,0 +1,136 @@
+"""What `pipelines cassette` prints: cassettes as rows, calls as blocks, differences by their path."""
+
+import json
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import typer
+from rich.console import Console
+
+from pipelines.cli.client import Server
+from pipelines.cli.files import read_bytes, stop, write_text
+from pipelines.cli.output.blocks import arguments_text, new_console, print_block, print_title, value_text
+from pipelines.cli.output.eval_words import plural
+from pipelines.cli.output.listing import print_rows
+from pipelines.core.results.gate import ExitCode
+
+LONGEST = 200  # characters of arguments or an answer; --full has all of it
+WITHOUT_LIMIT = 10**9
+MOST_CALLS = 50
+SUFFIX = ".jsonl"
+
+
+def path_of(name: str) -> str:
+    """A name that is none must not become another path: `../agents/3`, or nothing."""
+    if name in ("", ".", ".."):
+        stop(f"`{name}` is no name for a cassette.")
+    return f"/api/cassettes/{quote(name, safe='')}"
+
+
+def print_cassettes(server: Server, *, as_json: bool) -> None:
+    items = server.every("/api/cassettes")
+    if as_json:
+        typer.echo(json.dumps(items))
+        return
+    rows = [_row(each) for each in items]
+    record = "`pipelines run --passthrough record --cassette NAME`"
+    empty = f"There are no cassettes yet: record one with {record}."
+    print_rows(["name", "calls", "size", "changed"], rows, empty=empty)
+    for each in items:
+        if each["dropped"]:
+            said = f"{each['name']} is full: {plural(each['dropped'], 'call')} could not be recorded."
+            print_block(new_console(), "", said, indent=0, rest="yellow")
+
+
+def print_calls(server: Server, name: str, *, tool: str | None, full: bool, as_json: bool) -> None:
+    lines = server.text(path_of(name)).splitlines()
+    calls = [call for call in map(json.loads, lines) if tool is None or call["tool"] == tool]
+    if as_json:
+        typer.echo(json.dumps(calls, ensure_ascii=False))
+        return
+    console, longest = new_console(), WITHOUT_LIMIT if full else LONGEST
+    of_tool = f" of {tool}" if tool is not None else ""
+    print_title(console, f"Cassette {name}: {plural(len(calls), 'call')}{of_tool}")
+    shown = calls if full else calls[:MOST_CALLS]
+    for call in shown:
+        _print_call(console, call, longest)
+    if len(calls) > len(shown):
+        print_block(console, "", f"… and {plural(len(calls) - len(shown), 'more call')}: --full", indent=0)
+
+
+def _print_call(console: Console, call: Any, longest: int) -> None:
+    print_block(console, "", _asked(call, longest), indent=2, rest="bold")
+    if "failure" in call:
+        print_block(console, "", f"no answer: {call['failure']}", indent=4, rest="red")
+    else:
+        print_block(console, "", f"{call['status']} {value_text(call['response'], longest)}", indent=4)
+
+
+def _asked(call: Any, longest: int) -> str:
+    times = f" (time {call['occurrence']})" if call["occurrence"] > 1 else ""
+    masked = " (masked)" if call.get("masked") else ""
+    return f"{call['tool']} {arguments_text(call['arguments'], longest)}{times}{masked}".strip()
+
+
+def export(server: Server, name: str, out: Path | None) -> None:
+    text = server.text(path_of(name))
+    if out is None:
+        typer.echo(text, nl=False)
+        return
+    write_text(out, text)
+    typer.echo(f"{plural(len(text.splitlines()), 'call')} in {out}.", err=True)
+
+
+def import_file(server: Server, file: Path, name: str | None, *, as_json: bool) -> None:
+    taken = server.put_lines(path_of(name or file.name.removesuffix(SUFFIX)), read_bytes(file))
+    if as_json:
+        typer.echo(json.dumps(taken))
+    else:
+        typer.echo(f"Cassette {taken['name']}: {plural(taken['calls'], 'call')}.")
+
+
+def verify(server: Server, name: str, *, include_writes: bool, limit: int, as_json: bool) -> None:
+    body = {"include_writes": include_writes, "limit": limit}
+    report = server.post(f"{path_of(name)}/verify", body, timeout=None)
+    if as_json:
+        typer.echo(json.dumps(report, ensure_ascii=False))
+    else:
+        _print_report(new_console(), report)
+    if report["differ"] or report["failed"]:
+        raise typer.Exit(int(ExitCode.NOT_MET))
+    if report["calls"] and not report["asked"]:
+        stop("Nothing was asked again, so nothing is known.", ExitCode.COULD_NOT_RUN)
+
+
+def _print_report(console: Console, report: Any) -> None:
+    for call in report["differences"]:
+        print_block(console, "DIFFERS", _asked(call, LONGEST), style="red")
+        for each in call["differences"]:
+            print_block(console, "", _change(each), indent=4)
+    for call in report["failures"]:
+        print_block(console, "NO ANSWER", _asked(call, LONGEST), style="red")
+        print_block(console, "", call["message"], indent=4)
+    for each in report["skipped"]:
+        said = f"{plural(each['calls'], 'call')} of {each['tool']}: {each['reason']}"
+        print_block(console, "NOT ASKED", said, style="yellow")
+    told = f"{plural(report['calls'], 'call')}: {report['same']} as recorded, {report['differ']} differ"
+    left = report["calls"] - report["asked"]
+    print_title(console, f"{told}, {report['failed']} without an answer, {left} not asked")
+
+
+def _change(each: Any) -> str:
+    if each["how"] == "added":
+        return f"{each['path']}: {value_text(each['now'], LONGEST)} is new"
+    if each["how"] == "removed":
+        return f"{each['path']}: {value_text(each['recorded'], LONGEST)} is gone"
+    return f"{each['path']}: {value_text(each['recorded'], LONGEST)} → {value_text(each['now'], LONGEST)}"
+
+
+def _size(size: int) -> str:
+    return f"{size / 1024:,.1f} KiB" if size < 1024 * 1024 else f"{size / 1024 / 1024:,.1f} MiB"
+
+
+def _row(each: Any) -> tuple[str, ...]:
+    changed = str(each["updated_at"])[:19].replace("T", " ")
+    return each["name"], f"{each['calls']:,}", _size(each["bytes"]), changed

@@ -1,0 +1,187 @@
+"""Tool endpoints in a terminal: lists that stack where they do not fit, differences, and replies."""
+
+import json
+from typing import Any, NoReturn
+
+import typer
+
+from pipelines.cli.client import Server
+from pipelines.cli.files import stop
+from pipelines.cli.output.blocks import new_console, one_line, print_block, print_title, value_text
+from pipelines.cli.output.eval_words import plural
+from pipelines.cli.output.listing import print_rows
+from pipelines.core.text.authored import did_you_mean
+from pipelines.core.text.json_text import InvalidJson, loads
+
+ENDPOINTS = "/api/tool-endpoints"
+DISCOVERY_S = 200.0  # the server gives a discovery 180 s: packages may have to be installed for one
+LONGEST = 160  # characters of a description
+LONGEST_VALUE = 120  # of a value in a difference
+Row = dict[str, Any]
+
+
+def find_endpoint(server: Server, name: str) -> Row | None:
+    found = server.get(ENDPOINTS, name=name)["items"]
+    return found[0] if found else None
+
+
+def named_endpoint(server: Server, name: str) -> Row:
+    """The endpoint, or the end of the command with the name that may be meant."""
+    found = find_endpoint(server, name)
+    return found if found is not None else _no_such(server, name)
+
+
+def _no_such(server: Server, name: str) -> NoReturn:
+    names = [each["name"] for each in server.every(ENDPOINTS)]
+    hint = did_you_mean(name, names) or ("see: pipelines endpoints list" if names else "there are none yet")
+    stop(f"There is no endpoint named {name!r}; {hint}")
+
+
+def print_endpoints(server: Server, *, as_json: bool) -> None:
+    every = server.every(ENDPOINTS)
+    if as_json:
+        typer.echo(json.dumps(every, ensure_ascii=False))
+        return
+    rows: list[tuple[str, ...]] = [
+        (each["name"], each["type"], _standing(each), _address(each)) for each in every
+    ]
+    print_rows(("endpoint", "type", "tools", "where"), rows, empty="There are no tool endpoints yet.")
+
+
+def _standing(endpoint: Row) -> str:
+    if endpoint["discovered_at"] is None:
+        return "not found"
+    drifted = f", {endpoint['drifted']} drifted" if endpoint["drifted"] else ""
+    return f"{endpoint['tools']}{drifted}"
+
+
+def _address(endpoint: Row) -> str:
+    config = endpoint["config"]
+    where = config.get("base_url") or config.get("url") or config.get("command")
+    return str(where) if where else "in the sandbox"
+
+
+def print_endpoint(endpoint: Row, done: str, *, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps(endpoint, ensure_ascii=False))
+        return
+    console = new_console()
+    print_title(console, f"Endpoint {endpoint['name']} is {done}: {endpoint['type']}, {_address(endpoint)}")
+    if endpoint["discovery_error"] is not None:
+        print_block(console, "  no tools:", endpoint["discovery_error"], style="red")
+        again = f"when it answers: pipelines endpoints discover {endpoint['name']}"
+        print_block(console, "  →", again, rest="dim")
+        return
+    _print_counts(console, endpoint)
+    if not endpoint["drifted"]:
+        print_block(console, "  →", f"pipelines endpoints tools {endpoint['name']}", rest="dim")
+
+
+def _print_counts(console: Any, endpoint: Row) -> None:
+    drifted = f", {endpoint['drifted']} of them drifted" if endpoint["drifted"] else ""
+    print_block(console, "", f"{plural(endpoint['tools'], 'tool')}{drifted}", indent=2)
+    for note in endpoint["discovery_notes"]:
+        print_block(console, "  note:", note, rest="dim")
+    if endpoint["drifted"]:
+        words = f"runs of agents bound to these are refused until you accept: {_accepting(endpoint)}"
+        print_block(console, "  →", words, rest="dim")
+
+
+def _accepting(endpoint: Row) -> str:
+    return f"pipelines endpoints discover {endpoint['name']} --accept"
+
+
+def discover_tools(server: Server, name: str, *, accept: bool, as_json: bool) -> None:
+    endpoint = named_endpoint(server, name)
+    found = server.post(f"{ENDPOINTS}/{endpoint['id']}/discover", {"accept": accept}, timeout=DISCOVERY_S)
+    if as_json:
+        typer.echo(json.dumps(found, ensure_ascii=False))
+        return
+    console = new_console()
+    changes = f"{found['added']} new, {found['removed']} removed, {found['drifted']} drifted"
+    print_title(console, f"Endpoint {name}: {plural(found['tools'], 'tool')} ({changes})")
+    for tool in found["drift"]:
+        print_block(console, f"  {tool['name']}", f"is {tool['drift']}", style="yellow")
+        for difference in tool["differences"]:
+            print_block(console, f"    {difference['path']}:", _difference(difference))
+    if found["drifted"] > len(found["drift"]):
+        print_block(console, "  …", f"and {found['drifted'] - len(found['drift'])} more")
+    for note in found["discovery_notes"]:
+        print_block(console, "  note:", note, rest="dim")
+    if found["drifted"]:
+        words = f"runs of agents bound to these are refused until you accept: {_accepting(found)}"
+        print_block(console, "  →", words, rest="dim")
+
+
+def _difference(difference: Row) -> str:
+    if "before" not in difference:
+        return f"is new: {value_text(difference['after'], LONGEST_VALUE)}"
+    before = value_text(difference["before"], LONGEST_VALUE)
+    if "after" not in difference:
+        return f"is gone, was {before}"
+    return f"{before} → {value_text(difference['after'], LONGEST_VALUE)}"
+
+
+def print_tools(server: Server, name: str, wanted: str | None, *, as_json: bool) -> None:
+    endpoint = named_endpoint(server, name)
+    every = server.every(f"{ENDPOINTS}/{endpoint['id']}/tools")
+    if wanted is not None:
+        _print_tool(every, name, wanted, as_json=as_json)
+    elif as_json:
+        typer.echo(json.dumps(every, ensure_ascii=False))
+    else:
+        rows: list[tuple[str, ...]] = [(tool["name"], _about(tool)) for tool in every]
+        empty = endpoint["discovery_error"] or f"Endpoint {name} has no tools."
+        print_rows(("tool", "description"), rows, empty=empty)
+
+
+def _about(tool: Row) -> str:
+    drift = f"[{tool['drift']}] " if tool["drift"] else ""
+    return drift + one_line(tool["description"], LONGEST)
+
+
+def _print_tool(every: list[Row], name: str, wanted: str, *, as_json: bool) -> None:
+    tool = next((each for each in every if each["name"] == wanted), None)
+    if tool is None:
+        hint = did_you_mean(wanted, [each["name"] for each in every])
+        stop(f"Endpoint {name} has no tool {wanted!r}; {hint or f'see: pipelines endpoints tools {name}'}")
+    if as_json:
+        typer.echo(json.dumps(tool, ensure_ascii=False))
+        return
+    console = new_console()
+    print_title(console, tool["name"])
+    print_block(console, "", one_line(tool["description"], 10**9) or "(no description)", indent=2)
+    for key in ("input_schema", "output_schema", "call"):
+        if tool[key]:
+            print_block(console, f"  {key}:", "")
+            print_block(console, "", json.dumps(tool[key], indent=2, ensure_ascii=False), indent=4)
+    for difference in tool["differences"]:
+        print_block(console, f"  {difference['path']}:", _difference(difference), style="yellow")
+
+
+def call_tool(server: Server, name: str, tool: str, text: str, *, as_json: bool) -> None:
+    try:
+        arguments = loads(text)
+    except InvalidJson as error:
+        stop(f"The arguments cannot be read: {error}. Write a JSON object in single quotes: '{{\"id\": 7}}'")
+    if not isinstance(arguments, dict):
+        stop("The arguments must be a JSON object, such as '{\"id\": 7}'")
+    endpoint = named_endpoint(server, name)
+    reply = server.post(f"{ENDPOINTS}/{endpoint['id']}/call", {"tool_name": tool, "arguments": arguments})
+    if as_json:
+        typer.echo(json.dumps(reply, ensure_ascii=False))
+        return
+    console = new_console()
+    style = "green" if reply["status"] < 400 else "yellow"
+    print_block(console, str(reply["status"]), f"in {reply['latency_ms']:,.0f} ms", style=style)
+    response = reply["response"]
+    shown = response if isinstance(response, str) else json.dumps(response, indent=2, ensure_ascii=False)
+    print_block(console, "", shown, indent=0)
+    for note in reply["notes"]:
+        print_block(console, "note:", note, rest="dim")
+
+
+def remove_endpoint(server: Server, name: str) -> None:
+    endpoint = named_endpoint(server, name)
+    server.delete(f"{ENDPOINTS}/{endpoint['id']}")
+    typer.echo(f"Endpoint {name} is gone.")

@@ -1,0 +1,1 @@
+"""`pipelines run`: tasks sent to an agent, watched, and printed with their verdicts."""

@@ -1,0 +1,65 @@
+"""`pipelines ci compare`: what flipped between two files of results."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from pipelines.cli.files import read_text, stop_with, write_text
+from pipelines.cli.output.junit import printable
+from pipelines.core.results.compare_results import (
+    Change,
+    ResultsComparison,
+    as_markdown,
+    compare_results,
+    headline,
+    told,
+)
+from pipelines.core.results.results import SuiteResults, read_results
+from pipelines.core.text.problems import Refused
+
+MOST_SHOWN = 50
+
+
+def print_comparison(old: Path, new: Path, *, comment: Path | None, fails: bool, as_json: bool) -> None:
+    found = compare_results(_read(old), _read(new))
+    if as_json:
+        typer.echo(json.dumps(found.as_json(), ensure_ascii=False))
+    else:
+        _print(found)
+    if comment is not None and found.has_flipped:
+        write_text(comment, as_markdown(found))
+    if fails and found.regressed:
+        raise typer.Exit(1)
+
+
+def _read(path: Path) -> tuple[SuiteResults, ...]:
+    try:
+        return read_results(read_text(path))
+    except Refused as refused:
+        stop_with(refused.problems, str(path))
+
+
+def _print(found: ResultsComparison) -> None:
+    console = Console(highlight=False)
+    console.print(headline(found), markup=False, soft_wrap=True)
+    kinds: tuple[tuple[str, str, Sequence[Change]], ...] = (
+        ("regressed", "red", found.regressed),
+        ("fixed", "green", found.fixed),
+        ("newly flaky", "yellow", found.newly_flaky),
+        ("not compared", "yellow", found.unknown),
+    )
+    for word, colour, changes in kinds:
+        for change in changes[:MOST_SHOWN]:
+            line = f"  {change.suite}: {change.name} ({told(change.before)} → {told(change.after)})"
+            console.print(Text.assemble((word, colour), printable(line)), soft_wrap=True)
+            if change.after.why and word == "regressed":
+                console.print(Text(f"    {printable(change.after.why)}", style="dim"), soft_wrap=True)
+        if len(changes) > MOST_SHOWN:
+            console.print(f"  … and {len(changes) - MOST_SHOWN} more {word}")
+    for word, names in (("new", found.added), ("gone", found.removed)):
+        if names:
+            console.print(f"{len(names)} {word}")

@@ -1,0 +1,239 @@
+"""`pipelines run [SUITE…]`: the suites of the nearest pipelines.yaml, on a server started for them."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from pipelines.cli.agent.dev import ended_by_signals, takes
+from pipelines.cli.agent.register import register
+from pipelines.cli.client import KEY_FILE, Server
+from pipelines.cli.eval import run as eval_run
+from pipelines.cli.eval.gate import FailOn
+from pipelines.cli.files import Stopped, read_text, stderr, stop, stop_with, write_text
+from pipelines.cli.progress import INTERRUPTED
+from pipelines.cli.project import Project, find_project
+from pipelines.cli.run import run as task_run
+from pipelines.cli.suites.hosted import hosted_agent, temporary_server
+from pipelines.cli.suites.suite_report import (
+    Finished,
+    as_junit,
+    as_markdown,
+    as_results,
+    cell_cases,
+    task_cases,
+)
+from pipelines.core.results.gate import ExitCode, worst
+from pipelines.core.results.results import SuiteResults
+from pipelines.core.task_files.suite_file import EvalSuite, SuiteAgent, SuiteFile, TaskSuite, read_suite_file
+from pipelines.core.text.authored import did_you_mean
+from pipelines.core.text.problems import Refused
+
+FILE = "pipelines.yaml"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Wanted:
+    names: tuple[str, ...]  # none are all
+    url: str | None  # None: a server that is here, else one of our own
+    api_key: str | None
+    junit: Path | None
+    results: Path | None
+    summary: Path | None  # Markdown, added at its end as GITHUB_STEP_SUMMARY wants it
+    as_json: bool
+
+
+class Cancelled(Exception):
+    """By Ctrl-C."""
+
+
+def nearest_file(start: Path) -> Path | None:
+    """In this folder or one above it, but not past the top of a repository."""
+    for folder in (start, *start.parents):
+        if (folder / FILE).is_file():
+            return folder / FILE
+        if (folder / ".git").exists():
+            return None
+    return None
+
+
+def run_suites(path: Path, wanted: Wanted) -> None:
+    file = _read(path)
+    suites = _chosen(file, wanted.names, path)
+    for target in (wanted.junit, wanted.results):
+        if target is not None:
+            write_text(target, "")  # better now than after an hour of runs
+    finished: list[Finished] = []
+    try:
+        with ended_by_signals(), ExitStack() as stack:
+            round = _Round(stack, file, path.parent, wanted)
+            for suite in suites:
+                finished.append(round.ended(suite))
+    except (Cancelled, KeyboardInterrupt):
+        _write(finished, wanted)
+        raise typer.Exit(INTERRUPTED) from None
+    _write(finished, wanted)
+    code = worst(ExitCode(each.results.exit_code) for each in finished)
+    for each in finished:
+        stderr.print(f"{each.results.name}: {each.says}", markup=False, soft_wrap=True)
+    if code:
+        raise typer.Exit(int(code))
+
+
+def _read(path: Path) -> SuiteFile:
+    try:
+        return read_suite_file(read_text(path))
+    except Refused as refused:
+        stop_with(refused.problems, str(path))
+
+
+def _chosen(file: SuiteFile, names: tuple[str, ...], path: Path) -> list[TaskSuite | EvalSuite]:
+    known = {suite.name: suite for suite in file.suites}
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        hint = did_you_mean(unknown[0], known) or f"there are {', '.join(known)}"
+        stop(f"{path}: there is no suite {unknown[0]!r} ({hint}).")
+    return [known[name] for name in names] if names else list(file.suites)
+
+
+def _write(finished: list[Finished], wanted: Wanted) -> None:
+    if wanted.junit is not None:
+        write_text(wanted.junit, as_junit(finished))
+    if wanted.results is not None:
+        write_text(wanted.results, as_results(finished))
+    if wanted.as_json:
+        typer.echo(as_results(finished), nl=False)
+    if wanted.summary is not None:
+        try:
+            with wanted.summary.open("a", encoding="utf-8") as file:
+                file.write(as_markdown(finished))
+        except OSError as error:
+            stop(f"{wanted.summary}: {error.strerror or error}")
+
+
+class _Round:
+    """One server for all suites, and each agent once. What cannot start costs its suites, not the others."""
+
+    def __init__(self, stack: ExitStack, file: SuiteFile, folder: Path, wanted: Wanted) -> None:
+        self._stack = stack
+        self._folder = folder
+        self._wanted = wanted
+        self._server = self._opened(file)
+        self._agents: dict[str, str] = {}  # ids, by their labels
+
+    def ended(self, suite: TaskSuite | EvalSuite) -> Finished:
+        try:
+            agent_id = self._agent(suite.agent)
+            return (
+                self._evals(suite, agent_id) if isinstance(suite, EvalSuite) else self._tasks(suite, agent_id)
+            )
+        except Stopped as stopped:
+            if stopped.exit_code != ExitCode.COULD_NOT_RUN:
+                raise  # wrong usage: nothing of this round can be trusted
+            results = SuiteResults(name=suite.name, agent=suite.agent.label, exit_code=3, cases=())
+            return Finished(results=results, says=f"could not be run: {stopped.message}")
+
+    def _opened(self, file: SuiteFile) -> Server:
+        url = self._wanted.url or file.server_url
+        if url is not None:
+            return self._stack.enter_context(Server(url, self._wanted.api_key))
+        from pipelines.cli.agent.odyssey import DEFAULT_URL
+
+        key = self._wanted.api_key or (KEY_FILE.read_text().strip() if KEY_FILE.is_file() else None)
+        if key is not None and takes(DEFAULT_URL, key):
+            stderr.print(f"Server: {DEFAULT_URL}")
+            return self._stack.enter_context(Server(DEFAULT_URL, key))
+        server = self._stack.enter_context(temporary_server())
+        stderr.print("Server: started for these suites, forgotten at their end")
+        return server
+
+    def _agent(self, agent: SuiteAgent) -> str:
+        if agent.known_as is not None:
+            return agent.known_as
+        if agent.label not in self._agents:
+            assert agent.folder is not None
+            project = find_project(self._folder / agent.folder)
+            self._agents[agent.label] = str(self._registered(agent, project)["id"])
+        return self._agents[agent.label]
+
+    def _registered(self, agent: SuiteAgent, project: Project) -> Any:
+        if agent.url is not None:
+            token = os.environ.get(agent.token_env) or None
+            return register(self._server, project, token=token, endpoint_url=agent.url)
+        reached = self._stack.enter_context(
+            hosted_agent(project, command=agent.serve, token_variable=agent.token_env)
+        )
+        return register(self._server, project, token=reached.token, endpoint_url=reached.endpoint_url)
+
+    def _tasks(self, suite: TaskSuite, agent_id: str) -> Finished:
+        ran = [self._batch(suite, dataset, agent_id) for dataset in suite.datasets]
+        if any(each.was_cancelled for each in ran):
+            raise Cancelled
+        tasks = {task["id"]: task for each in ran for task in self._tasks_of(each.batch, each.runs)}
+        return task_cases(suite, ran, tasks)
+
+    def _batch(self, suite: TaskSuite, dataset: str, agent_id: str) -> task_run.Ran:
+        wanted = task_run.Wanted(
+            agent=agent_id,
+            dataset=dataset if task_run.is_number(dataset) else str(self._folder / dataset),
+            repeats=suite.repeats,
+            concurrency=suite.concurrency,
+            fault_seed=suite.fault_seed,
+            resume=None,
+            fail_under=suite.fail_under,
+            junit=None,
+            as_json=False,
+            tags=suite.tags,
+            passthrough=suite.passthrough.mode if suite.passthrough.cassette is not None else None,
+            cassette=suite.passthrough.cassette,
+            honesty=suite.honesty,
+        )
+        with self._shown(suite.name):
+            return task_run.run_once(self._server, wanted)
+
+    def _tasks_of(self, batch: Any, runs: list[Any]) -> Iterator[Any]:
+        """The tasks of some runs, in the order of their file."""
+        wanted = {run["task_id"] for run in runs}
+        first = self._server.get(f"/api/tasks/{min(wanted)}")
+        for task in self._server.every(f"/api/datasets/{first['dataset_id']}/tasks"):
+            if task["id"] in wanted:
+                yield task
+
+    def _evals(self, suite: EvalSuite, agent_id: str) -> Finished:
+        wanted = eval_run.Wanted(
+            scenarios=tuple(
+                each if each.startswith("scn_") else str(self._folder / each) for each in suite.scenarios
+            ),
+            agent=agent_id,
+            variations=suite.variations or None,
+            repeats=suite.repeats,
+            baseline_repeats=suite.baseline_repeats,
+            intensity=suite.intensity,
+            delivery=None,
+            parallel=None,
+            rng_seed=None,
+            resume=None,
+            fail_on=FailOn(suite.fail_on),
+            files=eval_run.Files(),
+            as_json=False,
+        )
+        with self._shown(suite.name):
+            ran = eval_run.run_once(self._server, wanted)
+        if ran.was_cancelled:
+            raise Cancelled
+        return cell_cases(suite, ran)
+
+    @contextmanager
+    def _shown(self, name: str) -> Iterator[None]:
+        """What people read of a suite goes to the terminal, with --json to standard error."""
+        if self._wanted.as_json:
+            with redirect_stdout(sys.stderr):
+                yield
+        else:
+            stderr.rule(name)
+            yield

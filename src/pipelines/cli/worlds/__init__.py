@@ -1,0 +1,1 @@
+"""`pipelines worlds`: generated worlds and rows."""
