@@ -31,11 +31,11 @@ from pipelines.engine.model_calls.models import Asker, Models
 from pipelines.models.open_model import open_model
 from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.outbound.model_transport import ModelTransport
-from pipelines.storage.credentials import row_of, set_credential
-from pipelines.storage.database import Database
-from pipelines.storage.keys import add_org
-from pipelines.storage.secret_box import SecretBox
-from pipelines.storage.sqlite_store import SqliteStore
+from pipelines.storage.accounts.credentials import row_of, set_credential
+from pipelines.storage.accounts.keys import add_org
+from pipelines.storage.database.database import Database
+from pipelines.storage.database.secret_box import SecretBox
+from pipelines.storage.database.sqlite_store import SqliteStore
 
 NOW = "2026-05-01T12:00:00.000000Z"
 AT_ONCE, MODEL_S = 32, 1.0

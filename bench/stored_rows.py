@@ -72,8 +72,8 @@ def _measured(level: str, kind: str, seconds: float) -> dict[str, float]:
 
 
 async def _load(path: Path, level: Any, kind: str, seconds: float) -> dict[str, float]:
-    from pipelines.storage.database import Database
-    from pipelines.storage.sqlite_store import SqliteStore
+    from pipelines.storage.database.database import Database
+    from pipelines.storage.database.sqlite_store import SqliteStore
 
     database = Database(SqliteStore(path, synchronous=level))
     waits: list[float] = []
@@ -119,7 +119,7 @@ async def _append(database: Any, first_run: int, waits: list[float]) -> None:
 
 async def _change(database: Any, number: int) -> None:
     """What a batch does between tool calls: short changes of rows of its own."""
-    from pipelines.storage.keys import add_org
+    from pipelines.storage.accounts.keys import add_org
 
     while True:
         await database.write(lambda connection: add_org(connection, f"org {number}", "now"))
@@ -127,7 +127,7 @@ async def _change(database: Any, number: int) -> None:
 
 
 def _row_maker() -> Callable[[int, int], Any]:
-    from pipelines.storage.trace_rows import TraceRow
+    from pipelines.storage.database.trace_rows import TraceRow
 
     filled = {
         "kind": "tool_call",

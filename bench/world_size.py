@@ -30,12 +30,14 @@ from pipelines.engine.calls.answer_tool_call import ToolCallAnswerer
 from pipelines.engine.live.carry_out import CarryOut
 from pipelines.engine.live.live_runs import LiveRun, LiveRuns, Toolbox
 from pipelines.engine.platform import WallClock
-from pipelines.storage import agents, datasets, runs, texts
-from pipelines.storage.connection import Connection
-from pipelines.storage.database import Database, Heard
-from pipelines.storage.keys import add_org, hash_of
-from pipelines.storage.sqlite_store import SqliteStore
-from pipelines.storage.trace_rows import TraceRow
+from pipelines.storage.accounts.keys import add_org, hash_of
+from pipelines.storage.agents import agents
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.database.database import Database, Heard
+from pipelines.storage.database.sqlite_store import SqliteStore
+from pipelines.storage.database.trace_rows import TraceRow
+from pipelines.storage.runs import runs
+from pipelines.storage.tasks import datasets, texts
 from pipelines.wire.names import RunStatus
 
 SIZES = (100, 10_000, 1_000_000)

@@ -26,7 +26,7 @@ def pytest_collection_finish() -> None:
 
 if TYPE_CHECKING:
     from desk import DrivenRun, House, Org
-    from pipelines.storage.store import Store
+    from pipelines.storage.database.store import Store
     from private_postgres import Cluster
 
 
@@ -47,8 +47,8 @@ def postgres() -> Iterator[Cluster]:
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     """Each of the two, with its tables and nothing in them."""
     from migrated import migrated_sqlite
-    from pipelines.storage.postgres_store import PostgresStore
-    from pipelines.storage.sqlite_store import SqliteStore
+    from pipelines.storage.database.postgres_store import PostgresStore
+    from pipelines.storage.database.sqlite_store import SqliteStore
 
     if request.param == "sqlite":
         path = tmp_path / "odyssey.db"

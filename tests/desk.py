@@ -13,7 +13,7 @@ from pipelines.engine.platform import Platform
 from pipelines.server.app import App
 from pipelines.server.first_start import prepare
 from pipelines.server.settings import Settings, load_settings
-from pipelines.storage.keys import add_key, add_org, new_key
+from pipelines.storage.accounts.keys import add_key, add_org, new_key
 from pipelines.wire.names import PROXY_BASE, Role
 
 Row = dict[str, Any]

@@ -12,9 +12,9 @@ from pipelines.core.verdict.verdict import (
     left_open,
 )
 from pipelines.server.settings import DATABASE_FILE
-from pipelines.storage.connection import Connection
-from pipelines.storage.runs import Ending, set_verdict
-from pipelines.storage.sqlite_store import SqliteStore
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.database.sqlite_store import SqliteStore
+from pipelines.storage.runs.runs import Ending, set_verdict
 from pipelines.wire.names import RunStatus
 
 NOW = "2026-05-01T12:00:00.000000Z"

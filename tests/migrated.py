@@ -4,7 +4,7 @@ from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from pipelines.storage.sqlite_store import SqliteStore
+from pipelines.storage.database.sqlite_store import SqliteStore
 
 
 @lru_cache(maxsize=1)

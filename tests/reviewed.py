@@ -11,11 +11,13 @@ from pipelines.core.evals.scenario import Scenario
 from pipelines.core.tasks.seed import Seed
 from pipelines.core.text.json_text import dumps
 from pipelines.engine.evals.edit_scenarios import create_scenario
-from pipelines.storage import batches, datasets, evals, runs, texts
-from pipelines.storage.connection import Connection
-from pipelines.storage.evals import EvalOutcome, NewEvalTask, NewMatrix
-from pipelines.storage.runs import Ending, PendingRun
-from pipelines.storage.texts import named
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.evals import evals
+from pipelines.storage.evals.evals import EvalOutcome, NewEvalTask, NewMatrix
+from pipelines.storage.runs import batches, runs
+from pipelines.storage.runs.runs import Ending, PendingRun
+from pipelines.storage.tasks import datasets, texts
+from pipelines.storage.tasks.texts import named
 from pipelines.wire.names import RunStatus
 
 Row = dict[str, Any]
@@ -185,7 +187,7 @@ def _report(
 
 
 def _scenario_text(connection: Connection, org_id: int, scenario_id: str) -> tuple[int, Row]:
-    from pipelines.storage.eval_scenarios import scenario_by_id
+    from pipelines.storage.evals.eval_scenarios import scenario_by_id
 
     found = scenario_by_id(connection, org_id=org_id, scenario_id=scenario_id)
     assert found is not None

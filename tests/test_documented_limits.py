@@ -23,8 +23,8 @@ from pipelines.engine.tools import propose_plans, read_sentences
 from pipelines.engine.worlds import embedded_author, generate_rows
 from pipelines.outbound import egress_proxy, fetch_git, model_transport
 from pipelines.server.api import telemetry
-from pipelines.storage import cassettes as stored_cassettes
-from pipelines.storage import finder, run_lists
+from pipelines.storage.agents import cassettes as stored_cassettes
+from pipelines.storage.lists import finder, run_lists
 
 PAGE = (Path(__file__).parent.parent / "docs" / "reference" / "settings.md").read_text()
 KIB, MIB = 1024, 1024 * 1024

@@ -24,8 +24,8 @@ from desk import STATE, tool
 from nodes import Api
 from pipelines.server.first_start import prepare
 from pipelines.server.settings import load_settings
-from pipelines.storage.connection import transaction
-from pipelines.storage.keys import add_key, add_org, new_key
+from pipelines.storage.accounts.keys import add_key, add_org, new_key
+from pipelines.storage.database.connection import transaction
 from pipelines.wire.names import PROXY_BASE, Role
 from played_agents import Dispatch, PlayedAgent, played
 

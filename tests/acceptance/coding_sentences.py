@@ -132,19 +132,19 @@ USERS: dict[str, Said] = {
 BUILT: dict[str, Said] = {
     "1 scenarios in storage": Said(
         (f"{STORED}::test_a_list_has_no_files_and_a_change_counts_its_version",),
-        "storage/coding.py",
+        "storage/tasks/coding.py",
         "version = version + 1",
         "version = version",
     ),
     "1 scenario_ref is a name or an id": Said(
         (f"{STORED}::test_a_scenario_is_found_by_its_name_and_its_id_in_its_own_org_alone",),
-        "storage/coding.py",
+        "storage/tasks/coding.py",
         "AND (scenario_id = ? OR name = ?)",
         "AND (name = ? OR name = ?)",
     ),
     "1 of the own org alone": Said(
         (f"{STORED}::test_a_scenario_is_found_by_its_name_and_its_id_in_its_own_org_alone",),
-        "storage/coding.py",
+        "storage/tasks/coding.py",
         '"SELECT * FROM coding_scenarios WHERE org_id = ? AND (scen',
         '"SELECT * FROM coding_scenarios WHERE org_id <> ? * 0 AND (scen',
     ),
@@ -271,7 +271,7 @@ BUILT: dict[str, Said] = {
     ),
     "2 and is kept on the run": Said(
         (f"{STORED}::test_a_change_is_kept_byte_by_byte_and_its_last_grading_counts",),
-        "storage/coding.py",
+        "storage/tasks/coding.py",
         "zlib.compress(diff.patch_bytes)",
         'zlib.compress(b"")',
     ),

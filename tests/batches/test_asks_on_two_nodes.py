@@ -20,8 +20,8 @@ from pipelines.engine.live.carry_out import CarryOut
 from pipelines.engine.live.live_runs import LiveRuns
 from pipelines.engine.platform import WallClock, later
 from pipelines.server.settings import load_settings
-from pipelines.storage.database import Database
-from pipelines.storage.keys import hash_of
+from pipelines.storage.accounts.keys import hash_of
+from pipelines.storage.database.database import Database
 from pipelines.wire.errors import OdysseyError
 from private_postgres import Cluster
 

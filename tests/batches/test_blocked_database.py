@@ -14,8 +14,8 @@ import pytest
 
 from desk import AGENT, TASK
 from nodes import REFUND_TASK, Api, House, eventually, house_in
-from pipelines.storage.postgres_store import PostgresStore
-from pipelines.storage.store import StoreConnection
+from pipelines.storage.database.postgres_store import PostgresStore
+from pipelines.storage.database.store import StoreConnection
 from pipelines.wire.names import PROXY_BASE
 from played_agents import holds, played
 from private_postgres import Cluster

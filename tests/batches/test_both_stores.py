@@ -13,16 +13,18 @@ import pytest
 from pipelines.core.agents.agent_definition import AgentDefinition
 from pipelines.core.tasks.seed import Seed
 from pipelines.core.text.json_text import JsonObject
-from pipelines.storage import agents, batches, datasets, runs, texts
-from pipelines.storage.connection import Connection, transaction
-from pipelines.storage.database import READERS, Database, Heard, SequenceTaken, Store
-from pipelines.storage.keys import add_org
-from pipelines.storage.migrations import MIGRATIONS
-from pipelines.storage.paging import Filter
-from pipelines.storage.postgres_store import PostgresStore
-from pipelines.storage.runs import Ending, NewRun
-from pipelines.storage.sqlite_store import SqliteStore
-from pipelines.storage.trace_rows import TraceRow, insert_rows, log_of_run, trace_of_run
+from pipelines.storage.accounts.keys import add_org
+from pipelines.storage.agents import agents
+from pipelines.storage.database.connection import Connection, transaction
+from pipelines.storage.database.database import READERS, Database, Heard, SequenceTaken, Store
+from pipelines.storage.database.migrations import MIGRATIONS
+from pipelines.storage.database.paging import Filter
+from pipelines.storage.database.postgres_store import PostgresStore
+from pipelines.storage.database.sqlite_store import SqliteStore
+from pipelines.storage.database.trace_rows import TraceRow, insert_rows, log_of_run, trace_of_run
+from pipelines.storage.runs import batches, runs
+from pipelines.storage.runs.runs import Ending, NewRun
+from pipelines.storage.tasks import datasets, texts
 from pipelines.wire.errors import StorageUnavailable
 from pipelines.wire.names import RunStatus
 

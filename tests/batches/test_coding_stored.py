@@ -11,12 +11,14 @@ from pipelines.core.coding.scenario import CodingScenario, FilesSeed
 from pipelines.core.coding.scorers import MaxDiffLinesScorer, Status
 from pipelines.core.coding.scoring import result_of
 from pipelines.core.tasks.seed import Seed
-from pipelines.storage import agents, batches, coding, datasets, runs, texts
-from pipelines.storage.connection import Connection
-from pipelines.storage.database import Database, Store
-from pipelines.storage.keys import add_org
-from pipelines.storage.paging import Filter
-from pipelines.storage.runs import PendingRun
+from pipelines.storage.accounts.keys import add_org
+from pipelines.storage.agents import agents
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.database.database import Database, Store
+from pipelines.storage.database.paging import Filter
+from pipelines.storage.runs import batches, runs
+from pipelines.storage.runs.runs import PendingRun
+from pipelines.storage.tasks import coding, datasets, texts
 
 pytestmark = pytest.mark.anyio
 NOW, LATER = "2026-05-01T12:00:00.000000Z", "2026-05-01T12:01:00.000000Z"

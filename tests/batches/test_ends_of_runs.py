@@ -16,9 +16,9 @@ from nodes import PATIENCE_S, REFUND_TASK, eventually
 from nodes import House as ServerHouse
 from pipelines.engine.find import find_run
 from pipelines.engine.judging.judge_run import judge_and_end
-from pipelines.storage.keys import hash_of
-from pipelines.storage.runs import Ending
-from pipelines.storage.trace_rows import TraceRow
+from pipelines.storage.accounts.keys import hash_of
+from pipelines.storage.database.trace_rows import TraceRow
+from pipelines.storage.runs.runs import Ending
 from pipelines.wire.names import RunStatus
 from played_agents import Dispatch, does_nothing, played
 

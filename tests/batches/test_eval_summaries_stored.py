@@ -6,11 +6,11 @@ import pytest
 from test_evals_stored import NOW, database, outcome, whole_matrix  # noqa: F401 - one is a fixture
 
 from pipelines.core.evals.summary import ErrorCount, OutcomeCount
-from pipelines.storage import eval_summaries, evals
-from pipelines.storage.connection import Connection
-from pipelines.storage.database import Database
-from pipelines.storage.evals import ScoredRun
-from pipelines.storage.paging import Filter
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.database.database import Database
+from pipelines.storage.database.paging import Filter
+from pipelines.storage.evals import eval_summaries, evals
+from pipelines.storage.evals.evals import ScoredRun
 
 pytestmark = pytest.mark.anyio
 DAY = NOW[:10]

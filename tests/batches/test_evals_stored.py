@@ -6,15 +6,18 @@ import pytest
 
 from pipelines.core.agents.agent_definition import AgentDefinition
 from pipelines.core.tasks.seed import Seed
-from pipelines.storage import agents, batches, datasets, eval_scenarios, evals, runs, texts
-from pipelines.storage.connection import Connection
-from pipelines.storage.database import Database, Store
-from pipelines.storage.eval_scenarios import ScenarioHead
-from pipelines.storage.evals import EvalOutcome, NewEvalTask, NewMatrix, ScoredRun
-from pipelines.storage.keys import add_org
-from pipelines.storage.paging import Filter
-from pipelines.storage.runs import NEVER, PendingRun
-from pipelines.storage.texts import named
+from pipelines.storage.accounts.keys import add_org
+from pipelines.storage.agents import agents
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.database.database import Database, Store
+from pipelines.storage.database.paging import Filter
+from pipelines.storage.evals import eval_scenarios, evals
+from pipelines.storage.evals.eval_scenarios import ScenarioHead
+from pipelines.storage.evals.evals import EvalOutcome, NewEvalTask, NewMatrix, ScoredRun
+from pipelines.storage.runs import batches, runs
+from pipelines.storage.runs.runs import NEVER, PendingRun
+from pipelines.storage.tasks import datasets, texts
+from pipelines.storage.tasks.texts import named
 
 pytestmark = pytest.mark.anyio
 NOW = "2026-05-01T12:00:00.000000Z"

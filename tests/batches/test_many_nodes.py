@@ -17,7 +17,7 @@ from desk import outage
 from nodes import REFUND_TASK, Api, Node, eventually, house_in
 from pipelines.server.first_start import prepare
 from pipelines.server.settings import load_settings
-from pipelines.storage.migrations import MIGRATIONS
+from pipelines.storage.database.migrations import MIGRATIONS
 from played_agents import (
     Dispatch,
     PlayedAgent,

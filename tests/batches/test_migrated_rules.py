@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 
 from pipelines.core.text.json_text import dumps
-from pipelines.storage import authored_rules, postgres_store, sqlite_store
-from pipelines.storage.connection import Connection
-from pipelines.storage.database import Database, Store
-from pipelines.storage.migrations import MIGRATIONS
-from pipelines.storage.postgres_store import PostgresStore
-from pipelines.storage.sqlite_store import SqliteStore
-from pipelines.storage.texts import named
+from pipelines.storage.agents import authored_rules
+from pipelines.storage.database import postgres_store, sqlite_store
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.database.database import Database, Store
+from pipelines.storage.database.migrations import MIGRATIONS
+from pipelines.storage.database.postgres_store import PostgresStore
+from pipelines.storage.database.sqlite_store import SqliteStore
+from pipelines.storage.tasks.texts import named
 
 pytestmark = pytest.mark.anyio
 BEFORE = tuple(step for step in MIGRATIONS if step[0] < "0027")

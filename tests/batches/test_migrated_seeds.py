@@ -7,13 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.storage import batches, datasets, postgres_store, runs, sqlite_store
-from pipelines.storage.connection import Connection
-from pipelines.storage.database import Database, Store
-from pipelines.storage.migrations import MIGRATIONS
-from pipelines.storage.paging import Filter
-from pipelines.storage.postgres_store import PostgresStore
-from pipelines.storage.sqlite_store import SqliteStore
+from pipelines.storage.database import postgres_store, sqlite_store
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.database.database import Database, Store
+from pipelines.storage.database.migrations import MIGRATIONS
+from pipelines.storage.database.paging import Filter
+from pipelines.storage.database.postgres_store import PostgresStore
+from pipelines.storage.database.sqlite_store import SqliteStore
+from pipelines.storage.runs import batches, runs
+from pipelines.storage.tasks import datasets
 from pipelines.wire.names import RunStatus
 
 pytestmark = pytest.mark.anyio

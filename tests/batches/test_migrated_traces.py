@@ -8,13 +8,13 @@ import pytest
 from test_migrated_verdicts import NOW, fill
 
 from pipelines.core.tools.trace_row import TraceRow
-from pipelines.storage import postgres_store, sqlite_store
-from pipelines.storage.connection import Connection
-from pipelines.storage.database import Database, Store
-from pipelines.storage.migrations import MIGRATIONS
-from pipelines.storage.postgres_store import PostgresStore
-from pipelines.storage.sqlite_store import SqliteStore
-from pipelines.storage.trace_rows import insert_rows, log_of_run
+from pipelines.storage.database import postgres_store, sqlite_store
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.database.database import Database, Store
+from pipelines.storage.database.migrations import MIGRATIONS
+from pipelines.storage.database.postgres_store import PostgresStore
+from pipelines.storage.database.sqlite_store import SqliteStore
+from pipelines.storage.database.trace_rows import insert_rows, log_of_run
 
 pytestmark = pytest.mark.anyio
 BEFORE = tuple(step for step in MIGRATIONS if step[0] < "0026")

@@ -7,13 +7,15 @@ from pathlib import Path
 import pytest
 
 from pipelines.core.text.json_text import dumps
-from pipelines.storage import batch_outcomes, postgres_store, runs, sqlite_store
-from pipelines.storage.connection import Connection
-from pipelines.storage.database import Database, Store
-from pipelines.storage.migrations import MIGRATIONS
-from pipelines.storage.postgres_store import PostgresStore
-from pipelines.storage.run_lists import RunFilter, run_page
-from pipelines.storage.sqlite_store import SqliteStore
+from pipelines.storage.database import postgres_store, sqlite_store
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.database.database import Database, Store
+from pipelines.storage.database.migrations import MIGRATIONS
+from pipelines.storage.database.postgres_store import PostgresStore
+from pipelines.storage.database.sqlite_store import SqliteStore
+from pipelines.storage.lists import batch_outcomes
+from pipelines.storage.lists.run_lists import RunFilter, run_page
+from pipelines.storage.runs import runs
 
 pytestmark = pytest.mark.anyio
 BEFORE = tuple(step for step in MIGRATIONS if step[0] < "0023")

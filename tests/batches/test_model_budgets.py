@@ -26,13 +26,14 @@ from pipelines.engine.model_calls.models import Asker, Models
 from pipelines.models.client import ModelClient
 from pipelines.models.retrying import Patience, RetryingModel
 from pipelines.models.scripted import Scripted, ScriptedModel
-from pipelines.storage import agents, batches
-from pipelines.storage.connection import Connection
-from pipelines.storage.database import Database, Store
-from pipelines.storage.keys import add_org
-from pipelines.storage.model_exchanges import costs_of_batch, exchange_by_id, spent_of_batch
-from pipelines.storage.postgres_store import PostgresStore
-from pipelines.storage.sqlite_store import SqliteStore
+from pipelines.storage.accounts.keys import add_org
+from pipelines.storage.agents import agents
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.database.database import Database, Store
+from pipelines.storage.database.postgres_store import PostgresStore
+from pipelines.storage.database.sqlite_store import SqliteStore
+from pipelines.storage.runs import batches
+from pipelines.storage.runs.model_exchanges import costs_of_batch, exchange_by_id, spent_of_batch
 from pipelines.wire.errors import BudgetExceeded, ModelFailed
 from played_agents import Dispatch, played
 

@@ -5,11 +5,11 @@ from collections.abc import AsyncIterator
 import pytest
 
 from pipelines.core.tasks.seed import Seed
-from pipelines.storage import datasets, oracles, texts
-from pipelines.storage.connection import Connection
-from pipelines.storage.database import Database, Store
-from pipelines.storage.keys import add_org
-from pipelines.storage.summaries import asked_of_tasks
+from pipelines.storage.accounts.keys import add_org
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.database.database import Database, Store
+from pipelines.storage.lists.summaries import asked_of_tasks
+from pipelines.storage.tasks import datasets, oracles, texts
 
 pytestmark = pytest.mark.anyio
 UPLOADED, BEFORE, CORRECTED, AFTER = (f"2026-05-01T12:0{n}:00.000000Z" for n in range(4))

@@ -8,14 +8,14 @@ import pytest
 
 from pipelines.core.evals.review import ReviewKind, ReviewStatus, Verdict, rank_of
 from pipelines.core.evals.review_requests import ReviewSettings
-from pipelines.storage import review_marks, review_queue, reviews
-from pipelines.storage.connection import Connection
-from pipelines.storage.database import Database, Store
-from pipelines.storage.keys import add_org
-from pipelines.storage.paging import Filter
-from pipelines.storage.review_marks import MarkKind, NewMark
-from pipelines.storage.review_queue import QueueFilter
-from pipelines.storage.reviews import Review, StoredClaim, StoredVerdict
+from pipelines.storage.accounts.keys import add_org
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.database.database import Database, Store
+from pipelines.storage.database.paging import Filter
+from pipelines.storage.evals import review_marks, review_queue, reviews
+from pipelines.storage.evals.review_marks import MarkKind, NewMark
+from pipelines.storage.evals.review_queue import QueueFilter
+from pipelines.storage.evals.reviews import Review, StoredClaim, StoredVerdict
 
 pytestmark = pytest.mark.anyio
 NOW = "2026-05-01T12:00:00.000000Z"

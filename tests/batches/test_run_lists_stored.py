@@ -9,14 +9,17 @@ import pytest
 
 from pipelines.core.agents.agent_definition import AgentDefinition
 from pipelines.core.tasks.seed import Seed
-from pipelines.storage import agents, batch_outcomes, batches, datasets, run_lists, runs, texts
-from pipelines.storage.connection import Connection
-from pipelines.storage.database import Database
-from pipelines.storage.keys import add_org
-from pipelines.storage.run_lists import RunFilter, count_runs, run_page
-from pipelines.storage.runs import PendingRun
-from pipelines.storage.store import Store
-from pipelines.storage.trace_rows import TraceRow, insert_rows
+from pipelines.storage.accounts.keys import add_org
+from pipelines.storage.agents import agents
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.database.database import Database
+from pipelines.storage.database.store import Store
+from pipelines.storage.database.trace_rows import TraceRow, insert_rows
+from pipelines.storage.lists import batch_outcomes, run_lists
+from pipelines.storage.lists.run_lists import RunFilter, count_runs, run_page
+from pipelines.storage.runs import batches, runs
+from pipelines.storage.runs.runs import PendingRun
+from pipelines.storage.tasks import datasets, texts
 
 pytestmark = pytest.mark.anyio
 NOW = "2026-05-01T12:00:00.000000Z"

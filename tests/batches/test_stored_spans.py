@@ -11,10 +11,10 @@ from pipelines.core.evals.kept_spans import kept_parts
 from pipelines.core.evals.masking import Masking
 from pipelines.core.evals.spans import Span
 from pipelines.core.text.json_text import loads_own
-from pipelines.storage import drafts, spans
-from pipelines.storage.database import Database, Store
-from pipelines.storage.keys import add_org
-from pipelines.storage.spans import READ_AT_ONCE, Window
+from pipelines.storage.accounts.keys import add_org
+from pipelines.storage.database.database import Database, Store
+from pipelines.storage.evals import drafts, spans
+from pipelines.storage.evals.spans import READ_AT_ONCE, Window
 
 pytestmark = pytest.mark.anyio
 NOW_NS = 1_794_852_216_000_000_000

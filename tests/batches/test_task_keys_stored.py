@@ -14,12 +14,13 @@ from pipelines.core.text.json_text import dumps
 from pipelines.engine.platform import Platform
 from pipelines.engine.tasks.fill_task_keys import READ_HERE, name_every_task
 from pipelines.processes.pool import HelperProcesses
-from pipelines.storage import datasets, postgres_store, sqlite_store, task_keys, texts
-from pipelines.storage.connection import Connection
-from pipelines.storage.database import Database, Store
-from pipelines.storage.migrations import MIGRATIONS
-from pipelines.storage.postgres_store import PostgresStore
-from pipelines.storage.sqlite_store import SqliteStore
+from pipelines.storage.database import postgres_store, sqlite_store
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.database.database import Database, Store
+from pipelines.storage.database.migrations import MIGRATIONS
+from pipelines.storage.database.postgres_store import PostgresStore
+from pipelines.storage.database.sqlite_store import SqliteStore
+from pipelines.storage.tasks import datasets, task_keys, texts
 
 pytestmark = pytest.mark.anyio
 BEFORE = tuple(step for step in MIGRATIONS if step[0] < "0009")

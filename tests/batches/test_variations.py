@@ -13,8 +13,8 @@ from pipelines.core.evals.variation import BUILTIN
 from pipelines.core.tasks.seed import Seed
 from pipelines.odyssey import Envelope
 from pipelines.server.settings import DATABASE_FILE
-from pipelines.storage.datasets import as_texts
-from pipelines.storage.texts import add_parts, slices_of
+from pipelines.storage.tasks.datasets import as_texts
+from pipelines.storage.tasks.texts import add_parts, slices_of
 from played_agents import Dispatch, does_nothing, played
 from pressed import SCENARIO as EXAMPLE
 from pressed import V1, cell_of, ended_matrix

@@ -4,9 +4,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from pipelines.storage import code, credentials
-from pipelines.storage.database import Database, Store
-from pipelines.storage.keys import add_org
+from pipelines.storage.accounts import credentials
+from pipelines.storage.accounts.keys import add_org
+from pipelines.storage.agents import code
+from pipelines.storage.database.database import Database, Store
 
 pytestmark = pytest.mark.anyio
 NOW, LATER = "2026-05-01T12:00:00.000000Z", "2026-05-01T12:01:00.000000Z"

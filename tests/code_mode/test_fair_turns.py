@@ -8,7 +8,7 @@ import pytest
 from code_desk import code_agent
 
 from nodes import REFUND_TASK, Api, eventually, fresh_house_in
-from pipelines.storage.keys import add_key, add_org, new_key
+from pipelines.storage.accounts.keys import add_key, add_org, new_key
 from pipelines.wire.names import Role
 
 SLOW_S = 60

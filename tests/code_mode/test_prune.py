@@ -13,9 +13,9 @@ from nodes import REFUND_TASK, Api, House, clean_environment, eventually, fresh_
 from pipelines.sandbox.held_folders import USED
 from pipelines.server.housekeeping import would_prune
 from pipelines.server.settings import load_settings
-from pipelines.storage import code
-from pipelines.storage.connection import transaction
-from pipelines.storage.sqlite_store import SqliteStore
+from pipelines.storage.agents import code
+from pipelines.storage.database.connection import transaction
+from pipelines.storage.database.sqlite_store import SqliteStore
 
 LONG_AGO = time.time() - 100 * 86_400
 PART = b"x" * 300_000

@@ -17,7 +17,7 @@ from pipelines.core.text.problems import Problem
 from pipelines.engine.calls.answer_tool_call import ToolCallAnswerer
 from pipelines.engine.live.carry_out import CarryOut
 from pipelines.engine.live.live_runs import LiveRun
-from pipelines.storage.keys import hash_of
+from pipelines.storage.accounts.keys import hash_of
 from pipelines.wire.names import Source
 
 PATIENCE_S = 30  # only a test that fails waits this long

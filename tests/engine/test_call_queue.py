@@ -20,7 +20,7 @@ from pipelines.core.simulation.simulator import Wait
 from pipelines.engine.calls import answer_tool_call
 from pipelines.engine.live.carry_out import CarryOut
 from pipelines.engine.live.live_runs import LiveRuns
-from pipelines.storage.keys import hash_of
+from pipelines.storage.accounts.keys import hash_of
 from pipelines.wire.errors import AskFailed, InternalError
 
 pytestmark = pytest.mark.anyio

@@ -20,12 +20,12 @@ from pipelines.core.tools.live_tools import (
 )
 from pipelines.engine.live import cassettes as engine
 from pipelines.engine.live.cassettes import Cassettes, _compared
-from pipelines.storage import cassettes as stored
-from pipelines.storage.connection import transaction
-from pipelines.storage.database import Database
-from pipelines.storage.keys import add_org
-from pipelines.storage.postgres_store import PostgresConnection, PostgresStore
-from pipelines.storage.store import Store
+from pipelines.storage.accounts.keys import add_org
+from pipelines.storage.agents import cassettes as stored
+from pipelines.storage.database.connection import transaction
+from pipelines.storage.database.database import Database
+from pipelines.storage.database.postgres_store import PostgresConnection, PostgresStore
+from pipelines.storage.database.store import Store
 from pipelines.wire.errors import CassetteMiss
 from private_postgres import Cluster
 

@@ -14,8 +14,8 @@ from pipelines.engine.worlds.authors import AuthoredRows, Brief, RowsWanted
 from pipelines.engine.worlds.embedded_author import EmbeddedAuthor
 from pipelines.engine.worlds.open_session import find_session
 from pipelines.processes.pool import JobFailed, TookTooMuch
-from pipelines.storage.seed_rows import NewRow
-from pipelines.storage.seed_sessions import SeedSession
+from pipelines.storage.tasks.seed_rows import NewRow
+from pipelines.storage.tasks.seed_sessions import SeedSession
 
 pytestmark = pytest.mark.anyio
 Row = dict[str, Any]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from desk import MEBIBYTE, STATE, DrivenRun, House, Org, open_house, outage, refused
 from pipelines.engine.live.live_runs import LiveRun
-from pipelines.storage.keys import hash_of
+from pipelines.storage.accounts.keys import hash_of
 
 pytestmark = pytest.mark.anyio
 

@@ -11,11 +11,11 @@ from pipelines.engine.model_calls.model_clients import ModelSettings, OpenedMode
 from pipelines.engine.model_calls.model_secrets import ModelSecrets
 from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.outbound.model_transport import ModelTransport
-from pipelines.storage.credentials import delete_credential, row_of, set_credential
-from pipelines.storage.database import Database
-from pipelines.storage.keys import add_org
-from pipelines.storage.secret_box import SecretBox
-from pipelines.storage.sqlite_store import SqliteStore
+from pipelines.storage.accounts.credentials import delete_credential, row_of, set_credential
+from pipelines.storage.accounts.keys import add_org
+from pipelines.storage.database.database import Database
+from pipelines.storage.database.secret_box import SecretBox
+from pipelines.storage.database.sqlite_store import SqliteStore
 from pipelines.wire.errors import ModelFailed
 from played_provider import PlayedProvider, Reply, chat, played, question, responses
 

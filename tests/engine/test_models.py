@@ -14,10 +14,10 @@ from pipelines.core.text.problems import Problem
 from pipelines.engine.model_calls.models import Asker, Models
 from pipelines.models.client import ModelClient
 from pipelines.models.scripted import Scripted, ScriptedModel
-from pipelines.storage.database import Database
-from pipelines.storage.keys import add_org
-from pipelines.storage.model_exchanges import exchange_by_id
-from pipelines.storage.sqlite_store import SqliteStore
+from pipelines.storage.accounts.keys import add_org
+from pipelines.storage.database.database import Database
+from pipelines.storage.database.sqlite_store import SqliteStore
+from pipelines.storage.runs.model_exchanges import exchange_by_id
 from pipelines.wire.errors import ModelFailed, ModelNotConfigured
 
 pytestmark = pytest.mark.anyio

@@ -6,7 +6,7 @@ import pytest
 
 from desk import DrivenRun, House, answered, refused
 from pipelines.core.simulation.build import PlannedSimulator
-from pipelines.storage.connection import Connection
+from pipelines.storage.database.connection import Connection
 
 pytestmark = pytest.mark.anyio
 ORDER = {"order_id": "4521"}

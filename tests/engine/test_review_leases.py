@@ -4,7 +4,7 @@ from pipelines.core.evals.review import LEASE_S
 from pipelines.engine import review_leases
 from pipelines.engine.platform import later
 from pipelines.engine.review_leases import ReviewLeases
-from pipelines.storage.reviews import StoredClaim
+from pipelines.storage.evals.reviews import StoredClaim
 
 NOW = "2026-05-01T12:00:00.000000Z"
 HOUR = 3600

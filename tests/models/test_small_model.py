@@ -21,11 +21,11 @@ from pipelines.engine.model_calls.model_clients import ModelSettings, OpenedMode
 from pipelines.engine.model_calls.models import Asker, Models
 from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.outbound.model_transport import ModelTransport
-from pipelines.storage.database import Database
-from pipelines.storage.keys import add_org
-from pipelines.storage.model_exchanges import Exchange, exchange_by_id
-from pipelines.storage.secret_box import SecretBox
-from pipelines.storage.sqlite_store import SqliteStore
+from pipelines.storage.accounts.keys import add_org
+from pipelines.storage.database.database import Database
+from pipelines.storage.database.secret_box import SecretBox
+from pipelines.storage.database.sqlite_store import SqliteStore
+from pipelines.storage.runs.model_exchanges import Exchange, exchange_by_id
 from pipelines.wire.errors import ModelFailed
 
 pytestmark = pytest.mark.anyio

@@ -14,7 +14,7 @@ from fastapi.routing import APIRoute
 from nodes import REFUND_TASK, Api, house_in
 from page_requests import csrf_of, signed_in
 from pipelines.server.pages.app import MODULES
-from pipelines.storage.keys import add_key, add_org, new_key
+from pipelines.storage.accounts.keys import add_key, add_org, new_key
 from pipelines.wire.names import Role
 from played_agents import Dispatch, played, refunds
 from pressed import MATRIX, V1, ended_matrix, scenario, variation_of, yields_to_authority

@@ -17,12 +17,12 @@ from pipelines.core.models.model_question import Purpose
 from pipelines.core.tasks.seed_session import read_session_request
 from pipelines.server.app import App
 from pipelines.server.settings import load_settings
-from pipelines.storage.authored_rules import PROPOSED, NewRule, add_proposals
-from pipelines.storage.batches import add_batch, finish_batch
-from pipelines.storage.model_exchanges import NewExchange, add_exchange
-from pipelines.storage.seed_sessions import add_session
-from pipelines.storage.texts import add_parts, named, slices_of
-from pipelines.storage.world_revisions import WorldRevision, add_revision
+from pipelines.storage.agents.authored_rules import PROPOSED, NewRule, add_proposals
+from pipelines.storage.runs.batches import add_batch, finish_batch
+from pipelines.storage.runs.model_exchanges import NewExchange, add_exchange
+from pipelines.storage.tasks.seed_sessions import add_session
+from pipelines.storage.tasks.texts import add_parts, named, slices_of
+from pipelines.storage.tasks.world_revisions import WorldRevision, add_revision
 from pipelines.wire.names import API_V1, PROXY_BASE, Role
 
 pytestmark = pytest.mark.anyio

@@ -15,9 +15,9 @@ from pipelines.core.tools.live_tools import RECORD, FoundTool, HopFailed, LiveCa
 from pipelines.core.tools.mcp_answers import discovery_of
 from pipelines.engine.batches.finish_changes import finish_changes
 from pipelines.engine.endpoints import manage_cassettes, verify_cassette
-from pipelines.storage import cassettes as stored
-from pipelines.storage import tool_endpoints
-from pipelines.storage.tool_endpoints import ToolEndpoint
+from pipelines.storage.agents import cassettes as stored
+from pipelines.storage.agents import tool_endpoints
+from pipelines.storage.agents.tool_endpoints import ToolEndpoint
 from pipelines.wire.errors import Conflict
 
 pytestmark = pytest.mark.anyio

@@ -15,9 +15,9 @@ import pytest
 from desk import House, Org, answered, refused
 from pipelines.engine.batches import change_batch, open_batch
 from pipelines.engine.tasks import upload_tasks
-from pipelines.storage import database as database_module
-from pipelines.storage.connection import Connection, Cursor
-from pipelines.storage.texts import SLICE_CHARACTERS, SLICE_ROWS
+from pipelines.storage.database import database as database_module
+from pipelines.storage.database.connection import Connection, Cursor
+from pipelines.storage.tasks.texts import SLICE_CHARACTERS, SLICE_ROWS
 from pipelines.wire.errors import StorageUnavailable
 
 pytestmark = pytest.mark.anyio

@@ -8,7 +8,7 @@ import pytest
 
 from desk import STATE, DrivenRun, House, Row, answered, open_house, outage
 from pipelines.core.tools.failure_rules import chance_of, draw
-from pipelines.storage.keys import hash_of
+from pipelines.storage.accounts.keys import hash_of
 
 pytestmark = pytest.mark.anyio
 RUNS = 200

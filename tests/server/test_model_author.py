@@ -30,7 +30,7 @@ from library_author import (
 from pipelines.core.models.model_question import Failure, ModelQuestion, Purpose
 from pipelines.models.recorded import read_cassette
 from pipelines.models.scripted import Scripted, ScriptedModel
-from pipelines.storage.connection import Connection
+from pipelines.storage.database.connection import Connection
 
 pytestmark = pytest.mark.anyio
 SESSIONS = "/api/seed-sessions"
@@ -512,7 +512,7 @@ async def test_what_was_recorded_plays_again_with_nobody_asked(house: House, org
 async def test_a_stop_after_an_answer_loses_nothing_and_asks_nobody_twice(
     tmp_path: Path, anyio_backend: str, monkeypatch: pytest.MonkeyPatch
 ):
-    from pipelines.storage import seed_rows
+    from pipelines.storage.tasks import seed_rows
 
     class Stopped(Exception):
         pass

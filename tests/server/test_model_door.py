@@ -24,7 +24,7 @@ from pipelines.sandbox.door import Door
 from pipelines.server.model_door import ModelDoor
 from pipelines.server.model_rules import PASSED_ON
 from pipelines.server.run_door import RunDoor
-from pipelines.storage.keys import hash_of
+from pipelines.storage.accounts.keys import hash_of
 
 pytestmark = pytest.mark.anyio
 KEY = "sk-operators-own-0123456789abcdef"

@@ -200,7 +200,7 @@ async def test_another_answer_earlier_in_the_run_is_another_question(house: Hous
 
 
 async def test_exchanges_are_stored_with_their_run(house: House, org: Org) -> None:
-    from pipelines.storage.model_exchanges import exchanges_of_run
+    from pipelines.storage.runs.model_exchanges import exchanges_of_run
 
     let_answer(house, Scripted(answer=saying(CLOSED, updates=[CLOSE])))
     run = await opened(org, UNCLEAR)
@@ -336,7 +336,7 @@ async def test_a_backend_that_failed_does_not_make_a_refusal_right(house: House,
 
 async def test_a_run_whose_plans_cover_everything_is_answered_as_before(house: House, org: Org) -> None:
     from pipelines.core.simulation.build import PlannedSimulator
-    from pipelines.storage.keys import hash_of
+    from pipelines.storage.accounts.keys import hash_of
 
     model = let_answer(house, Scripted(answer=Failure.REFUSED))
     run = await opened(org, CLEAR, behavior="get_order rejects shipped orders.")

@@ -7,7 +7,7 @@ import pytest
 from desk import House, Org, answered, every_item, refused
 from given_verdicts import NOTES, PASSED, UNENFORCED, give, give_as_of_the_grader_before, pending
 from pipelines.core.verdict.verdict import PendingReason, Verdict
-from pipelines.storage.connection import Connection
+from pipelines.storage.database.connection import Connection
 
 pytestmark = pytest.mark.anyio
 Row = dict[str, Any]

@@ -8,7 +8,7 @@ from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 
 from desk import TASK, House, Org
-from pipelines.storage.database import WORKS_FOR
+from pipelines.storage.database.database import WORKS_FOR
 
 pytestmark = pytest.mark.anyio
 QUERIES = (

@@ -10,9 +10,9 @@ from desk import House, Org, answered, every_item
 from pipelines.engine.find import find_run
 from pipelines.engine.judging import judge_run
 from pipelines.engine.platform import JUDGES
-from pipelines.storage.connection import Connection
-from pipelines.storage.runs import NEEDS_REVIEW
-from pipelines.storage.texts import add_parts, named, slices_of
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.runs.runs import NEEDS_REVIEW
+from pipelines.storage.tasks.texts import add_parts, named, slices_of
 
 pytestmark = pytest.mark.anyio
 ORACLE = {"expected_outcome": "completion", "expected_state": {"order.4521.status": "refunded"}}

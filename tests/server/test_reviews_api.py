@@ -12,7 +12,7 @@ from pipelines.engine.review_leases import ReviewLeases
 from pipelines.engine.reviews.decide_reviews import give_verdict
 from pipelines.engine.reviews.flag_reviews import flag_ended_matrices
 from pipelines.engine.reviews.read_reviews import Looker
-from pipelines.storage import review_marks
+from pipelines.storage.evals import review_marks
 from pipelines.wire.names import Role
 from reviewed import PRESSURE, RIGHT, WRONG, StoredMatrix, ended_matrix, scenario
 
@@ -690,7 +690,7 @@ async def test_another_orgs_reviews_are_not_there(house: House, org: Org, flagge
 
 
 async def test_the_queue_of_runs_is_found_without_looking_at_every_run(house: House) -> None:
-    from pipelines.storage import review_queue
+    from pipelines.storage.evals import review_queue
 
     def plan(connection: Any) -> str:
         question = (

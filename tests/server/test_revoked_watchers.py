@@ -8,7 +8,7 @@ import pytest
 
 from desk import House, Org, answered
 from pipelines.server import batch_watches
-from pipelines.storage.batches import add_batch, finish_batch
+from pipelines.storage.runs.batches import add_batch, finish_batch
 from pipelines.wire.names import Role
 
 pytestmark = pytest.mark.anyio

@@ -8,7 +8,8 @@ import pytest
 
 from desk import STATE, House, Org, Row, answered, every_item, open_house, refused
 from pipelines.engine.batches import import_runs, store_recorded
-from pipelines.storage import recorded_runs, texts
+from pipelines.storage.runs import recorded_runs
+from pipelines.storage.tasks import texts
 from private_postgres import Cluster
 
 pytestmark = pytest.mark.anyio

@@ -9,8 +9,8 @@ import pytest
 
 from desk import Org, answered, every_item, refused
 from pipelines.engine.worlds.prune_sessions import prune_sessions
-from pipelines.storage.connection import Connection
-from pipelines.storage.texts import text_size
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.tasks.texts import text_size
 
 pytestmark = pytest.mark.anyio
 Row = dict[str, Any]

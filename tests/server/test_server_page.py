@@ -6,7 +6,7 @@ import httpx2
 import pytest
 
 from desk import House, Org
-from pipelines.storage.batches import add_batch
+from pipelines.storage.runs.batches import add_batch
 
 pytestmark = pytest.mark.anyio
 

@@ -14,7 +14,7 @@ from issuer import AUDIENCE, Issuer, encoded, issuing
 from pipelines.core.text.problems import Refused
 from pipelines.server.settings import load_settings
 from pipelines.server.tokens import mint, signing_key
-from pipelines.storage.secret_box import decoded_key
+from pipelines.storage.database.secret_box import decoded_key
 from pipelines.wire.names import Role
 
 pytestmark = pytest.mark.anyio

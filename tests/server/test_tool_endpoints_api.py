@@ -76,7 +76,7 @@ async def test_a_page_of_large_tools_ends_early_and_none_is_left_out(
     org: Org, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     endpoint = await made(org, service)
-    monkeypatch.setattr("pipelines.storage.tool_endpoints.MAX_PAGE_CHARACTERS", 10)
+    monkeypatch.setattr("pipelines.storage.agents.tool_endpoints.MAX_PAGE_CHARACTERS", 10)
     path = f"{ENDPOINTS}/{endpoint['id']}/tools"
     page = answered(await org.client.get(path, params={"limit": 50}))
     assert [tool["name"] for tool in page["items"]] == ["get_order"]

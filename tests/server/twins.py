@@ -26,7 +26,7 @@ from pipelines.server.app import App
 from pipelines.server.http_protocol import OneWriteProtocol
 from pipelines.server.lean_proxy import LeanProxyProtocol
 from pipelines.server.settings import load_settings
-from pipelines.storage.trace_rows import log_of_run
+from pipelines.storage.database.trace_rows import log_of_run
 
 T = TypeVar("T")
 PATIENCE_S = 20

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pipelines.storage.connection import Connection
-from pipelines.storage.trace_rows import TraceRow
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.database.trace_rows import TraceRow
 
 
 def row(run_id: int, sequence: int, **changes: object) -> TraceRow:

@@ -6,15 +6,16 @@ from typing import Any
 
 import pytest
 
-from pipelines.storage import authored_rules, datasets
-from pipelines.storage.authored_rules import NewRule
-from pipelines.storage.connection import Connection
-from pipelines.storage.database import Database
-from pipelines.storage.keys import add_org
-from pipelines.storage.model_exchanges import NewExchange, add_exchange
-from pipelines.storage.postgres_store import PostgresStore
-from pipelines.storage.sqlite_store import SqliteStore
-from pipelines.storage.store import Store
+from pipelines.storage.accounts.keys import add_org
+from pipelines.storage.agents import authored_rules
+from pipelines.storage.agents.authored_rules import NewRule
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.database.database import Database
+from pipelines.storage.database.postgres_store import PostgresStore
+from pipelines.storage.database.sqlite_store import SqliteStore
+from pipelines.storage.database.store import Store
+from pipelines.storage.runs.model_exchanges import NewExchange, add_exchange
+from pipelines.storage.tasks import datasets
 from private_postgres import Cluster, cluster
 
 pytestmark = pytest.mark.anyio

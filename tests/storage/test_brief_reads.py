@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from pipelines.storage import sqlite_brief_reads
-from pipelines.storage.connection import Connection
-from pipelines.storage.database import Database
-from pipelines.storage.keys import add_org, some_orgs
-from pipelines.storage.sqlite_store import SqliteStore
+from pipelines.storage.accounts.keys import add_org, some_orgs
+from pipelines.storage.database import sqlite_brief_reads
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.database.database import Database
+from pipelines.storage.database.sqlite_store import SqliteStore
 
 pytestmark = pytest.mark.anyio
 #: Some ten seconds of counting, if nobody stops it.

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from stored import aside, refuse_rows, row, sequences
 
-from pipelines.storage.connection import Connection
-from pipelines.storage.database import READERS, WORKS_FOR, Database, SequenceTaken
-from pipelines.storage.keys import add_org
-from pipelines.storage.migrations import MIGRATIONS
-from pipelines.storage.sqlite_store import SqliteStore, Synchronous
-from pipelines.storage.trace_rows import log_of_run
+from pipelines.storage.accounts.keys import add_org
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.database.database import READERS, WORKS_FOR, Database, SequenceTaken
+from pipelines.storage.database.migrations import MIGRATIONS
+from pipelines.storage.database.sqlite_store import SqliteStore, Synchronous
+from pipelines.storage.database.trace_rows import log_of_run
 from pipelines.wire.errors import StorageUnavailable
 
 pytestmark = pytest.mark.anyio
@@ -242,7 +242,7 @@ def test_a_migration_that_breaks_is_not_recorded_and_leaves_nothing(
     broken = ("9999_broken", "CREATE TABLE half (id INTEGER); CREATE TABLE orgs (id INTEGER)")
     with closing(store.connect(read_only=False)) as connection:
         store.migrate(connection)
-        monkeypatch.setattr("pipelines.storage.sqlite_store.MIGRATIONS", (*MIGRATIONS, broken))
+        monkeypatch.setattr("pipelines.storage.database.sqlite_store.MIGRATIONS", (*MIGRATIONS, broken))
         with pytest.raises(sqlite3.OperationalError):
             store.migrate(connection)
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}

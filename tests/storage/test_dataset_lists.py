@@ -6,15 +6,16 @@ from typing import Any
 import pytest
 
 from pipelines.core.tasks.seed import parse_seed
-from pipelines.storage import dataset_lists, datasets
-from pipelines.storage.agents import add_agent
-from pipelines.storage.batches import add_batch
-from pipelines.storage.connection import Connection
-from pipelines.storage.database import Database
-from pipelines.storage.dataset_lists import TaskFilter
-from pipelines.storage.keys import add_org
-from pipelines.storage.store import Store
-from pipelines.storage.texts import add_parts, slices_of
+from pipelines.storage.accounts.keys import add_org
+from pipelines.storage.agents.agents import add_agent
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.database.database import Database
+from pipelines.storage.database.store import Store
+from pipelines.storage.lists import dataset_lists
+from pipelines.storage.lists.dataset_lists import TaskFilter
+from pipelines.storage.runs.batches import add_batch
+from pipelines.storage.tasks import datasets
+from pipelines.storage.tasks.texts import add_parts, slices_of
 
 pytestmark = pytest.mark.anyio
 NOW = "2026-05-01T12:00:00.000000Z"

@@ -3,7 +3,7 @@
 import pytest
 
 from desk import House
-from pipelines.storage.finder import find
+from pipelines.storage.lists.finder import find
 
 pytestmark = pytest.mark.anyio
 

@@ -13,19 +13,19 @@ from typing import Any
 import pytest
 from stored import aside, refuse_rows, row, sequences
 
-from pipelines.storage import database as database_module
-from pipelines.storage import sqlite_commits
-from pipelines.storage.connection import Connection
-from pipelines.storage.database import (
+from pipelines.storage.accounts.keys import add_org
+from pipelines.storage.database import database as database_module
+from pipelines.storage.database import sqlite_commits
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.database.database import (
     LONGEST_REST_S,
     PARTS_IN_LOG,
     READERS,
     Database,
     SequenceTaken,
 )
-from pipelines.storage.keys import add_org
-from pipelines.storage.sqlite_store import SqliteStore, Synchronous
-from pipelines.storage.trace_rows import log_of_run
+from pipelines.storage.database.sqlite_store import SqliteStore, Synchronous
+from pipelines.storage.database.trace_rows import log_of_run
 from pipelines.wire.errors import StorageUnavailable
 
 pytestmark = pytest.mark.anyio

@@ -7,13 +7,15 @@ import pytest
 
 from pipelines.core.agents.agent_definition import AgentDefinition
 from pipelines.core.tasks.seed import Seed
-from pipelines.storage import agents, batches, datasets, model_judgements, runs, texts
-from pipelines.storage.connection import Connection
-from pipelines.storage.database import Database
-from pipelines.storage.keys import add_org
-from pipelines.storage.model_judgements import Judge, Judgement
-from pipelines.storage.runs import Ending, PendingRun
-from pipelines.storage.store import Store
+from pipelines.storage.accounts.keys import add_org
+from pipelines.storage.agents import agents
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.database.database import Database
+from pipelines.storage.database.store import Store
+from pipelines.storage.runs import batches, model_judgements, runs
+from pipelines.storage.runs.model_judgements import Judge, Judgement
+from pipelines.storage.runs.runs import Ending, PendingRun
+from pipelines.storage.tasks import datasets, texts
 from pipelines.wire.names import RunStatus
 
 pytestmark = pytest.mark.anyio

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pipelines.storage.paging import Filter, page_of
+from pipelines.storage.database.paging import Filter, page_of
 
 
 @pytest.fixture

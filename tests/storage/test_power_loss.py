@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 from stored import row, sequences
 
-from pipelines.storage import sqlite_commits
-from pipelines.storage.database import Database
-from pipelines.storage.keys import add_org
-from pipelines.storage.sqlite_store import SqliteStore
+from pipelines.storage.accounts.keys import add_org
+from pipelines.storage.database import sqlite_commits
+from pipelines.storage.database.database import Database
+from pipelines.storage.database.sqlite_store import SqliteStore
 
 pytestmark = pytest.mark.anyio
 SECTOR = 512
@@ -30,9 +30,9 @@ FAILING = """
 import asyncio, errno, os, sys
 from pathlib import Path
 from pipelines.storage import sqlite_commits
-from pipelines.storage.database import Database
-from pipelines.storage.sqlite_store import SqliteStore
-from pipelines.storage.trace_rows import TraceRow
+from pipelines.storage.database.database import Database
+from pipelines.storage.database.sqlite_store import SqliteStore
+from pipelines.storage.database.trace_rows import TraceRow
 
 async def main(path, fails_at):
     syncs = 0

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.storage.secret_box import SecretBox, UnreadableSecret, load_or_make_key
+from pipelines.storage.database.secret_box import SecretBox, UnreadableSecret, load_or_make_key
 
 KEY = bytes(range(32))
 

@@ -6,18 +6,18 @@ from pathlib import Path
 import pytest
 
 from pipelines.core.tasks.seed_session import ROWS_GENERATING, ROWS_REVIEW, WORLD_REVIEW, read_session_request
-from pipelines.storage import seed_rows, seed_sessions, texts, world_revisions
-from pipelines.storage.agents import add_agent
-from pipelines.storage.connection import Connection
-from pipelines.storage.database import Database
-from pipelines.storage.datasets import add_dataset
-from pipelines.storage.keys import add_org
-from pipelines.storage.postgres_store import PostgresStore
-from pipelines.storage.seed_rows import NewRow, SeedBucket
-from pipelines.storage.sqlite_store import SqliteStore
-from pipelines.storage.store import Store
-from pipelines.storage.texts import named
-from pipelines.storage.world_revisions import WorldRevision
+from pipelines.storage.accounts.keys import add_org
+from pipelines.storage.agents.agents import add_agent
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.database.database import Database
+from pipelines.storage.database.postgres_store import PostgresStore
+from pipelines.storage.database.sqlite_store import SqliteStore
+from pipelines.storage.database.store import Store
+from pipelines.storage.tasks import seed_rows, seed_sessions, texts, world_revisions
+from pipelines.storage.tasks.datasets import add_dataset
+from pipelines.storage.tasks.seed_rows import NewRow, SeedBucket
+from pipelines.storage.tasks.texts import named
+from pipelines.storage.tasks.world_revisions import WorldRevision
 from private_postgres import Cluster, cluster
 
 pytestmark = pytest.mark.anyio

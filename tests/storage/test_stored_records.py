@@ -3,8 +3,8 @@
 from pipelines.core.agents.agent_definition import AgentDefinition
 from pipelines.core.calls.run_moment import seed_name
 from pipelines.core.tasks.seed import Seed
-from pipelines.storage.agents import Agent
-from pipelines.storage.stored_seed import WithSeed
+from pipelines.storage.agents.agents import Agent
+from pipelines.storage.tasks.stored_seed import WithSeed
 
 NOW = "2026-05-01T12:00:00.000000Z"
 

@@ -7,15 +7,20 @@ import pytest
 
 from pipelines.core.endpoints.endpoint_drift import CHANGED, GONE, KnownTool
 from pipelines.core.tools.live_tools import FoundTool
-from pipelines.storage import tool_endpoints
-from pipelines.storage.agents import add_agent, delete_agent
-from pipelines.storage.connection import Connection
-from pipelines.storage.database import Database
-from pipelines.storage.endpoint_bindings import Binding, agents_bound_to, bindings_of_agent, set_bindings
-from pipelines.storage.keys import add_org
-from pipelines.storage.store import Store
-from pipelines.storage.texts import add_parts, named, slices_of
-from pipelines.storage.tool_endpoints import ToolEndpoint
+from pipelines.storage.accounts.keys import add_org
+from pipelines.storage.agents import tool_endpoints
+from pipelines.storage.agents.agents import add_agent, delete_agent
+from pipelines.storage.agents.endpoint_bindings import (
+    Binding,
+    agents_bound_to,
+    bindings_of_agent,
+    set_bindings,
+)
+from pipelines.storage.agents.tool_endpoints import ToolEndpoint
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.database.database import Database
+from pipelines.storage.database.store import Store
+from pipelines.storage.tasks.texts import add_parts, named, slices_of
 
 pytestmark = pytest.mark.anyio
 NOW, LATER = "2026-05-01T12:00:00.000000Z", "2026-05-01T13:00:00.000000Z"

@@ -3,13 +3,16 @@
 from functools import partial
 
 from pipelines.engine.platform import Platform
-from pipelines.storage import agents, batches, datasets, evals, runs
-from pipelines.storage.agents import Agent
-from pipelines.storage.batches import Batch
-from pipelines.storage.connection import Connection
-from pipelines.storage.datasets import Dataset
-from pipelines.storage.evals import Matrix
-from pipelines.storage.runs import Run
+from pipelines.storage.agents import agents
+from pipelines.storage.agents.agents import Agent
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.evals import evals
+from pipelines.storage.evals.evals import Matrix
+from pipelines.storage.runs import batches, runs
+from pipelines.storage.runs.batches import Batch
+from pipelines.storage.runs.runs import Run
+from pipelines.storage.tasks import datasets
+from pipelines.storage.tasks.datasets import Dataset
 from pipelines.wire.errors import NotFound
 
 

@@ -20,8 +20,8 @@ from pipelines.engine.workspaces.prepare_workspace import Workspaces
 from pipelines.outbound.address_guard import AddressRefused
 from pipelines.outbound.fetch_git import GitFetcher
 from pipelines.processes.pool import HelperProcesses
-from pipelines.storage.database import Database
-from pipelines.storage.secret_box import SecretBox
+from pipelines.storage.database.database import Database
+from pipelines.storage.database.secret_box import SecretBox
 
 # At a time, of all orgs together; see FairSlots for the guests.
 JUDGES, JUDGE_GUESTS = 2, 1

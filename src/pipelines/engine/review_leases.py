@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from pipelines.core.evals.review import LEASE_S, Claim
-from pipelines.storage.reviews import StoredClaim
+from pipelines.storage.evals.reviews import StoredClaim
 
 MOST_KEPT = 10_000  # past this, those whose time is up are forgotten
 

@@ -93,8 +93,8 @@ from pipelines.server.run_door import RunDoor
 from pipelines.server.settings import Settings
 from pipelines.server.task_naming import TaskNaming
 from pipelines.server.tokens import tokens_of
-from pipelines.storage.database import Database
-from pipelines.storage.secret_box import SecretBox, load_or_make_key
+from pipelines.storage.database.database import Database
+from pipelines.storage.database.secret_box import SecretBox, load_or_make_key
 from pipelines.wire.names import PROXY_BASE
 
 # With the default of 5 ms the writer thread waits that long for its turn whenever the loop is busy;

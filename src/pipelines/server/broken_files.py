@@ -3,7 +3,7 @@
 import logging
 from pathlib import Path
 
-from pipelines.storage import sqlite_files
+from pipelines.storage.database import sqlite_files
 
 log = logging.getLogger(__name__)
 

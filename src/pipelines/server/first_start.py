@@ -10,10 +10,10 @@ from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.platform import timestamp
 from pipelines.server import broken_files, private_files
 from pipelines.server.settings import Settings
-from pipelines.storage.connection import Connection, transaction
-from pipelines.storage.keys import add_key, add_org, first_owner, has_orgs, new_key
-from pipelines.storage.secret_box import load_or_make_key
-from pipelines.storage.sign_ins import add_link
+from pipelines.storage.accounts.keys import add_key, add_org, first_owner, has_orgs, new_key
+from pipelines.storage.accounts.sign_ins import add_link
+from pipelines.storage.database.connection import Connection, transaction
+from pipelines.storage.database.secret_box import load_or_make_key
 from pipelines.wire.names import Role
 
 KEY_FILE = "api-key"

@@ -17,10 +17,10 @@ from pipelines.engine.worlds.prune_sessions import abandoned_before, prune_sessi
 from pipelines.sandbox.prune_folders import prune_folders
 from pipelines.server.sandboxes import code_folder, environments_folder, workspaces_folder
 from pipelines.server.settings import Settings
-from pipelines.storage import code
-from pipelines.storage.connection import Connection, transaction
-from pipelines.storage.database import Database
-from pipelines.storage.seed_sessions import AbandonedSession, abandoned_sessions, remove_session
+from pipelines.storage.agents import code
+from pipelines.storage.database.connection import Connection, transaction
+from pipelines.storage.database.database import Database
+from pipelines.storage.tasks.seed_sessions import AbandonedSession, abandoned_sessions, remove_session
 
 EVERY_S = 3_600.0
 _MEBIBYTE = 1024 * 1024

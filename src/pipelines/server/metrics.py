@@ -16,8 +16,8 @@ from pipelines.server.loop_lag import LoopLag
 from pipelines.server.open_connections import OpenConnections
 from pipelines.server.settings import Settings
 from pipelines.server.tally import Latencies, Tally
-from pipelines.storage.batches import counts_of_batch, unfinished_batches
-from pipelines.storage.connection import Connection
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.runs.batches import counts_of_batch, unfinished_batches
 from pipelines.wire.errors import StorageUnavailable
 from pipelines.wire.names import RunStatus
 

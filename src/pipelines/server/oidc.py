@@ -14,7 +14,7 @@ from pipelines.core.text.json_text import InvalidJson, dumps, loads
 from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.outbound.issuer_sign_in import Client, IssuerSignIn
 from pipelines.server.settings import Settings
-from pipelines.storage.secret_box import derived_key
+from pipelines.storage.database.secret_box import derived_key
 
 PURPOSE = "oidc sign-in"
 LASTS_S = 10 * 60

@@ -38,7 +38,7 @@ from pipelines.server.proxy_messages import (
 )
 from pipelines.server.rate_window import WINDOW_S, Bound, Pace, wait_before
 from pipelines.server.tally import Tally
-from pipelines.storage.database import SequenceTaken
+from pipelines.storage.database.database import SequenceTaken
 from pipelines.wire.errors import (
     InternalError,
     InvalidRunToken,

@@ -3,9 +3,9 @@
 import asyncio
 from contextlib import suppress
 
-from pipelines.storage.connection import Connection
-from pipelines.storage.database import Database
-from pipelines.storage.patient_writer import unavailable
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.database.database import Database
+from pipelines.storage.database.patient_writer import unavailable
 from pipelines.wire.errors import StorageUnavailable
 
 READY_S = 3.0  # a database that takes longer than this to store one row is of no use to an agent that waits

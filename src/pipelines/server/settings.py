@@ -18,10 +18,10 @@ from pipelines.engine.limits import Limits
 from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.server import ask_setting, model_setting, public_url
 from pipelines.server.open_connections import ConnectionLimits, most_connections
-from pipelines.storage.database import Store
-from pipelines.storage.postgres_store import PostgresStore
-from pipelines.storage.secret_box import decoded_key
-from pipelines.storage.sqlite_store import SqliteStore, Synchronous
+from pipelines.storage.database.database import Store
+from pipelines.storage.database.postgres_store import PostgresStore
+from pipelines.storage.database.secret_box import decoded_key
+from pipelines.storage.database.sqlite_store import SqliteStore, Synchronous
 
 DATABASE_FILE = "odyssey.db"
 DURABLE_FILE = "durable.db"

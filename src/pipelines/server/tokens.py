@@ -27,10 +27,10 @@ from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.outbound.issuer_keys import IssuerKeys
 from pipelines.server.first_start import SECRET_FILE
 from pipelines.server.settings import Settings
-from pipelines.storage.connection import Connection
-from pipelines.storage.database import Database
-from pipelines.storage.keys import Org, orgs_called, some_orgs
-from pipelines.storage.secret_box import derived_key, load_or_make_key
+from pipelines.storage.accounts.keys import Org, orgs_called, some_orgs
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.database.database import Database
+from pipelines.storage.database.secret_box import derived_key, load_or_make_key
 from pipelines.wire.errors import (
     InvalidToken,
     TokenKeyUnknown,

@@ -9,9 +9,9 @@ from pipelines.core.text.authored import Fields
 from pipelines.core.text.json_text import Json, JsonObject, pointer
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.platform import Platform
-from pipelines.storage import credentials
-from pipelines.storage.credentials import Credential, row_of
-from pipelines.storage.secret_box import UnreadableSecret
+from pipelines.storage.accounts import credentials
+from pipelines.storage.accounts.credentials import Credential, row_of
+from pipelines.storage.database.secret_box import UnreadableSecret
 from pipelines.wire.errors import NotFound
 
 

@@ -5,9 +5,9 @@ from pipelines.core.text.authored import Fields
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.platform import Platform
-from pipelines.storage import keys
-from pipelines.storage.connection import Connection
-from pipelines.storage.keys import ApiKey
+from pipelines.storage.accounts import keys
+from pipelines.storage.accounts.keys import ApiKey
+from pipelines.storage.database.connection import Connection
 from pipelines.wire.errors import Conflict, Forbidden, NotFound
 from pipelines.wire.names import Role
 

@@ -16,8 +16,8 @@ from pipelines.core.text.json_text import JsonObject
 from pipelines.engine.agents.register_agent import create_agent
 from pipelines.engine.platform import Platform
 from pipelines.engine.tasks.upload_tasks import create_dataset
-from pipelines.storage.agents import Agent
-from pipelines.storage.datasets import Dataset
+from pipelines.storage.agents.agents import Agent
+from pipelines.storage.tasks.datasets import Dataset
 from pipelines.wire.errors import CodeModeUnavailable
 
 SCAFFOLDS = Path(pipelines.__file__).parent / "cli" / "scaffolds"

@@ -21,10 +21,10 @@ from pipelines.engine.endpoints.bind_endpoints import endpoint_facts, keep_bindi
 from pipelines.engine.find import agent_in, find_agent
 from pipelines.engine.models.model_access import gateway_problems
 from pipelines.engine.platform import Platform
-from pipelines.storage import agents
-from pipelines.storage.agents import Agent
-from pipelines.storage.connection import Connection
-from pipelines.storage.secret_box import UnreadableSecret
+from pipelines.storage.agents import agents
+from pipelines.storage.agents.agents import Agent
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.database.secret_box import UnreadableSecret
 from pipelines.wire.errors import Conflict, NotFound
 
 WRITE_ONLY = "auth_header_value"

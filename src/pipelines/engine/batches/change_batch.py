@@ -16,13 +16,15 @@ from pipelines.core.models.model_budget import Budget
 from pipelines.core.tools.failure_rules import FaultSeed
 from pipelines.core.tools.passthrough_choice import Passthrough
 from pipelines.engine.platform import Platform
-from pipelines.storage import batches, datasets, evals, runs
-from pipelines.storage.agents import Agent
-from pipelines.storage.connection import Connection
-from pipelines.storage.datasets import TaskToRun
-from pipelines.storage.keys import hash_of
-from pipelines.storage.runs import NEVER, PendingRun
-from pipelines.storage.texts import SLICE_ROWS
+from pipelines.storage.accounts.keys import hash_of
+from pipelines.storage.agents.agents import Agent
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.evals import evals
+from pipelines.storage.runs import batches, runs
+from pipelines.storage.runs.runs import NEVER, PendingRun
+from pipelines.storage.tasks import datasets
+from pipelines.storage.tasks.datasets import TaskToRun
+from pipelines.storage.tasks.texts import SLICE_ROWS
 from pipelines.wire.errors import Conflict, StorageUnavailable
 
 

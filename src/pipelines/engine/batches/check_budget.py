@@ -14,10 +14,10 @@ from pipelines.engine.batches.run_batch import BatchRunner
 from pipelines.engine.models.check_prices import refuse_unpriced
 from pipelines.engine.models.choose_model import named_for
 from pipelines.engine.platform import Platform
-from pipelines.storage import batches
-from pipelines.storage.agents import Agent
-from pipelines.storage.batches import Batch
-from pipelines.storage.model_exchanges import Spent
+from pipelines.storage.agents.agents import Agent
+from pipelines.storage.runs import batches
+from pipelines.storage.runs.batches import Batch
+from pipelines.storage.runs.model_exchanges import Spent
 
 log = logging.getLogger(__name__)
 IN_RUNS = (Purpose.SIMULATOR, Purpose.JUDGE, Purpose.USER)

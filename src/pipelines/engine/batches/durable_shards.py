@@ -89,7 +89,7 @@ class DurableShards:
     def _engine_options(self) -> dict[str, Any]:
         if self._database_url.startswith("sqlite"):
             return {}
-        from pipelines.storage.bounded_postgres import engine_options
+        from pipelines.storage.database.bounded_postgres import engine_options
 
         return engine_options(self._database_url)
 

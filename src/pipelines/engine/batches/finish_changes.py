@@ -12,10 +12,12 @@ from pipelines.engine.batches.import_runs import judge_what_is_left
 from pipelines.engine.batches.store_matrix import remove_half_stored
 from pipelines.engine.endpoints.prepare_cassette import remove_cassette
 from pipelines.engine.platform import Platform, timestamp
-from pipelines.storage import batches, cassettes, texts
-from pipelines.storage.database import Database
-from pipelines.storage.runs import NEVER
-from pipelines.storage.texts import SLICE_ROWS
+from pipelines.storage.agents import cassettes
+from pipelines.storage.database.database import Database
+from pipelines.storage.runs import batches
+from pipelines.storage.runs.runs import NEVER
+from pipelines.storage.tasks import texts
+from pipelines.storage.tasks.texts import SLICE_ROWS
 
 #: Without a slice for so long, whoever stored a batch is gone. Should it not be, it is told to try again.
 BATCH_SILENT_S = 600

@@ -33,10 +33,11 @@ from pipelines.engine.tasks.upload_tasks import (
 )
 from pipelines.processes.parts_in_file import PartsInFile
 from pipelines.processes.pool import Input, Job
-from pipelines.storage import batches, datasets, recorded_runs
-from pipelines.storage.connection import Connection
-from pipelines.storage.runs import Ending, Run
-from pipelines.storage.texts import SLICE_ROWS
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.runs import batches, recorded_runs
+from pipelines.storage.runs.runs import Ending, Run
+from pipelines.storage.tasks import datasets
+from pipelines.storage.tasks.texts import SLICE_ROWS
 from pipelines.wire.names import RunStatus
 
 NAMED = "Recorded runs"  # the dataset of an import that brings its tasks, without a label

@@ -35,10 +35,12 @@ from pipelines.engine.models.ask_model_for_reply import refuse_without_model
 from pipelines.engine.models.choose_model import named_for
 from pipelines.engine.platform import Platform
 from pipelines.engine.tools.check_rules import check_rules
-from pipelines.storage import batch_outcomes, batches, datasets
-from pipelines.storage.batches import Batch
-from pipelines.storage.datasets import TaskToRun
-from pipelines.storage.texts import SLICE_ROWS
+from pipelines.storage.lists import batch_outcomes
+from pipelines.storage.runs import batches
+from pipelines.storage.runs.batches import Batch
+from pipelines.storage.tasks import datasets
+from pipelines.storage.tasks.datasets import TaskToRun
+from pipelines.storage.tasks.texts import SLICE_ROWS
 from pipelines.wire.errors import AgentIsDraft, Conflict, NotFound
 
 MAX_REPEATS = 100

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pipelines.sandbox.prune_folders import DAY_S, Removed, Rules, prune_folders
-from pipelines.storage import code
-from pipelines.storage.connection import Connection
-from pipelines.storage.database import Database
+from pipelines.storage.agents import code
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.database.database import Database
 
 MEBIBYTE = 1024 * 1024
 

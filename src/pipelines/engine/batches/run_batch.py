@@ -19,13 +19,13 @@ from pipelines.engine.batches.durable_shards import LANES, DurableShards, Shard
 from pipelines.engine.batches.finish_changes import finish_changes
 from pipelines.engine.batches.worker_beats import BEATS, WorkerBeats
 from pipelines.engine.platform import Platform, later
-from pipelines.storage import batches, runs
-from pipelines.storage.agents import Agent, agent_by_id
-from pipelines.storage.batches import Batch
-from pipelines.storage.connection import Connection
-from pipelines.storage.database import WORKS_FOR
-from pipelines.storage.keys import hash_of
-from pipelines.storage.runs import Run
+from pipelines.storage.accounts.keys import hash_of
+from pipelines.storage.agents.agents import Agent, agent_by_id
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.database.database import WORKS_FOR
+from pipelines.storage.runs import batches, runs
+from pipelines.storage.runs.batches import Batch
+from pipelines.storage.runs.runs import Run
 from pipelines.wire.errors import StorageUnavailable
 from pipelines.wire.names import RunStatus
 

@@ -19,14 +19,15 @@ from pipelines.core.text.json_text import JsonObject, loads_own
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.batches.change_batch import NewBatch, RunPlace, store_batch
 from pipelines.engine.platform import Platform
-from pipelines.storage import datasets, evals, texts
-from pipelines.storage.agents import Agent
-from pipelines.storage.connection import Connection
-from pipelines.storage.datasets import TaskToRun
-from pipelines.storage.eval_scenarios import StoredScenario, scenarios_by_id
-from pipelines.storage.evals import NewEvalTask, NewMatrix
-from pipelines.storage.runs import NEVER
-from pipelines.storage.texts import SLICE_ROWS, Text, named
+from pipelines.storage.agents.agents import Agent
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.evals import evals
+from pipelines.storage.evals.eval_scenarios import StoredScenario, scenarios_by_id
+from pipelines.storage.evals.evals import NewEvalTask, NewMatrix
+from pipelines.storage.runs.runs import NEVER
+from pipelines.storage.tasks import datasets, texts
+from pipelines.storage.tasks.datasets import TaskToRun
+from pipelines.storage.tasks.texts import SLICE_ROWS, Text, named
 from pipelines.wire.errors import StorageUnavailable
 
 SCENARIOS_AT_ONCE = 10  # in memory, each with the texts of its row

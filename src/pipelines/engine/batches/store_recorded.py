@@ -15,13 +15,14 @@ from pipelines.core.tools.trace_row import TraceRow
 from pipelines.engine.batches.change_batch import remove_batch
 from pipelines.engine.platform import Platform
 from pipelines.processes.parts_in_file import PartsInFile
-from pipelines.storage import batches, datasets, recorded_runs, texts
-from pipelines.storage.agents import Agent
-from pipelines.storage.connection import Connection
-from pipelines.storage.datasets import Task
-from pipelines.storage.keys import hash_of
-from pipelines.storage.recorded_runs import NewRecordedRun
-from pipelines.storage.texts import SLICE_CHARACTERS, SLICE_ROWS, Text, named
+from pipelines.storage.accounts.keys import hash_of
+from pipelines.storage.agents.agents import Agent
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.runs import batches, recorded_runs
+from pipelines.storage.runs.recorded_runs import NewRecordedRun
+from pipelines.storage.tasks import datasets, texts
+from pipelines.storage.tasks.datasets import Task
+from pipelines.storage.tasks.texts import SLICE_CHARACTERS, SLICE_ROWS, Text, named
 from pipelines.wire.errors import NotFound, StorageUnavailable
 
 _TEXTS = ("tool_name", "error_code", "actor_id", "client")

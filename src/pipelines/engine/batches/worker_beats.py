@@ -11,8 +11,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import NamedTuple
 
 from pipelines.engine.platform import Platform
-from pipelines.storage import batches
-from pipelines.storage.connection import Connection
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.runs import batches
 
 log = logging.getLogger(__name__)
 BEATS = 5  # a worker that misses this many heartbeats is taken to be gone

@@ -31,8 +31,8 @@ from pipelines.core.tools.trace_row import TraceRow
 from pipelines.engine.live.call_queue import Answered, CallQueue, Waiting
 from pipelines.engine.live.carry_out import CarryOut
 from pipelines.engine.live.live_runs import UNWEIGHED_BYTES, LiveRun, LiveRuns
-from pipelines.storage.database import Database, SequenceTaken
-from pipelines.storage.trace_rows import row_at
+from pipelines.storage.database.database import Database, SequenceTaken
+from pipelines.storage.database.trace_rows import row_at
 from pipelines.wire.errors import IdempotencyKeyReused, InvalidRunToken, StorageUnavailable
 
 LARGE_BODY = 64 * 1024  # bytes

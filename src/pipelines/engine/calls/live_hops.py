@@ -27,9 +27,9 @@ from pipelines.core.tools.live_tools import (
 from pipelines.engine.endpoints.build_endpoint import made_endpoint, open_endpoint
 from pipelines.engine.platform import Platform
 from pipelines.processes.aside import aside
-from pipelines.storage.connection import Connection
-from pipelines.storage.credentials import credentials_by_name
-from pipelines.storage.tool_endpoints import ToolEndpoint, endpoint_by_id, found_tool
+from pipelines.storage.accounts.credentials import credentials_by_name
+from pipelines.storage.agents.tool_endpoints import ToolEndpoint, endpoint_by_id, found_tool
+from pipelines.storage.database.connection import Connection
 
 KNOWN_S = 1.0  # so long an endpoint is taken to be as it was last read
 IDLE_S = 300.0  # an endpoint that nobody asks is closed

@@ -8,7 +8,7 @@ from pipelines.core.tools.trace_row import TraceRow
 from pipelines.engine.calls.answer_tool_call import MAX_REDOS
 from pipelines.engine.live.live_runs import LiveRun
 from pipelines.engine.platform import Platform
-from pipelines.storage.database import SequenceTaken
+from pipelines.storage.database.database import SequenceTaken
 from pipelines.wire.names import MODEL_CALL
 
 

@@ -41,10 +41,11 @@ from pipelines.sandbox.environments import CannotPrepare
 from pipelines.sandbox.job import CodeError, CodeErrorKind, CodeJob, CodeOutcome, Limits, parse_entrypoint
 from pipelines.sandbox.output import LEFT_OUT
 from pipelines.sandbox.pool import Begins, SandboxPool
-from pipelines.storage import code, runs
-from pipelines.storage.agents import Agent
-from pipelines.storage.connection import Connection
-from pipelines.storage.keys import hash_of
+from pipelines.storage.accounts.keys import hash_of
+from pipelines.storage.agents import code
+from pipelines.storage.agents.agents import Agent
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.runs import runs
 from pipelines.wire.envelope import Envelope, ErrorClass
 from pipelines.wire.errors import CodeModeUnavailable
 from pipelines.wire.names import ENV_RUN_ID, ENV_RUN_TOKEN_JTI, ENV_TASK_ID, PROXY_BASE

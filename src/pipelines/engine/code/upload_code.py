@@ -23,8 +23,8 @@ from pipelines.engine.platform import Platform
 from pipelines.processes.pool import Job, TookTooMuch
 from pipelines.sandbox.job import BadEntrypoint, Entrypoint, default_entrypoint, parse_entrypoint
 from pipelines.sandbox.requirements import parse_requirements
-from pipelines.storage import code
-from pipelines.storage.connection import Connection
+from pipelines.storage.agents import code
+from pipelines.storage.database.connection import Connection
 
 REQUIREMENTS_FILE = "requirements.txt"
 MOST_REQUIREMENTS = 400_000  # bytes: more than the characters that are read of it, however they are spelled

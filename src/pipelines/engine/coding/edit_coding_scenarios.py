@@ -14,9 +14,9 @@ from pipelines.core.text.json_text import Json, dumps, loads_own
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.platform import Platform
 from pipelines.sandbox.requirements import parse_requirements
-from pipelines.storage import coding
-from pipelines.storage.coding import StoredCodingScenario
-from pipelines.storage.connection import Connection
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.tasks import coding
+from pipelines.storage.tasks.coding import StoredCodingScenario
 from pipelines.wire.errors import Conflict, NotFound
 
 SHOWN_BESIDE = ("id", "version", "created_at", "updated_at")

@@ -30,7 +30,7 @@ from pipelines.engine.coding.score_workspace import grade
 from pipelines.engine.platform import Platform
 from pipelines.engine.workspaces.prepare_workspace import CannotMake, Ready
 from pipelines.sandbox.workspace_box import BoxFailed, Changes, WorkspaceBox, layout_of, opened_box
-from pipelines.storage.coding import StoredCodingScenario
+from pipelines.storage.tasks.coding import StoredCodingScenario
 from pipelines.wire.errors import Conflict, NotFound
 
 SOLUTION = "/solution"

@@ -31,8 +31,8 @@ from pipelines.sandbox.workspace_box import (
     layout_of,
     opened_box,
 )
-from pipelines.storage import coding
-from pipelines.storage.connection import Connection
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.tasks import coding
 from pipelines.wire.names import ENV_TASK_FILE, ENV_WORKSPACE
 
 LEFT_OUT = ("setup_output",)  # of what is known of a baseline: not for every run

@@ -14,11 +14,11 @@ from pipelines.core.text.problems import Problem, Refused
 from pipelines.core.tools.passthrough_binding import EndpointFacts, PassthroughBinding
 from pipelines.core.tools.tools_schema import Tool
 from pipelines.engine.platform import Platform
-from pipelines.storage import tool_endpoints
-from pipelines.storage.agents import Agent
-from pipelines.storage.connection import Connection
-from pipelines.storage.endpoint_bindings import Binding, set_bindings
-from pipelines.storage.tool_endpoints import EndpointHead, ToolEndpoint
+from pipelines.storage.agents import tool_endpoints
+from pipelines.storage.agents.agents import Agent
+from pipelines.storage.agents.endpoint_bindings import Binding, set_bindings
+from pipelines.storage.agents.tool_endpoints import EndpointHead, ToolEndpoint
+from pipelines.storage.database.connection import Connection
 from pipelines.wire.errors import EndpointDrift
 
 BINDING = "passthrough_binding"

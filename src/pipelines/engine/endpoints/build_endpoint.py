@@ -9,7 +9,7 @@ from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.tools.live_tools import EndpointValues, HopFailed, LiveEndpoint
 from pipelines.engine.access.manage_credentials import CredentialMissing, open_credentials
 from pipelines.engine.platform import Platform
-from pipelines.storage.tool_endpoints import ToolEndpoint, whole_config
+from pipelines.storage.agents.tool_endpoints import ToolEndpoint, whole_config
 
 
 class OpenedEndpoint(NamedTuple):

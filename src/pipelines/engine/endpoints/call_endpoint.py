@@ -14,9 +14,9 @@ from pipelines.engine.endpoints.build_endpoint import asked_once
 from pipelines.engine.endpoints.manage_endpoints import find_endpoint
 from pipelines.engine.platform import Platform
 from pipelines.processes.aside import aside
-from pipelines.storage import tool_endpoints
-from pipelines.storage.connection import Connection
-from pipelines.storage.tool_endpoints import ToolEndpoint
+from pipelines.storage.agents import tool_endpoints
+from pipelines.storage.agents.tool_endpoints import ToolEndpoint
+from pipelines.storage.database.connection import Connection
 from pipelines.wire.errors import InvalidArguments
 
 

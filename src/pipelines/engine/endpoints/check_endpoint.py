@@ -11,11 +11,12 @@ from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.endpoints.build_endpoint import cannot_ask
 from pipelines.engine.platform import Platform
 from pipelines.sandbox.requirements import parse_requirements
-from pipelines.storage import texts, tool_endpoints
-from pipelines.storage.connection import Connection
-from pipelines.storage.credentials import credentials_by_name
-from pipelines.storage.texts import Text
-from pipelines.storage.tool_endpoints import ToolEndpoint
+from pipelines.storage.accounts.credentials import credentials_by_name
+from pipelines.storage.agents import tool_endpoints
+from pipelines.storage.agents.tool_endpoints import ToolEndpoint
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.tasks import texts
+from pipelines.storage.tasks.texts import Text
 
 WHAT = "the tool endpoint"
 ADDRESSES = ("base_url", "spec_url", "url")

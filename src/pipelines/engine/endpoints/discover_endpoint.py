@@ -13,10 +13,10 @@ from pipelines.core.text.json_text import Json, JsonObject, dumps
 from pipelines.core.tools.live_tools import Discovery, HopFailed
 from pipelines.engine.endpoints.build_endpoint import asked_once
 from pipelines.engine.platform import Platform
-from pipelines.storage import tool_endpoints
-from pipelines.storage.connection import Connection
-from pipelines.storage.texts import SLICE_CHARACTERS, SLICE_ROWS
-from pipelines.storage.tool_endpoints import ToolEndpoint
+from pipelines.storage.agents import tool_endpoints
+from pipelines.storage.agents.tool_endpoints import ToolEndpoint
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.tasks.texts import SLICE_CHARACTERS, SLICE_ROWS
 from pipelines.wire.errors import Conflict
 
 DISCOVERY_S = 180.0  # an environment for the requirements of code may have to be installed

@@ -9,10 +9,10 @@ from pipelines.core.tools.passthrough_choice import CASSETTE_NAME, NAME_RULE
 from pipelines.engine.endpoints.prepare_cassette import discard_cassette, remove_cassette
 from pipelines.engine.platform import Platform
 from pipelines.processes.pool import Input, Job
-from pipelines.storage import cassettes
-from pipelines.storage.cassettes import MAX_BYTES, MAX_CALLS, Cassette, Recording, StoredCall
-from pipelines.storage.connection import Connection
-from pipelines.storage.texts import SLICE_ROWS
+from pipelines.storage.agents import cassettes
+from pipelines.storage.agents.cassettes import MAX_BYTES, MAX_CALLS, Cassette, Recording, StoredCall
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.tasks.texts import SLICE_ROWS
 from pipelines.wire.errors import Conflict, NotFound
 
 READING_S = 60.0  # of processor time, for the largest that is taken

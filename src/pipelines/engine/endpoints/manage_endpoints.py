@@ -13,11 +13,12 @@ from pipelines.core.tools.live_tools import HopFailed
 from pipelines.engine.endpoints.check_endpoint import WHAT, checked_endpoint, name_taken
 from pipelines.engine.endpoints.discover_endpoint import Discovered, discover
 from pipelines.engine.platform import Platform
-from pipelines.storage import texts, tool_endpoints
-from pipelines.storage.connection import Connection
-from pipelines.storage.endpoint_bindings import agents_bound_to
-from pipelines.storage.texts import Text
-from pipelines.storage.tool_endpoints import CountedEndpoint, ToolEndpoint
+from pipelines.storage.agents import tool_endpoints
+from pipelines.storage.agents.endpoint_bindings import agents_bound_to
+from pipelines.storage.agents.tool_endpoints import CountedEndpoint, ToolEndpoint
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.tasks import texts
+from pipelines.storage.tasks.texts import Text
 from pipelines.wire.errors import Conflict, EndpointBound, NotFound
 
 

@@ -7,8 +7,8 @@ from pipelines.core.text.problems import Problem, Refused
 from pipelines.core.tools.live_tools import LIVE, RECORD
 from pipelines.core.tools.passthrough_choice import Passthrough
 from pipelines.engine.platform import Platform
-from pipelines.storage import cassettes
-from pipelines.storage.texts import SLICE_ROWS
+from pipelines.storage.agents import cassettes
+from pipelines.storage.tasks.texts import SLICE_ROWS
 
 _NAMES_COMPARED = 1_000
 

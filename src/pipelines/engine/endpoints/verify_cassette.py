@@ -24,9 +24,9 @@ from pipelines.engine.access.manage_credentials import known_values
 from pipelines.engine.endpoints.manage_cassettes import calls_in_order, find_cassette
 from pipelines.engine.platform import Platform
 from pipelines.processes.aside import aside
-from pipelines.storage import tool_endpoints
-from pipelines.storage.cassettes import StoredCall
-from pipelines.storage.connection import Connection
+from pipelines.storage.agents import tool_endpoints
+from pipelines.storage.agents.cassettes import StoredCall
+from pipelines.storage.database.connection import Connection
 from pipelines.wire.errors import AskFailed
 
 AskLive: TypeAlias = Callable[[LiveCall], Awaitable[LiveReply]]

@@ -15,10 +15,10 @@ from pipelines.engine.evals.edit_scenarios import check_scenario, head_of, new_s
 from pipelines.engine.evals.ingest_spans import masking_key
 from pipelines.engine.platform import Platform
 from pipelines.processes.pool import Job, TookTooMuch
-from pipelines.storage import drafts, eval_scenarios, spans
-from pipelines.storage.connection import Connection
-from pipelines.storage.drafts import StoredDraft
-from pipelines.storage.spans import Place, Window
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.evals import drafts, eval_scenarios, spans
+from pipelines.storage.evals.drafts import StoredDraft
+from pipelines.storage.evals.spans import Place, Window
 from pipelines.wire.errors import BodyTooLarge, Conflict, NotFound
 
 HOUR_NS = 3_600 * 10**9

@@ -11,11 +11,12 @@ from pipelines.core.text.authored import is_id
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.platform import Platform
-from pipelines.storage import agents, eval_scenarios, review_marks
-from pipelines.storage.agents import Agent
-from pipelines.storage.connection import Connection
-from pipelines.storage.eval_scenarios import ScenarioHead, StoredScenario
-from pipelines.storage.review_marks import MarkKind
+from pipelines.storage.agents import agents
+from pipelines.storage.agents.agents import Agent
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.evals import eval_scenarios, review_marks
+from pipelines.storage.evals.eval_scenarios import ScenarioHead, StoredScenario
+from pipelines.storage.evals.review_marks import MarkKind
 from pipelines.wire.errors import Conflict, NotFound
 
 #: What is shown of a scenario beside what its author wrote; sent back with a change, it says nothing new.

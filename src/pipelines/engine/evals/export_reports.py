@@ -17,8 +17,8 @@ from pipelines.engine.evals.edit_scenarios import known_variations
 from pipelines.engine.evals.score_matrix import MatrixReports
 from pipelines.engine.platform import Platform
 from pipelines.processes.pool import Job, TookTooMuch
-from pipelines.storage import eval_summaries
-from pipelines.storage.paging import Filter
+from pipelines.storage.database.paging import Filter
+from pipelines.storage.evals import eval_summaries
 from pipelines.wire.errors import Conflict
 
 DRAWING_S = 120.0  # of processor time: 8,000 cells take some 2 s

@@ -8,8 +8,8 @@ from pipelines.core.evals.detectable import Detectable, detectable
 from pipelines.core.text.json_text import JsonObject
 from pipelines.engine.evals.start_matrix import MAX_MATRIX_RUNS, check_matrix
 from pipelines.engine.platform import Platform
-from pipelines.storage.agents import Agent
-from pipelines.storage.run_times import recent_run_times
+from pipelines.storage.agents.agents import Agent
+from pipelines.storage.runs.run_times import recent_run_times
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

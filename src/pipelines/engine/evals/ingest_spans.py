@@ -9,8 +9,8 @@ from pipelines.core.evals.otlp import MOST_INFLATED
 from pipelines.core.text.json_text import Json, JsonObject, loads_own
 from pipelines.engine.platform import Platform
 from pipelines.processes.pool import Input, Job, TookTooMuch
-from pipelines.storage import spans
-from pipelines.storage.database import Database
+from pipelines.storage.database.database import Database
+from pipelines.storage.evals import spans
 from pipelines.wire.errors import BodyTooLarge
 
 MEBIBYTE = 1024 * 1024

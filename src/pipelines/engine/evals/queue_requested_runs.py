@@ -10,10 +10,10 @@ from pipelines.core.text.json_text import JsonObject
 from pipelines.engine.batches.run_batch import BatchRunner
 from pipelines.engine.evals.start_matrix import ask_cell_again
 from pipelines.engine.platform import Platform, later
-from pipelines.storage import review_marks, reviews
-from pipelines.storage.connection import Connection
-from pipelines.storage.review_marks import Mark
-from pipelines.storage.runs import NEVER
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.evals import review_marks, reviews
+from pipelines.storage.evals.review_marks import Mark
+from pipelines.storage.runs.runs import NEVER
 from pipelines.wire.errors import Conflict, NotFound
 
 LEFT_BEHIND_S = 60.0  # by then whoever took the verdict has queued its runs, or never will

@@ -7,9 +7,9 @@ from pipelines.core.text.json_text import Json, dumps, loads_own
 from pipelines.engine.evals.edit_scenarios import create_scenario
 from pipelines.engine.find import find_run
 from pipelines.engine.platform import Platform
-from pipelines.storage.connection import Connection
-from pipelines.storage.datasets import whole_odyssey_seed
-from pipelines.storage.eval_scenarios import StoredScenario
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.evals.eval_scenarios import StoredScenario
+from pipelines.storage.tasks.datasets import whole_odyssey_seed
 
 
 class Said(NamedTuple):

@@ -28,11 +28,12 @@ from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own
 from pipelines.engine.find import find_matrix
 from pipelines.engine.platform import Platform
 from pipelines.processes.pool import Job, TookTooMuch
-from pipelines.storage import agents, eval_scenarios, evals, review_marks
-from pipelines.storage.connection import Connection
-from pipelines.storage.evals import Matrix, ScoredRun, StoredOutput
-from pipelines.storage.review_marks import MarkKind
-from pipelines.storage.texts import SLICE_ROWS
+from pipelines.storage.agents import agents
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.evals import eval_scenarios, evals, review_marks
+from pipelines.storage.evals.evals import Matrix, ScoredRun, StoredOutput
+from pipelines.storage.evals.review_marks import MarkKind
+from pipelines.storage.tasks.texts import SLICE_ROWS
 from pipelines.wire.errors import Conflict
 
 log = logging.getLogger(__name__)

@@ -12,10 +12,11 @@ from pipelines.core.evals.observed import Observed
 from pipelines.core.evals.scenario import Scenario
 from pipelines.core.text.json_text import Json, JsonObject, loads_own
 from pipelines.engine.platform import Platform
-from pipelines.storage import eval_scenarios, evals, texts
-from pipelines.storage.connection import Connection
-from pipelines.storage.evals import Matrix, StoredOutput
-from pipelines.storage.paging import Filter
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.database.paging import Filter
+from pipelines.storage.evals import eval_scenarios, evals
+from pipelines.storage.evals.evals import Matrix, StoredOutput
+from pipelines.storage.tasks import texts
 
 MOST_RUNS = 50  # of each side, the newest
 MOST_TEXTS = 10  # wordings of one cell

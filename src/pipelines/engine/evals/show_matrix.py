@@ -15,8 +15,8 @@ from pipelines.engine.evals.score_matrix import MatrixReports
 from pipelines.engine.find import find_matrix
 from pipelines.engine.platform import Platform
 from pipelines.processes.pool import Job, TookTooMuch
-from pipelines.storage import evals
-from pipelines.storage.evals import Matrix
+from pipelines.storage.evals import evals
+from pipelines.storage.evals.evals import Matrix
 from pipelines.wire.errors import Conflict, NotFound
 
 MOST_KEPT_BYTES = 32 * 1024 * 1024  # of what was drawn

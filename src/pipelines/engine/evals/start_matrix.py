@@ -37,10 +37,13 @@ from pipelines.engine.find import find_agent, find_batch, find_matrix
 from pipelines.engine.judging import score_eval_run
 from pipelines.engine.models.ask_model_for_reply import refuse_without_model
 from pipelines.engine.platform import Platform
-from pipelines.storage import agents, batches, datasets, eval_scenarios, evals
-from pipelines.storage.agents import Agent
-from pipelines.storage.eval_scenarios import ListedScenario, StoredScenario
-from pipelines.storage.evals import Matrix, NewMatrix
+from pipelines.storage.agents import agents
+from pipelines.storage.agents.agents import Agent
+from pipelines.storage.evals import eval_scenarios, evals
+from pipelines.storage.evals.eval_scenarios import ListedScenario, StoredScenario
+from pipelines.storage.evals.evals import Matrix, NewMatrix
+from pipelines.storage.runs import batches
+from pipelines.storage.tasks import datasets
 from pipelines.wire.errors import AgentIsDraft, Conflict, NotFound
 
 MAX_MATRIX_RUNS = 200_000  # 100,000 cells with their baselines, and some

@@ -20,9 +20,9 @@ from pipelines.engine.judging.judge_run import read_evidence
 from pipelines.engine.judging.rejudge_runs import NO_MODEL, Rejudge, rejudge_run
 from pipelines.engine.platform import Platform
 from pipelines.engine.tasks.correct_oracle import correct_oracle
-from pipelines.storage import datasets, oracles
-from pipelines.storage.connection import Connection
-from pipelines.storage.runs import Run
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.runs.runs import Run
+from pipelines.storage.tasks import datasets, oracles
 from pipelines.wire.errors import Conflict
 from pipelines.wire.names import RunStatus
 

@@ -6,11 +6,12 @@ from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.find import find_dataset
 from pipelines.engine.platform import Platform
-from pipelines.storage import batches, datasets
-from pipelines.storage.agents import Agent
-from pipelines.storage.connection import Connection
-from pipelines.storage.datasets import Dataset
-from pipelines.storage.runs import Run
+from pipelines.storage.agents.agents import Agent
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.runs import batches
+from pipelines.storage.runs.runs import Run
+from pipelines.storage.tasks import datasets
+from pipelines.storage.tasks.datasets import Dataset
 
 
 async def set_honesty(platform: Platform, org_id: int, dataset_id: int, body: JsonObject) -> Dataset:

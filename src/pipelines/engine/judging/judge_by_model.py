@@ -23,10 +23,10 @@ from pipelines.engine.judging.judge_run import JudgedHow, OpenRun, judged
 from pipelines.engine.judging.stored_answers import ending_of, responses_of
 from pipelines.engine.model_calls.models import Asked, Asker
 from pipelines.engine.platform import Platform, later
-from pipelines.storage import batches, model_judgements, runs
-from pipelines.storage.connection import Connection
-from pipelines.storage.model_judgements import Judgement, Wanted
-from pipelines.storage.runs import Ending, Run
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.runs import batches, model_judgements, runs
+from pipelines.storage.runs.model_judgements import Judgement, Wanted
+from pipelines.storage.runs.runs import Ending, Run
 from pipelines.wire.errors import BudgetExceeded, ModelFailed, ModelNotConfigured, StorageUnavailable
 
 log = logging.getLogger(__name__)

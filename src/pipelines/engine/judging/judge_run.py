@@ -37,13 +37,15 @@ from pipelines.engine.judging.choose_honesty import is_strict
 from pipelines.engine.judging.stored_answers import ending_of, recording_of, responses_of, user_turns_of
 from pipelines.engine.models.choose_judge import judge_model_of
 from pipelines.engine.platform import JUDGE_GUESTS, JUDGES, Platform
-from pipelines.storage import coding, evals, model_judgements, oracles, runs
-from pipelines.storage.connection import Connection
-from pipelines.storage.datasets import Task, task_by_id
-from pipelines.storage.evals import AskedOfRun, EvalOutcome
-from pipelines.storage.model_judgements import Judge
-from pipelines.storage.runs import Ending, Run
-from pipelines.storage.trace_rows import has_calls_after, log_of_run
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.database.trace_rows import has_calls_after, log_of_run
+from pipelines.storage.evals import evals
+from pipelines.storage.evals.evals import AskedOfRun, EvalOutcome
+from pipelines.storage.runs import model_judgements, runs
+from pipelines.storage.runs.model_judgements import Judge
+from pipelines.storage.runs.runs import Ending, Run
+from pipelines.storage.tasks import coding, oracles
+from pipelines.storage.tasks.datasets import Task, task_by_id
 from pipelines.wire.errors import StorageUnavailable
 from pipelines.wire.names import RunStatus, Source, TraceEventType
 

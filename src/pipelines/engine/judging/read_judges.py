@@ -5,8 +5,8 @@ from pipelines.core.text.problems import Problem, Refused
 from pipelines.core.verdict.calibration import Label, Said, calibration, comparison
 from pipelines.engine.find import find_batch
 from pipelines.engine.platform import Platform
-from pipelines.storage.connection import Connection
-from pipelines.storage.model_judgements import (
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.runs.model_judgements import (
     Judge,
     RunVerdict,
     judges_of_batch,

@@ -18,10 +18,10 @@ from pipelines.engine.models.choose_judge import judge_model_of
 from pipelines.engine.platform import Platform
 from pipelines.engine.reviews.decide_run import review_of_run
 from pipelines.engine.reviews.read_reviews import Looker
-from pipelines.storage import batches, model_judgements, runs
-from pipelines.storage.connection import Connection
-from pipelines.storage.model_judgements import Judgement
-from pipelines.storage.runs import Run
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.runs import batches, model_judgements, runs
+from pipelines.storage.runs.model_judgements import Judgement
+from pipelines.storage.runs.runs import Run
 from pipelines.wire.errors import BudgetExceeded, Conflict, ModelFailed
 from pipelines.wire.names import RunStatus
 

@@ -17,9 +17,9 @@ from pipelines.engine.judging.judge_run import tamper_warnings
 from pipelines.engine.judging.rejudge_runs import NO_MODEL, Rejudge, rejudge_run
 from pipelines.engine.platform import Platform
 from pipelines.engine.reviews.flag_reviews import flag_tampering
-from pipelines.storage import coding
-from pipelines.storage.connection import Connection
-from pipelines.storage.runs import Run
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.runs.runs import Run
+from pipelines.storage.tasks import coding
 from pipelines.wire.errors import Conflict
 from pipelines.wire.names import RunStatus
 

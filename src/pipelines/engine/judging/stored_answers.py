@@ -3,7 +3,7 @@
 from pipelines.core.agents.transcript import messages_from_stored
 from pipelines.core.recordings.entries import turns_of
 from pipelines.core.recordings.recorded_run import RECORDED, RecordingNote, note_in
-from pipelines.storage.runs import Ending, Run
+from pipelines.storage.runs.runs import Ending, Run
 from pipelines.wire.envelope import ErrorClass
 
 

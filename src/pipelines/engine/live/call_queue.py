@@ -28,7 +28,7 @@ from pipelines.core.calls.tool_call import (
 from pipelines.core.tools.trace_row import TraceRow
 from pipelines.engine.live.call_turns import CallTurns
 from pipelines.engine.live.carry_out import CarryOut
-from pipelines.storage.database import Database
+from pipelines.storage.database.database import Database
 from pipelines.wire.errors import InternalError, OutcomeUnknown
 
 if TYPE_CHECKING:

@@ -18,10 +18,10 @@ from pipelines.core.calls.cassette_masking import masked, masked_arguments
 from pipelines.core.text.json_text import JsonObject, dumps
 from pipelines.core.tools.live_tools import RECORD, REPLAY, HopFailed, LiveCall, LiveReply
 from pipelines.processes.aside import aside
-from pipelines.storage import cassettes
-from pipelines.storage.cassettes import Recording
-from pipelines.storage.connection import Connection
-from pipelines.storage.database import Database
+from pipelines.storage.agents import cassettes
+from pipelines.storage.agents.cassettes import Recording
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.database.database import Database
 from pipelines.wire.errors import CassetteMiss
 
 MOST_HELD = 256 * 1024 * 1024  # bytes of all cassettes in memory

@@ -45,15 +45,15 @@ from pipelines.engine.live.rate_limited_runs import SlowedRuns
 from pipelines.engine.live.time_limit import has_time
 from pipelines.engine.model_calls.model_tallies import ModelTallies
 from pipelines.engine.model_calls.models import Models
-from pipelines.storage.agents import Agent, agent_by_id
-from pipelines.storage.authored_rules import rules_in_force
-from pipelines.storage.connection import Connection
-from pipelines.storage.database import Database
-from pipelines.storage.datasets import models_of_dataset, world_by_hash, world_size
-from pipelines.storage.runs import NewRun, Run, run_by_token_hash
-from pipelines.storage.texts import named
-from pipelines.storage.tool_endpoints import endpoint_by_name
-from pipelines.storage.trace_rows import read_log
+from pipelines.storage.agents.agents import Agent, agent_by_id
+from pipelines.storage.agents.authored_rules import rules_in_force
+from pipelines.storage.agents.tool_endpoints import endpoint_by_name
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.database.database import Database
+from pipelines.storage.database.trace_rows import read_log
+from pipelines.storage.runs.runs import NewRun, Run, run_by_token_hash
+from pipelines.storage.tasks.datasets import models_of_dataset, world_by_hash, world_size
+from pipelines.storage.tasks.texts import named
 from pipelines.wire.errors import OutcomeUnknown, RunNotActive, StorageUnavailable
 from pipelines.wire.names import RunStatus
 

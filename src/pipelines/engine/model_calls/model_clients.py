@@ -17,9 +17,9 @@ from pipelines.core.text.problems import Problem
 from pipelines.models.client import ModelClient
 from pipelines.models.open_model import is_priced, open_model
 from pipelines.models.retrying import Patience, RetryingModel
-from pipelines.storage.credentials import credential_by_name, row_of
-from pipelines.storage.database import Database
-from pipelines.storage.secret_box import SecretBox, UnreadableSecret
+from pipelines.storage.accounts.credentials import credential_by_name, row_of
+from pipelines.storage.database.database import Database
+from pipelines.storage.database.secret_box import SecretBox, UnreadableSecret
 from pipelines.wire.errors import ModelFailed
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from pipelines.core.code.redaction import Redaction
-from pipelines.storage.credentials import Credential, credentials_by_name, row_of
-from pipelines.storage.database import Database
-from pipelines.storage.secret_box import SecretBox, UnreadableSecret
+from pipelines.storage.accounts.credentials import Credential, credentials_by_name, row_of
+from pipelines.storage.database.database import Database
+from pipelines.storage.database.secret_box import SecretBox, UnreadableSecret
 
 MOST_KEPT = 256  # orgs
 

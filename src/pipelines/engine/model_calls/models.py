@@ -26,9 +26,9 @@ from pipelines.core.text.json_text import JsonObject, canonical, dumps, loads_ow
 from pipelines.core.text.problems import Problem
 from pipelines.models.client import ModelClient
 from pipelines.processes.aside import aside
-from pipelines.storage.connection import Connection
-from pipelines.storage.database import Database
-from pipelines.storage.model_exchanges import (
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.database.database import Database
+from pipelines.storage.runs.model_exchanges import (
     ANSWERED,
     FAILED,
     Exchange,

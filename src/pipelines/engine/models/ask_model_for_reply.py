@@ -10,7 +10,7 @@ from pipelines.core.text.problems import Problem
 from pipelines.engine.model_calls.models import Asker, Models
 from pipelines.engine.models.choose_model import named_for
 from pipelines.engine.platform import Platform
-from pipelines.storage.agents import Agent
+from pipelines.storage.agents.agents import Agent
 from pipelines.wire.errors import BudgetExceeded, ModelFailed, ModelNotConfigured
 
 MARGIN_S = 5.0  # before the question itself is given up

@@ -3,8 +3,8 @@
 from pipelines.core.models.model_question import Purpose
 from pipelines.engine.models.choose_model import named_for
 from pipelines.engine.platform import Platform
-from pipelines.storage.agents import agent_by_id
-from pipelines.storage.runs import Run
+from pipelines.storage.agents.agents import agent_by_id
+from pipelines.storage.runs.runs import Run
 
 
 async def judge_model_of(platform: Platform, run: Run) -> str | None:

@@ -8,9 +8,9 @@ from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.find import find_dataset
 from pipelines.engine.model_calls.models import Asker
 from pipelines.engine.platform import Platform
-from pipelines.storage import datasets
-from pipelines.storage.agents import Agent
-from pipelines.storage.datasets import Dataset
+from pipelines.storage.agents.agents import Agent
+from pipelines.storage.tasks import datasets
+from pipelines.storage.tasks.datasets import Dataset
 
 
 async def name_models(platform: Platform, org_id: int, dataset_id: int, body: JsonObject) -> Dataset:

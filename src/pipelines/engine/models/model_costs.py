@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from pipelines.core.models.model_question import NANO, Purpose, cost_usd
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.engine.platform import Platform
-from pipelines.storage import batch_outcomes, model_exchanges
-from pipelines.storage.model_exchanges import PurposeCost
-from pipelines.storage.runs import Run
+from pipelines.storage.lists import batch_outcomes
+from pipelines.storage.runs import model_exchanges
+from pipelines.storage.runs.model_exchanges import PurposeCost
+from pipelines.storage.runs.runs import Run
 
 TOKENS, COST = ("total_input_tokens", "total_output_tokens"), "total_cost_usd"
 

@@ -9,7 +9,7 @@ from pipelines.core.persona.talk import SERVICE, USER, Line, Talk, UserWords
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem
 from pipelines.engine.model_calls.models import Asker, Models
-from pipelines.storage.runs import Run
+from pipelines.storage.runs.runs import Run
 from pipelines.wire.errors import ModelFailed, ModelNotConfigured
 
 

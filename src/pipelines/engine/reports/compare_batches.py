@@ -18,9 +18,9 @@ from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.engine.find import find_batch
 from pipelines.engine.platform import Platform
 from pipelines.engine.tasks.fill_task_keys import name_dataset
-from pipelines.storage import batches
-from pipelines.storage.batches import Batch
-from pipelines.storage.summaries import asked_of_tasks
+from pipelines.storage.lists.summaries import asked_of_tasks
+from pipelines.storage.runs import batches
+from pipelines.storage.runs.batches import Batch
 
 
 async def compare_batches(platform: Platform, org_id: int, batch_id: int, other_id: int) -> JsonObject:

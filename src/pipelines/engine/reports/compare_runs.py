@@ -11,14 +11,14 @@ from pipelines.core.results.align_calls import AlignedRow, ComparedCall, Diverge
 from pipelines.core.text.json_text import Json, JsonObject, canonical, loads_own, same
 from pipelines.engine.platform import Platform
 from pipelines.engine.runs.read_steps import step_log
-from pipelines.storage import runs
-from pipelines.storage.agents import agent_by_id
-from pipelines.storage.connection import Connection
-from pipelines.storage.datasets import world_by_hash
-from pipelines.storage.paging import Filter
-from pipelines.storage.runs import Run
-from pipelines.storage.summaries import AskedOfTask, asked_of_tasks, run_summaries
-from pipelines.storage.trace_steps import COMPARED_CHARS, CallToCompare, calls_to_compare
+from pipelines.storage.agents.agents import agent_by_id
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.database.paging import Filter
+from pipelines.storage.lists.summaries import AskedOfTask, asked_of_tasks, run_summaries
+from pipelines.storage.runs import runs
+from pipelines.storage.runs.runs import Run
+from pipelines.storage.runs.trace_steps import COMPARED_CHARS, CallToCompare, calls_to_compare
+from pipelines.storage.tasks.datasets import world_by_hash
 from pipelines.wire.errors import NotFound
 
 MOST_CALLS = 5_000  # of each run: aligning so many takes a thirtieth of a second

@@ -9,10 +9,10 @@ from pipelines.engine.platform import Platform
 from pipelines.engine.reviews.read_reviews import Looker
 from pipelines.engine.runs import read_run
 from pipelines.engine.runs.read_steps import Timeline, TimelineItem, read_timeline
-from pipelines.storage.agents import Agent, agent_by_id
-from pipelines.storage.connection import Connection
-from pipelines.storage.runs import Run
-from pipelines.storage.trace_rows import row_at
+from pipelines.storage.agents.agents import Agent, agent_by_id
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.database.trace_rows import row_at
+from pipelines.storage.runs.runs import Run
 
 JSON_ROWS = 200
 ATIF_STEPS = 16  # in memory at once: each may have megabytes

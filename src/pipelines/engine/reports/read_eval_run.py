@@ -11,10 +11,11 @@ from pipelines.core.evals.shift import shift
 from pipelines.core.text.json_text import Json, JsonObject, loads_own
 from pipelines.engine.find import find_run
 from pipelines.engine.platform import Platform
-from pipelines.storage import eval_scenarios, evals, texts
-from pipelines.storage.connection import Connection
-from pipelines.storage.evals import EvalOutcome, Matrix, StoredOutput
-from pipelines.storage.runs import Run
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.evals import eval_scenarios, evals
+from pipelines.storage.evals.evals import EvalOutcome, Matrix, StoredOutput
+from pipelines.storage.runs.runs import Run
+from pipelines.storage.tasks import texts
 from pipelines.wire.errors import NotFound
 
 _OF_RUN = (

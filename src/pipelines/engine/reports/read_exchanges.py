@@ -3,9 +3,9 @@
 from pipelines.core.text.json_text import JsonObject, loads_own
 from pipelines.engine.find import find_run
 from pipelines.engine.platform import Platform
-from pipelines.storage import model_exchanges
-from pipelines.storage.model_exchanges import Exchange
-from pipelines.storage.paging import Page
+from pipelines.storage.database.paging import Page
+from pipelines.storage.runs import model_exchanges
+from pipelines.storage.runs.model_exchanges import Exchange
 from pipelines.wire.errors import NotFound
 
 

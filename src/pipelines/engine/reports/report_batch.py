@@ -18,15 +18,15 @@ from pipelines.engine.evals.score_matrix import MatrixReports
 from pipelines.engine.find import find_agent, find_batch
 from pipelines.engine.platform import Platform
 from pipelines.processes.pool import Job, TookTooMuch
-from pipelines.storage import report_rows
-from pipelines.storage.agents import Agent
-from pipelines.storage.batches import Batch
-from pipelines.storage.connection import Connection
-from pipelines.storage.datasets import dataset_by_id, world_size, world_text
-from pipelines.storage.evals import matrix_of_batch
-from pipelines.storage.runs import run_by_id
-from pipelines.storage.secret_box import UnreadableSecret
-from pipelines.storage.trace_rows import trace_of_run
+from pipelines.storage.agents.agents import Agent
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.database.secret_box import UnreadableSecret
+from pipelines.storage.database.trace_rows import trace_of_run
+from pipelines.storage.evals.evals import matrix_of_batch
+from pipelines.storage.lists import report_rows
+from pipelines.storage.runs.batches import Batch
+from pipelines.storage.runs.runs import run_by_id
+from pipelines.storage.tasks.datasets import dataset_by_id, world_size, world_text
 from pipelines.wire.errors import Conflict, NotFound
 
 MEGABYTE = 1_000_000

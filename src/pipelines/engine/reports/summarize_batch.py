@@ -10,8 +10,9 @@ from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.engine.batches.open_batch import read_batch
 from pipelines.engine.find import find_agent, find_dataset
 from pipelines.engine.platform import Platform
-from pipelines.storage import batch_outcomes, model_exchanges
-from pipelines.storage.connection import Connection
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.lists import batch_outcomes
+from pipelines.storage.runs import model_exchanges
 
 MOST_SAMPLED = 200  # runs that an estimate rests on, the latest
 MOST_UNDER_WAY = 8  # that are named

@@ -3,10 +3,11 @@ all of it taken back when the review is opened again."""
 
 from pipelines.core.evals.review import ReviewKind, Verdict
 from pipelines.core.text.json_text import JsonObject
-from pipelines.storage import review_marks, runs
-from pipelines.storage.connection import Connection
-from pipelines.storage.review_marks import Mark, MarkKind, NewMark
-from pipelines.storage.reviews import Review, StoredVerdict
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.evals import review_marks
+from pipelines.storage.evals.review_marks import Mark, MarkKind, NewMark
+from pipelines.storage.evals.reviews import Review, StoredVerdict
+from pipelines.storage.runs import runs
 
 
 def apply_verdict(connection: Connection, review: Review, winner: StoredVerdict, now: str) -> JsonObject:

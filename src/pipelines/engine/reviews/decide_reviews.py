@@ -24,9 +24,9 @@ from pipelines.engine.platform import Platform, later
 from pipelines.engine.reviews.apply_verdict import apply_verdict, take_back
 from pipelines.engine.reviews.read_reviews import Known, Looker, existing, known, shown
 from pipelines.engine.reviews.verdict_requests import asks_of
-from pipelines.storage import reviews
-from pipelines.storage.connection import Connection
-from pipelines.storage.reviews import Review, StoredClaim, StoredVerdict
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.evals import reviews
+from pipelines.storage.evals.reviews import Review, StoredClaim, StoredVerdict
 from pipelines.wire.errors import Conflict, InvalidRequest, OdysseyError, ReviewClaimed, StorageUnavailable
 
 T = TypeVar("T")

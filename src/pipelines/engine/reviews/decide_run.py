@@ -13,9 +13,10 @@ from pipelines.engine.platform import Platform
 from pipelines.engine.reviews.decide_reviews import changed, decide, reopen
 from pipelines.engine.reviews.open_review import item_of_run
 from pipelines.engine.reviews.read_reviews import Looker, known, shown
-from pipelines.storage import review_marks, review_queue, runs
-from pipelines.storage.connection import Connection
-from pipelines.storage.reviews import Review
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.evals import review_marks, review_queue
+from pipelines.storage.evals.reviews import Review
+from pipelines.storage.runs import runs
 from pipelines.wire.errors import Conflict
 
 

@@ -26,12 +26,12 @@ from pipelines.core.evals.review_requests import ReviewSettings
 from pipelines.core.text.json_text import Json, JsonObject, loads_own
 from pipelines.engine.platform import Platform
 from pipelines.processes.pool import Job
-from pipelines.storage import eval_scenarios, evals, review_marks, review_queue, reviews
-from pipelines.storage.connection import Connection
-from pipelines.storage.evals import EvalOutcome, Matrix
-from pipelines.storage.review_marks import Mark
-from pipelines.storage.review_queue import AUDIT_PREFIX
-from pipelines.storage.reviews import Review
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.evals import eval_scenarios, evals, review_marks, review_queue, reviews
+from pipelines.storage.evals.evals import EvalOutcome, Matrix
+from pipelines.storage.evals.review_marks import Mark
+from pipelines.storage.evals.review_queue import AUDIT_PREFIX
+from pipelines.storage.evals.reviews import Review
 from pipelines.wire.errors import StorageUnavailable
 
 log = logging.getLogger(__name__)

@@ -10,10 +10,11 @@ from pipelines.core.text.json_text import JsonObject
 from pipelines.engine.platform import Platform
 from pipelines.engine.reviews.flag_reviews import fingerprint_of, flags_in_report, store_audit, store_flag
 from pipelines.engine.reviews.read_reviews import Looker, known, shown
-from pipelines.storage import evals, review_marks, review_queue, reviews, runs
-from pipelines.storage.connection import Connection
-from pipelines.storage.evals import Matrix
-from pipelines.storage.reviews import Review
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.evals import evals, review_marks, review_queue, reviews
+from pipelines.storage.evals.evals import Matrix
+from pipelines.storage.evals.reviews import Review
+from pipelines.storage.runs import runs
 from pipelines.wire.errors import Conflict, NotFound
 
 

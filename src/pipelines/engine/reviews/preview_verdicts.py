@@ -7,7 +7,7 @@ from pipelines.core.text.problems import Refused
 from pipelines.engine.platform import Platform
 from pipelines.engine.reviews.read_reviews import Known, Looker, existing, known
 from pipelines.engine.reviews.verdict_requests import asks_of
-from pipelines.storage.connection import Connection
+from pipelines.storage.database.connection import Connection
 
 
 async def preview_verdicts(platform: Platform, looker: Looker, review_id: str) -> list[tuple[Effect, str]]:

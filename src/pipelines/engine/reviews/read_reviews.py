@@ -10,10 +10,10 @@ from pipelines.core.evals.review_requests import ReviewSettings, read_review_set
 from pipelines.core.text.json_text import JsonObject
 from pipelines.engine.platform import Platform
 from pipelines.engine.reviews.review_evidence import evidence_of
-from pipelines.storage import review_marks, review_queue, reviews
-from pipelines.storage.connection import Connection
-from pipelines.storage.review_queue import RUN_PREFIX, Place, QueueFilter
-from pipelines.storage.reviews import Review, StoredVerdict
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.evals import review_marks, review_queue, reviews
+from pipelines.storage.evals.review_queue import RUN_PREFIX, Place, QueueFilter
+from pipelines.storage.evals.reviews import Review, StoredVerdict
 from pipelines.wire.errors import NotFound
 
 #: Kinds whose verdicts are the same words: agreement is measured within one of these.

@@ -3,11 +3,12 @@ what the agent did with them and without."""
 
 from pipelines.core.evals.review import ReviewKind
 from pipelines.core.text.json_text import Json, JsonObject, loads_own
-from pipelines.storage import eval_scenarios, evals, runs
-from pipelines.storage.connection import Connection
-from pipelines.storage.evals import EvalTask
-from pipelines.storage.reviews import Review
-from pipelines.storage.texts import text_of
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.evals import eval_scenarios, evals
+from pipelines.storage.evals.evals import EvalTask
+from pipelines.storage.evals.reviews import Review
+from pipelines.storage.runs import runs
+from pipelines.storage.tasks.texts import text_of
 
 MOST_RUNS_SHOWN = 50  # of one cell; all ids are listed
 #: Of a cell, what tells where it moved; the rest is what the machine makes of it.

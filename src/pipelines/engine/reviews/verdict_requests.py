@@ -9,9 +9,9 @@ from pipelines.core.matchers.matching import check_expectation
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.reviews.review_evidence import observed_outputs
-from pipelines.storage import eval_scenarios
-from pipelines.storage.connection import Connection
-from pipelines.storage.reviews import Review
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.evals import eval_scenarios
+from pipelines.storage.evals.reviews import Review
 
 DEFAULT_RUNS = 5  # from so many on a cell has an interval
 

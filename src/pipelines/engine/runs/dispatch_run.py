@@ -23,10 +23,10 @@ from pipelines.engine.models.choose_model import asker_of_run
 from pipelines.engine.models.simulated_user import SimulatorFault, conversation_json, next_turn
 from pipelines.engine.platform import Platform
 from pipelines.outbound.agent_client import AgentClient, AgentTarget, DispatchFailed, Outcome
-from pipelines.storage import batches
-from pipelines.storage.agents import Agent
-from pipelines.storage.runs import Ending, Run
-from pipelines.storage.secret_box import UnreadableSecret
+from pipelines.storage.agents.agents import Agent
+from pipelines.storage.database.secret_box import UnreadableSecret
+from pipelines.storage.runs import batches
+from pipelines.storage.runs.runs import Ending, Run
 from pipelines.wire.envelope import Envelope, ErrorClass
 from pipelines.wire.errors import BudgetExceeded, SecretUnreadable, StorageUnavailable
 from pipelines.wire.names import PROXY_BASE, RunStatus

@@ -22,10 +22,12 @@ from pipelines.engine.judging.judge_run import judge_and_end
 from pipelines.engine.models.ask_model_for_reply import refuse_without_model
 from pipelines.engine.platform import Platform, later
 from pipelines.engine.tools.check_rules import check_rules
-from pipelines.storage import authored_rules, datasets, runs
-from pipelines.storage.connection import Connection
-from pipelines.storage.keys import hash_of
-from pipelines.storage.runs import Ending, NewRun, Run
+from pipelines.storage.accounts.keys import hash_of
+from pipelines.storage.agents import authored_rules
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.runs import runs
+from pipelines.storage.runs.runs import Ending, NewRun, Run
+from pipelines.storage.tasks import datasets
 from pipelines.wire.errors import AgentIsDraft, Conflict, NotFound, RunNotActive
 from pipelines.wire.names import RunStatus
 

@@ -9,12 +9,12 @@ from pipelines.engine.models.model_costs import costs_of_run
 from pipelines.engine.platform import Platform
 from pipelines.engine.reviews.decide_run import review_of_run
 from pipelines.engine.reviews.read_reviews import Looker
-from pipelines.storage.code import output_of_run
-from pipelines.storage.connection import Connection
-from pipelines.storage.datasets import whole_odyssey_seed, world_by_hash
-from pipelines.storage.runs import Run
-from pipelines.storage.summaries import asked_of_tasks
-from pipelines.storage.trace_rows import counts_of_run, trace_of_run, updates_of_run
+from pipelines.storage.agents.code import output_of_run
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.database.trace_rows import counts_of_run, trace_of_run, updates_of_run
+from pipelines.storage.lists.summaries import asked_of_tasks
+from pipelines.storage.runs.runs import Run
+from pipelines.storage.tasks.datasets import whole_odyssey_seed, world_by_hash
 
 
 async def read_run(platform: Platform, looker: Looker, run_id: int) -> JsonObject:

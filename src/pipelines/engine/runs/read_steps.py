@@ -21,15 +21,14 @@ from pipelines.engine.judging.read_judges import calibration_of_run
 from pipelines.engine.platform import Platform
 from pipelines.engine.reviews.decide_run import review_of_run
 from pipelines.engine.reviews.read_reviews import Looker
-from pipelines.storage import runs
-from pipelines.storage.agents import agent_by_id
-from pipelines.storage.connection import Connection
-from pipelines.storage.datasets import world_by_hash
-from pipelines.storage.model_exchanges import PurposeCost, costs_of_run
-from pipelines.storage.runs import Run
-from pipelines.storage.summaries import AskedOfTask, asked_of_tasks
-from pipelines.storage.trace_rows import row_at
-from pipelines.storage.trace_steps import (
+from pipelines.storage.agents.agents import agent_by_id
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.database.trace_rows import row_at
+from pipelines.storage.lists.summaries import AskedOfTask, asked_of_tasks
+from pipelines.storage.runs import runs
+from pipelines.storage.runs.model_exchanges import PurposeCost, costs_of_run
+from pipelines.storage.runs.runs import Run
+from pipelines.storage.runs.trace_steps import (
     StepBrief,
     StepOutline,
     briefs_of_run,
@@ -37,6 +36,7 @@ from pipelines.storage.trace_steps import (
     outline_of_run,
     rows_with,
 )
+from pipelines.storage.tasks.datasets import world_by_hash
 from pipelines.wire.errors import NotFound
 from pipelines.wire.names import RunStatus
 

@@ -7,10 +7,10 @@ from pipelines.core.ledger.ledger import Ledger, World, fold, update_from_json
 from pipelines.core.text.json_text import Json, JsonObject, loads_own, same
 from pipelines.engine.find import find_run
 from pipelines.engine.platform import Platform
-from pipelines.storage.connection import Connection
-from pipelines.storage.datasets import world_by_hash
-from pipelines.storage.runs import Run
-from pipelines.storage.trace_rows import updates_of_run
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.database.trace_rows import updates_of_run
+from pipelines.storage.runs.runs import Run
+from pipelines.storage.tasks.datasets import world_by_hash
 
 MOST_CHANGES = 200  # shown of a run; the rest is in its trace
 

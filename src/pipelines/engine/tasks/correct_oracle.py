@@ -20,10 +20,10 @@ from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.platform import Platform
 from pipelines.engine.tasks.fill_task_keys import name_dataset
 from pipelines.engine.tasks.upload_tasks import Checked, LargeRows, Surroundings, check_rows, surroundings_of
-from pipelines.storage import datasets, oracles, texts
-from pipelines.storage.connection import Connection
-from pipelines.storage.datasets import Dataset, Task
-from pipelines.storage.texts import Text
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.tasks import datasets, oracles, texts
+from pipelines.storage.tasks.datasets import Dataset, Task
+from pipelines.storage.tasks.texts import Text
 from pipelines.wire.errors import Conflict, NotFound, StorageUnavailable
 
 MOST_TRIES = 5  # at a task whose oracle others keep changing

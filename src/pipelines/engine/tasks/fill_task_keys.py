@@ -11,11 +11,11 @@ from pipelines.core.tasks.task_key import canonical_hash, content_hash, oracle_h
 from pipelines.core.text.json_text import JsonObject, loads_own
 from pipelines.engine.platform import Platform
 from pipelines.processes.pool import Job, TookTooMuch
-from pipelines.storage import task_keys
-from pipelines.storage.connection import Connection
-from pipelines.storage.datasets import world_text
-from pipelines.storage.task_keys import TaskName, UnnamedTask
-from pipelines.storage.texts import texts_of
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.tasks import task_keys
+from pipelines.storage.tasks.datasets import world_text
+from pipelines.storage.tasks.task_keys import TaskName, UnnamedTask
+from pipelines.storage.tasks.texts import texts_of
 
 #: A larger world is read by a helper process: see docs/decisions/0013.
 READ_HERE = 256 * 1024  # characters

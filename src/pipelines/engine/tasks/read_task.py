@@ -22,10 +22,11 @@ from pipelines.engine.find import find_dataset
 from pipelines.engine.live.live_runs import MOST_READING_S
 from pipelines.engine.live.time_limit import has_time
 from pipelines.engine.platform import Platform
-from pipelines.storage import agents, datasets, oracles
-from pipelines.storage.authored_rules import rules_now
-from pipelines.storage.connection import Connection
-from pipelines.storage.datasets import Dataset, Task
+from pipelines.storage.agents import agents
+from pipelines.storage.agents.authored_rules import rules_now
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.tasks import datasets, oracles
+from pipelines.storage.tasks.datasets import Dataset, Task
 from pipelines.wire.errors import NotFound
 
 LARGEST_WORLD = 4 * 1024 * 1024  # characters: a larger one is told by its size, and is in the export

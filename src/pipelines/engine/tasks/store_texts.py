@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from functools import partial
 
 from pipelines.engine.platform import Platform
-from pipelines.storage import texts
-from pipelines.storage.texts import Text
+from pipelines.storage.tasks import texts
+from pipelines.storage.tasks.texts import Text
 
 
 async def store_texts(platform: Platform, bodies: Iterable[Text]) -> list[str]:

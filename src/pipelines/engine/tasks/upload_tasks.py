@@ -30,10 +30,11 @@ from pipelines.engine.tasks.seed_file import SeedsInFile
 from pipelines.processes.jobs import MOST_WARNING_S
 from pipelines.processes.parts_in_file import PartsInFile
 from pipelines.processes.pool import Input, Job
-from pipelines.storage import agents, datasets, task_keys, texts
-from pipelines.storage.connection import Connection
-from pipelines.storage.datasets import Dataset, NewTask, WrittenSeed
-from pipelines.storage.texts import SLICE_ROWS
+from pipelines.storage.agents import agents
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.tasks import datasets, task_keys, texts
+from pipelines.storage.tasks.datasets import Dataset, NewTask, WrittenSeed
+from pipelines.storage.tasks.texts import SLICE_ROWS
 from pipelines.wire.errors import NotFound, StorageUnavailable
 
 EXPORTED_AT_ONCE = 10  # tasks in memory, each with its world

@@ -14,10 +14,10 @@ from pipelines.core.simulation.rules.vocabulary import Vocabulary, build_vocabul
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem
 from pipelines.engine.platform import Platform
-from pipelines.storage.agents import Agent
-from pipelines.storage.authored_rules import AuthoredRule, accepted_for_agent
-from pipelines.storage.connection import Connection
-from pipelines.storage.ruled_tasks import RuledTask, ruled_tasks
+from pipelines.storage.agents.agents import Agent
+from pipelines.storage.agents.authored_rules import AuthoredRule, accepted_for_agent
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.tasks.ruled_tasks import RuledTask, ruled_tasks
 
 MOST_WARNINGS = 100
 LONGEST_QUOTED = 200  # characters of a sentence

@@ -16,11 +16,11 @@ from pipelines.core.text.stored import stored_list
 from pipelines.core.tools.failure_rules import rule_from_stored
 from pipelines.core.tools.rule_names import undeclared_in_rules
 from pipelines.engine.platform import Platform
-from pipelines.storage import datasets, texts
-from pipelines.storage.agents import Agent
-from pipelines.storage.connection import Connection
-from pipelines.storage.datasets import TaskToRun
-from pipelines.storage.texts import SLICE_ROWS
+from pipelines.storage.agents.agents import Agent
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.tasks import datasets, texts
+from pipelines.storage.tasks.datasets import TaskToRun
+from pipelines.storage.tasks.texts import SLICE_ROWS
 
 AXES = ("failure_rules", RULES)
 MOST_TOLD = 100  # problems: one cause is often in every row

@@ -32,7 +32,7 @@ from pipelines.engine.model_calls.models import Asked, Asker
 from pipelines.engine.models.choose_model import named_for
 from pipelines.engine.platform import Platform
 from pipelines.engine.tools.check_plans import seed_of_task
-from pipelines.storage.agents import Agent
+from pipelines.storage.agents.agents import Agent
 
 MOST_ROUNDS = 5
 MOST_TOOLS = 10  # asked for at once

@@ -24,9 +24,10 @@ from pipelines.engine.find import find_agent, find_dataset
 from pipelines.engine.live.live_runs import MOST_READING_S
 from pipelines.engine.live.time_limit import has_time
 from pipelines.engine.platform import Platform
-from pipelines.storage import authored_rules, datasets
-from pipelines.storage.connection import Connection
-from pipelines.storage.datasets import Task
+from pipelines.storage.agents import authored_rules
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.tasks import datasets
+from pipelines.storage.tasks.datasets import Task
 from pipelines.wire.errors import NotFound
 
 MOST_TASKS = 200  # of a dataset that are looked through for texts

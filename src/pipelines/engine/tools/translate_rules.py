@@ -28,10 +28,10 @@ from pipelines.engine.model_calls.models import Asked, Asker
 from pipelines.engine.models.choose_model import named_for
 from pipelines.engine.platform import Platform
 from pipelines.engine.tools.read_sentences import BehaviorText, behavior_texts
-from pipelines.storage import authored_rules
-from pipelines.storage.agents import Agent
-from pipelines.storage.authored_rules import PROPOSED, REFUSED, AuthoredRule, NewRule
-from pipelines.storage.datasets import Dataset
+from pipelines.storage.agents import authored_rules
+from pipelines.storage.agents.agents import Agent
+from pipelines.storage.agents.authored_rules import PROPOSED, REFUSED, AuthoredRule, NewRule
+from pipelines.storage.tasks.datasets import Dataset
 from pipelines.wire.errors import Conflict, NotFound
 
 MOST_ACCEPTED = 1_000  # at once

@@ -32,9 +32,9 @@ from pipelines.engine.find import find_agent
 from pipelines.engine.live.live_runs import MOST_READING_S
 from pipelines.engine.live.time_limit import has_time
 from pipelines.engine.platform import Platform
-from pipelines.storage import datasets
-from pipelines.storage.authored_rules import rules_now
-from pipelines.storage.connection import Connection
+from pipelines.storage.agents.authored_rules import rules_now
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.tasks import datasets
 from pipelines.wire.errors import AskFailed, NotFound
 from pipelines.wire.names import MAX_BODY_BYTES
 

@@ -9,8 +9,8 @@ from typing import NamedTuple, Protocol
 
 from pipelines.core.text.json_text import JsonObject
 from pipelines.engine.model_calls.models import Asker
-from pipelines.storage.seed_rows import NewRow, SeedBucket
-from pipelines.storage.texts import Text
+from pipelines.storage.tasks.seed_rows import NewRow, SeedBucket
+from pipelines.storage.tasks.texts import Text
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -6,8 +6,8 @@ from pipelines.core.text.json_text import JsonObject, dumps, loads_own
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.worlds.authors import AuthoredRows, AuthoredWorld, Brief, RowsWanted
 from pipelines.processes.pool import HelperProcesses, Job, TookTooMuch
-from pipelines.storage.seed_rows import KEPT, NewRow
-from pipelines.storage.texts import named
+from pipelines.storage.tasks.seed_rows import KEPT, NewRow
+from pipelines.storage.tasks.texts import named
 
 MEBIBYTE = 1024 * 1024
 WORLD_S = 60.0  # of processor time; 10,000 entities take some two

@@ -13,10 +13,10 @@ from pipelines.engine.platform import Platform
 from pipelines.engine.worlds.model_author import ModelAuthor
 from pipelines.engine.worlds.open_session import brief_of, checked_request, find_session, new_brief
 from pipelines.processes.aside import aside
-from pipelines.storage import seed_rows, texts, world_revisions
-from pipelines.storage.agents import Agent
-from pipelines.storage.connection import Connection
-from pipelines.storage.seed_sessions import SeedSession
+from pipelines.storage.agents.agents import Agent
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.tasks import seed_rows, texts, world_revisions
+from pipelines.storage.tasks.seed_sessions import SeedSession
 
 _FREE: JsonObject = {"questions": 0, "tokens": 0, "cost_usd": 0.0}
 

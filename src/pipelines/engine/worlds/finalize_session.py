@@ -13,10 +13,10 @@ from pipelines.core.text.json_text import loads_own
 from pipelines.engine.platform import Platform
 from pipelines.engine.tasks.store_texts import store_texts
 from pipelines.engine.worlds.open_session import find_session, refuse_state, wrong_state
-from pipelines.storage import datasets, seed_rows, seed_sessions, texts
-from pipelines.storage.connection import Connection
-from pipelines.storage.datasets import WrittenSeed
-from pipelines.storage.seed_sessions import SeedSession
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.tasks import datasets, seed_rows, seed_sessions, texts
+from pipelines.storage.tasks.datasets import WrittenSeed
+from pipelines.storage.tasks.seed_sessions import SeedSession
 from pipelines.wire.errors import Conflict
 
 DOING = "become a dataset"

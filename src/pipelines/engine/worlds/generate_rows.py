@@ -20,10 +20,10 @@ from pipelines.engine.worlds.choose_author import author_of
 from pipelines.engine.worlds.open_session import brief_of
 from pipelines.engine.worlds.review_world import derived_seed
 from pipelines.processes.pool import JobFailed, TookTooMuch
-from pipelines.storage import seed_rows, seed_sessions, texts
-from pipelines.storage.connection import Connection
-from pipelines.storage.seed_rows import KEPT, SeedBucket
-from pipelines.storage.seed_sessions import SeedSession
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.tasks import seed_rows, seed_sessions, texts
+from pipelines.storage.tasks.seed_rows import KEPT, SeedBucket
+from pipelines.storage.tasks.seed_sessions import SeedSession
 from pipelines.wire.errors import BudgetExceeded, ModelFailed, ModelNotConfigured, StorageUnavailable
 
 log = logging.getLogger(__name__)

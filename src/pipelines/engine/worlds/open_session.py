@@ -15,11 +15,12 @@ from pipelines.engine.platform import Platform
 from pipelines.engine.tasks.store_texts import store_texts
 from pipelines.engine.worlds.authors import AuthoredWorld, Brief
 from pipelines.engine.worlds.choose_author import author_of
-from pipelines.storage import model_budgets, seed_rows, seed_sessions, texts, world_revisions
-from pipelines.storage.agents import Agent
-from pipelines.storage.connection import Connection
-from pipelines.storage.seed_sessions import SeedSession
-from pipelines.storage.world_revisions import WorldRevision
+from pipelines.storage.agents.agents import Agent
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.runs import model_budgets
+from pipelines.storage.tasks import seed_rows, seed_sessions, texts, world_revisions
+from pipelines.storage.tasks.seed_sessions import SeedSession
+from pipelines.storage.tasks.world_revisions import WorldRevision
 from pipelines.wire.errors import NotFound, SessionState
 
 #: In words: what a state allows.

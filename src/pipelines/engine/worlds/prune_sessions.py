@@ -5,9 +5,9 @@ from functools import partial
 
 from pipelines.engine.batches.finish_changes import TEXTS_SILENT_S, remove_loose_texts
 from pipelines.engine.platform import timestamp
-from pipelines.storage import seed_sessions
-from pipelines.storage.database import Database
-from pipelines.storage.seed_sessions import AbandonedSession
+from pipelines.storage.database.database import Database
+from pipelines.storage.tasks import seed_sessions
+from pipelines.storage.tasks.seed_sessions import AbandonedSession
 
 
 def abandoned_before(days: int, now: datetime) -> str:

@@ -17,11 +17,12 @@ from pipelines.engine.worlds.generate_rows import RowGenerator
 from pipelines.engine.worlds.open_session import brief_of, find_session, refuse_state, wrong_state
 from pipelines.engine.worlds.review_world import find_revision, overtaken, stale
 from pipelines.processes.pool import Job
-from pipelines.storage import model_budgets, seed_rows, seed_sessions, texts
-from pipelines.storage.connection import Connection
-from pipelines.storage.paging import Page
-from pipelines.storage.seed_rows import SeedBucket, SeedRow
-from pipelines.storage.seed_sessions import SeedSession
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.database.paging import Page
+from pipelines.storage.runs import model_budgets
+from pipelines.storage.tasks import seed_rows, seed_sessions, texts
+from pipelines.storage.tasks.seed_rows import SeedBucket, SeedRow
+from pipelines.storage.tasks.seed_sessions import SeedSession
 from pipelines.wire.errors import Conflict, NotFound
 
 Shown = Literal["kept", "rejected", "dropped", "any"]

@@ -21,11 +21,11 @@ from pipelines.engine.worlds.choose_author import author_of
 from pipelines.engine.worlds.embedded_author import MEMORY, MOST_RESULT, WORLD_S, world_of
 from pipelines.engine.worlds.open_session import brief_of, find_session, refuse_state, wrong_state
 from pipelines.processes.pool import Input, Job, TookTooMuch
-from pipelines.storage import datasets, seed_sessions, texts, world_revisions
-from pipelines.storage.connection import Connection
-from pipelines.storage.seed_sessions import SeedSession
-from pipelines.storage.texts import Text
-from pipelines.storage.world_revisions import WorldRevision
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.tasks import datasets, seed_sessions, texts, world_revisions
+from pipelines.storage.tasks.seed_sessions import SeedSession
+from pipelines.storage.tasks.texts import Text
+from pipelines.storage.tasks.world_revisions import WorldRevision
 from pipelines.wire.errors import Conflict, NotFound, StaleRevision
 
 DOING = "change its world"

@@ -26,7 +26,7 @@ from pipelines.server.api.common import (
     limited,
     read_json_object,
 )
-from pipelines.storage.summaries import agent_summaries
+from pipelines.storage.lists.summaries import agent_summaries
 from pipelines.wire.errors import UnsupportedMediaType
 
 router = APIRouter(prefix="/api/agents", tags=["agents"])

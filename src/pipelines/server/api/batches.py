@@ -43,11 +43,11 @@ from pipelines.server.api.common import (
 )
 from pipelines.server.api.eval_matrix import Reports
 from pipelines.server.batch_watches import BatchWatches, while_welcome
-from pipelines.storage.batches import batches_of_org
-from pipelines.storage.connection import Connection
-from pipelines.storage.paging import Filter
-from pipelines.storage.runs import runs_of_org
-from pipelines.storage.summaries import asked_of_tasks
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.database.paging import Filter
+from pipelines.storage.lists.summaries import asked_of_tasks
+from pipelines.storage.runs.batches import batches_of_org
+from pipelines.storage.runs.runs import runs_of_org
 
 router = APIRouter(prefix="/api/batches", tags=["batches"])
 EXPORT_PAGE = 200  # runs in memory at once while a batch is exported

@@ -26,7 +26,7 @@ from pipelines.server.api.common import (
     read_json_object,
     unreadable,
 )
-from pipelines.storage.cassettes import MAX_BYTES, Cassette, cassettes_of_org
+from pipelines.storage.agents.cassettes import MAX_BYTES, Cassette, cassettes_of_org
 
 router = APIRouter(prefix="/api/cassettes", tags=["cassettes"])
 LINES = "application/x-ndjson"

@@ -25,8 +25,8 @@ from pipelines.server.api.common import (
     read_json,
     read_json_object,
 )
-from pipelines.storage.coding import scenarios_of_org
-from pipelines.storage.paging import Filter
+from pipelines.storage.database.paging import Filter
+from pipelines.storage.tasks.coding import scenarios_of_org
 
 router = APIRouter(prefix="/api/coding-scenarios", tags=["coding"])
 Ref = Annotated[str, PathParam(min_length=1, max_length=200, description="its id or its name")]

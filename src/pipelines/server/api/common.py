@@ -21,10 +21,10 @@ from pipelines.engine.platform import Platform, timestamp
 from pipelines.processes.pool import Job, TookTooMuch
 from pipelines.server.query_names import check_query
 from pipelines.server.tokens import Tokens, takes_tokens
-from pipelines.storage.connection import Connection
-from pipelines.storage.database import WORKS_FOR
-from pipelines.storage.keys import key_by_secret
-from pipelines.storage.paging import Page
+from pipelines.storage.accounts.keys import key_by_secret
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.database.database import WORKS_FOR
+from pipelines.storage.database.paging import Page
 from pipelines.wire.errors import (
     BodyTooLarge,
     Forbidden,

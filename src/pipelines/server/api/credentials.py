@@ -17,7 +17,7 @@ from pipelines.server.api.common import (
     json_body,
     read_json_object,
 )
-from pipelines.storage.credentials import credentials_of_org
+from pipelines.storage.accounts.credentials import credentials_of_org
 
 router = APIRouter(prefix="/api/credentials", tags=["credentials"])
 

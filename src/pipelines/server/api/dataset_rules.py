@@ -18,7 +18,7 @@ from pipelines.server.api.common import (
     read_json_object,
 )
 from pipelines.server.api.eval_reviews import reviewer_of
-from pipelines.storage.authored_rules import AuthoredRule
+from pipelines.storage.agents.authored_rules import AuthoredRule
 
 router = APIRouter(tags=["datasets"])
 RULES = "/api/datasets/{dataset_id}/rules"

@@ -43,9 +43,9 @@ from pipelines.server.api.common import (
     unreadable,
 )
 from pipelines.server.api.eval_reviews import reviewer_of
-from pipelines.storage import datasets, oracles
-from pipelines.storage.datasets import Task
-from pipelines.storage.summaries import task_summaries
+from pipelines.storage.lists.summaries import task_summaries
+from pipelines.storage.tasks import datasets, oracles
+from pipelines.storage.tasks.datasets import Task
 from pipelines.wire.errors import BadRequest, InvalidJsonBody, NotFound
 
 router = APIRouter(tags=["datasets"])

@@ -20,7 +20,7 @@ from pipelines.server.api.common import (
     json_body,
     read_optional_object,
 )
-from pipelines.storage import drafts
+from pipelines.storage.evals import drafts
 
 router = APIRouter(prefix="/api/v1/eval", tags=["eval library"])
 DraftId = Annotated[str, PathParam(description="drf_…", max_length=100)]

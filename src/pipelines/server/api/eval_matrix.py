@@ -32,8 +32,8 @@ from pipelines.server.api.common import (
 from pipelines.server.api.eval_runs import Moment
 from pipelines.server.api.eval_scenarios import TextId
 from pipelines.server.batch_watches import BatchWatches, while_welcome
-from pipelines.storage.evals import matrices_of_org
-from pipelines.storage.paging import Filter
+from pipelines.storage.database.paging import Filter
+from pipelines.storage.evals.evals import matrices_of_org
 
 router = APIRouter(prefix="/api/v1/eval/matrix", tags=["eval library"])
 

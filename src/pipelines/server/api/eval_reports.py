@@ -13,7 +13,7 @@ from pipelines.server.api.common import MAX_ID, OptionalId, Ours, Viewer, answer
 from pipelines.server.api.eval_matrix import Reports
 from pipelines.server.api.eval_runs import Moment, OptionalText
 from pipelines.server.api.eval_scenarios import RiskLevel, TextId
-from pipelines.storage.evals import BASELINE
+from pipelines.storage.evals.evals import BASELINE
 
 router = APIRouter(prefix="/api/v1/eval", tags=["eval library"])
 MEDIA_TYPES = {

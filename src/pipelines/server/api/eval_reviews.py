@@ -35,9 +35,9 @@ from pipelines.server.api.common import (
     read_moment,
 )
 from pipelines.server.review_watch import ReviewWatch
-from pipelines.storage.paging import Filter
-from pipelines.storage.review_marks import MarkKind, marks_of_org
-from pipelines.storage.review_queue import Place, QueueFilter
+from pipelines.storage.database.paging import Filter
+from pipelines.storage.evals.review_marks import MarkKind, marks_of_org
+from pipelines.storage.evals.review_queue import Place, QueueFilter
 from pipelines.wire.errors import Forbidden, InvalidCursor
 
 router = APIRouter(prefix="/api/v1/eval/reviews", tags=["reviews"])

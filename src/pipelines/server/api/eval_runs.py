@@ -24,8 +24,8 @@ from pipelines.server.api.common import (
     read_moment,
 )
 from pipelines.server.api.eval_scenarios import RiskLevel
-from pipelines.storage.evals import BASELINE, eval_runs
-from pipelines.storage.paging import Filter
+from pipelines.storage.database.paging import Filter
+from pipelines.storage.evals.evals import BASELINE, eval_runs
 from pipelines.wire.names import RunStatus
 
 router = APIRouter(prefix="/api/v1/eval/runs", tags=["eval library"])

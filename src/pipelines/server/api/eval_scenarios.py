@@ -26,9 +26,9 @@ from pipelines.server.api.common import (
     read_json,
     read_json_object,
 )
-from pipelines.storage.eval_scenarios import scenarios_of_org, versions_of_scenario
-from pipelines.storage.paging import Filter
-from pipelines.storage.review_marks import MarkKind, marked_scenarios, marks_of_scenarios
+from pipelines.storage.database.paging import Filter
+from pipelines.storage.evals.eval_scenarios import scenarios_of_org, versions_of_scenario
+from pipelines.storage.evals.review_marks import MarkKind, marked_scenarios, marks_of_scenarios
 
 router = APIRouter(prefix="/api/v1/eval", tags=["eval library"])
 TextId = Annotated[str, PathParam(min_length=1, max_length=80)]

@@ -16,7 +16,7 @@ from pipelines.server.api.common import (
     json_body,
     read_json_object,
 )
-from pipelines.storage.keys import keys_of_org
+from pipelines.storage.accounts.keys import keys_of_org
 
 router = APIRouter(prefix="/api/keys", tags=["keys"])
 

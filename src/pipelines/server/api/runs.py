@@ -41,8 +41,8 @@ from pipelines.server.api.common import (
     read_page,
 )
 from pipelines.server.api.eval_reviews import reviewer_of
-from pipelines.storage.paging import Filter
-from pipelines.storage.summaries import run_summaries
+from pipelines.storage.database.paging import Filter
+from pipelines.storage.lists.summaries import run_summaries
 from pipelines.wire.names import MODEL_CALL, PROXY_BASE, RunStatus, TraceEventType
 
 router = APIRouter(prefix="/api/runs", tags=["runs"])

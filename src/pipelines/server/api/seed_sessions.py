@@ -38,10 +38,10 @@ from pipelines.server.api.common import (
 )
 from pipelines.server.api.schemas import EVENTS
 from pipelines.server.batch_watches import BatchWatches, while_welcome
-from pipelines.storage import world_revisions
-from pipelines.storage.connection import Connection
-from pipelines.storage.seed_sessions import SeedSession, sessions_of_org
-from pipelines.storage.world_revisions import WorldRevision
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.tasks import world_revisions
+from pipelines.storage.tasks.seed_sessions import SeedSession, sessions_of_org
+from pipelines.storage.tasks.world_revisions import WorldRevision
 from pipelines.wire.errors import InvalidJsonBody
 
 router = APIRouter(prefix="/api/seed-sessions", tags=["seed sessions"])

@@ -6,8 +6,8 @@ from fastapi import APIRouter, Response
 
 from pipelines.engine.platform import later
 from pipelines.server.api.common import Ours, Viewer, answer
-from pipelines.storage.keys import ApiKey
-from pipelines.storage.sign_ins import add_link
+from pipelines.storage.accounts.keys import ApiKey
+from pipelines.storage.accounts.sign_ins import add_link
 
 router = APIRouter(prefix="/api/sign-in-links", tags=["keys"])
 LASTS_S = 10 * 60  # long enough to walk to another machine with it

@@ -22,7 +22,7 @@ from pipelines.server.api.common import (
     read_json_object,
     read_optional_object,
 )
-from pipelines.storage.tool_endpoints import endpoints_of_org, tools_of_endpoint
+from pipelines.storage.agents.tool_endpoints import endpoints_of_org, tools_of_endpoint
 
 router = APIRouter(prefix="/api/tool-endpoints", tags=["tool endpoints"])
 #: A spec of 20 MiB as a JSON string, with what has to be escaped in it.

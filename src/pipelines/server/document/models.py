@@ -19,7 +19,7 @@ from pipelines.server.document.parts import (
     ref,
     told,
 )
-from pipelines.storage.model_exchanges import ANSWERED, ASKED, FAILED, REPLAYED
+from pipelines.storage.runs.model_exchanges import ANSWERED, ASKED, FAILED, REPLAYED
 
 _EXCHANGE = {
     "id": ID,

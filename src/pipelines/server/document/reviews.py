@@ -22,7 +22,7 @@ from pipelines.server.document.parts import (
     ref,
     told,
 )
-from pipelines.storage.review_marks import MarkKind
+from pipelines.storage.evals.review_marks import MarkKind
 
 _VERDICT = one_of(Verdict)
 _REVIEW = {

@@ -16,11 +16,12 @@ from pipelines.server.api.common import MAX_ID, Id, platform_of
 from pipelines.server.pages.page import go, page
 from pipelines.server.pages.rule_list import rule_list
 from pipelines.server.pages.visitor import Reader, Visitor, Writer
-from pipelines.storage import agents, overview
-from pipelines.storage.agents import Agent
-from pipelines.storage.batches import batches_of_org, counts_of_batch, outcomes_by_task
-from pipelines.storage.connection import Connection
-from pipelines.storage.datasets import Dataset, datasets_of_org
+from pipelines.storage.agents import agents
+from pipelines.storage.agents.agents import Agent
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.lists import overview
+from pipelines.storage.runs.batches import batches_of_org, counts_of_batch, outcomes_by_task
+from pipelines.storage.tasks.datasets import Dataset, datasets_of_org
 from pipelines.wire.errors import OdysseyError
 
 router = APIRouter()

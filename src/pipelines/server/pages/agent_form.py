@@ -8,7 +8,7 @@ from pipelines.core.agents.agent_definition import DEFAULT_CONCURRENCY, DEFAULT_
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.server.pages.form_fields import read_json_text
-from pipelines.storage.agents import Agent
+from pipelines.storage.agents.agents import Agent
 from pipelines.web.pretty_json import pretty_json
 
 #: Left out of the body where they are empty, so that what the API does without them is done.

@@ -29,11 +29,11 @@ from pipelines.server.pages.sentence_list import (
     sentence_rows,
 )
 from pipelines.server.pages.visitor import Reader, Visitor, Writer, form_texts
-from pipelines.storage import tool_endpoints
-from pipelines.storage.agents import Agent
-from pipelines.storage.connection import Connection
-from pipelines.storage.datasets import datasets_of_org
-from pipelines.storage.summaries import task_summaries
+from pipelines.storage.agents import tool_endpoints
+from pipelines.storage.agents.agents import Agent
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.lists.summaries import task_summaries
+from pipelines.storage.tasks.datasets import datasets_of_org
 from pipelines.web.pretty_json import pretty_json
 from pipelines.wire.errors import Conflict, EndpointDrift, NotFound, OdysseyError
 

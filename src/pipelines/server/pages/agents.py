@@ -15,11 +15,11 @@ from pipelines.server.pages import agent_form
 from pipelines.server.pages.form_fields import MOST_TEXT, problems_by_field, read_json_text
 from pipelines.server.pages.page import go, page
 from pipelines.server.pages.visitor import Reader, Visitor, Writer, form_texts, read_form
-from pipelines.storage import overview
-from pipelines.storage.agents import Agent
-from pipelines.storage.connection import Connection
-from pipelines.storage.paging import Page
-from pipelines.storage.summaries import agent_summaries
+from pipelines.storage.agents.agents import Agent
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.database.paging import Page
+from pipelines.storage.lists import overview
+from pipelines.storage.lists.summaries import agent_summaries
 from pipelines.wire.errors import Conflict, OdysseyError
 
 router = APIRouter()

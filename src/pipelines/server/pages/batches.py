@@ -26,13 +26,14 @@ from pipelines.server.pages.rejudge_form import rejudge_in
 from pipelines.server.pages.run_query import read_id, read_run_query
 from pipelines.server.pages.runs import Offered, offered_filters, shown_runs
 from pipelines.server.pages.visitor import Reader, Writer, form_texts, who_signed_in
-from pipelines.storage import batch_outcomes, model_exchanges
-from pipelines.storage.batches import Batch, batches_of_org
-from pipelines.storage.connection import Connection
-from pipelines.storage.evals import matrix_of_batch
-from pipelines.storage.paging import Page
-from pipelines.storage.run_lists import agent_names, count_runs, dataset_names, run_page
-from pipelines.storage.summaries import asked_of_tasks
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.database.paging import Page
+from pipelines.storage.evals.evals import matrix_of_batch
+from pipelines.storage.lists import batch_outcomes
+from pipelines.storage.lists.run_lists import agent_names, count_runs, dataset_names, run_page
+from pipelines.storage.lists.summaries import asked_of_tasks
+from pipelines.storage.runs import model_exchanges
+from pipelines.storage.runs.batches import Batch, batches_of_org
 
 router = APIRouter()
 BATCHES = 25  # in a page of the list: each is counted over all its runs

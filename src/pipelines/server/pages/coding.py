@@ -26,8 +26,8 @@ from pipelines.server.api.common import Ours, platform_of
 from pipelines.server.pages.evals import Word, number_of
 from pipelines.server.pages.page import go, page
 from pipelines.server.pages.visitor import Reader, Visitor, Writer, form_texts
-from pipelines.storage.coding import StoredCodingScenario, scenarios_of_org
-from pipelines.storage.paging import Filter
+from pipelines.storage.database.paging import Filter
+from pipelines.storage.tasks.coding import StoredCodingScenario, scenarios_of_org
 from pipelines.wire.errors import Conflict
 
 router = APIRouter()

@@ -11,7 +11,7 @@ from pipelines.engine.platform import Platform
 from pipelines.server.api.common import Id, Ours
 from pipelines.server.pages.page import forget_counts, go
 from pipelines.server.pages.visitor import Reader, Writer
-from pipelines.storage.runs import Run
+from pipelines.storage.runs.runs import Run
 from pipelines.web.diff_view import shown_diff
 from pipelines.wire.errors import Conflict, NotFound
 

@@ -12,9 +12,9 @@ from pipelines.server.api.common import platform_of
 from pipelines.server.pages.page import page
 from pipelines.server.pages.run_query import read_id
 from pipelines.server.pages.visitor import Reader
-from pipelines.storage.batches import batches_of_org
-from pipelines.storage.connection import Connection
-from pipelines.storage.run_lists import agent_names
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.lists.run_lists import agent_names
+from pipelines.storage.runs.batches import batches_of_org
 from pipelines.wire.errors import NotFound
 
 router = APIRouter()

@@ -14,8 +14,8 @@ from pipelines.server.pages.page import page
 from pipelines.server.pages.trace_lines import arguments_text
 from pipelines.server.pages.trace_view import cause_words, took_ms, usage_of, verdict_card
 from pipelines.server.pages.visitor import Reader
-from pipelines.storage.runs import Run
-from pipelines.storage.trace_steps import CallToCompare
+from pipelines.storage.runs.runs import Run
+from pipelines.storage.runs.trace_steps import CallToCompare
 from pipelines.wire.errors import NotFound
 
 router = APIRouter()

@@ -17,8 +17,8 @@ from pipelines.server.pages.form_fields import number_in
 from pipelines.server.pages.page import go, page
 from pipelines.server.pages.sentence_list import ReadRule, example_rules, sentence_rows
 from pipelines.server.pages.visitor import Reader, Visitor, Writer, read_form
-from pipelines.storage.authored_rules import AuthoredRule
-from pipelines.storage.datasets import Dataset
+from pipelines.storage.agents.authored_rules import AuthoredRule
+from pipelines.storage.tasks.datasets import Dataset
 from pipelines.wire.errors import Conflict, ModelFailed, ModelNotConfigured, OdysseyError
 
 router = APIRouter()

@@ -15,9 +15,9 @@ from pipelines.engine.tasks import upload_tasks
 from pipelines.server.api.common import MAX_ID, Id, platform_of
 from pipelines.server.pages.page import page
 from pipelines.server.pages.visitor import Reader
-from pipelines.storage import dataset_lists
-from pipelines.storage.connection import Connection
-from pipelines.storage.dataset_lists import TaskFilter
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.lists import dataset_lists
+from pipelines.storage.lists.dataset_lists import TaskFilter
 
 router = APIRouter()
 SHOWN = 50

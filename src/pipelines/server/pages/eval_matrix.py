@@ -24,7 +24,7 @@ from pipelines.server.api.eval_reports import MEDIA_TYPES, get_heatmap
 from pipelines.server.pages.evals import TRAIL, Word, agent_choices, number_of, views_of
 from pipelines.server.pages.page import HEADERS, go, page, part
 from pipelines.server.pages.visitor import Reader, Visitor, Writer, read_form
-from pipelines.storage.eval_scenarios import names_of_scenarios, scenario_choices
+from pipelines.storage.evals.eval_scenarios import names_of_scenarios, scenario_choices
 from pipelines.web.heatmap import trusted_table
 from pipelines.wire.errors import NotFound
 

@@ -16,14 +16,14 @@ from pipelines.server.api.common import platform_of
 from pipelines.server.pages.evals import TABS, TRAIL, Word, agent_choices, number_of
 from pipelines.server.pages.page import go, page, part
 from pipelines.server.pages.visitor import Reader, Visitor, Writer, form_texts
-from pipelines.storage.connection import Connection
-from pipelines.storage.eval_scenarios import (
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.database.paging import Filter
+from pipelines.storage.evals.eval_scenarios import (
     StoredScenario,
     scenarios_of_org,
     versions_of_scenario,
 )
-from pipelines.storage.paging import Filter
-from pipelines.storage.review_marks import marks_of_scenarios
+from pipelines.storage.evals.review_marks import marks_of_scenarios
 from pipelines.wire.errors import Conflict
 
 router = APIRouter()

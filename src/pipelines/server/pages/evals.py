@@ -17,10 +17,11 @@ from pipelines.server.api.common import platform_of
 from pipelines.server.pages.form_fields import number_in
 from pipelines.server.pages.page import go, page
 from pipelines.server.pages.visitor import Reader, Visitor, Writer, form_texts
-from pipelines.storage import agents, drafts, evals
-from pipelines.storage.connection import Connection
-from pipelines.storage.evals import Matrix
-from pipelines.storage.paging import Filter
+from pipelines.storage.agents import agents
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.database.paging import Filter
+from pipelines.storage.evals import drafts, evals
+from pipelines.storage.evals.evals import Matrix
 from pipelines.web.eval_charts import over_time
 
 router = APIRouter()

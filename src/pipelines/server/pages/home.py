@@ -11,12 +11,12 @@ from pipelines.engine.agents.example_agent import TOKEN, make_example
 from pipelines.server.api.common import platform_of
 from pipelines.server.pages.page import go, page
 from pipelines.server.pages.visitor import Reader, Writer
-from pipelines.storage import overview
-from pipelines.storage.batches import Batch, batches_of_org, counts_of_batch, outcomes_by_task
-from pipelines.storage.connection import Connection
-from pipelines.storage.datasets import Dataset, datasets_of_org
-from pipelines.storage.review_queue import waiting_counts
-from pipelines.storage.summaries import agent_summaries
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.evals.review_queue import waiting_counts
+from pipelines.storage.lists import overview
+from pipelines.storage.lists.summaries import agent_summaries
+from pipelines.storage.runs.batches import Batch, batches_of_org, counts_of_batch, outcomes_by_task
+from pipelines.storage.tasks.datasets import Dataset, datasets_of_org
 
 router = APIRouter()
 SHOWN = 8  # batches in the table

@@ -16,7 +16,7 @@ from pipelines.server.ask_setting import named_by
 from pipelines.server.pages.page import page
 from pipelines.server.pages.settings import problems_at, settings_of, settings_page
 from pipelines.server.pages.visitor import Reader, Visitor, Writer, form_texts
-from pipelines.storage.model_exchanges import MOST_COUNTED, costs_of_org
+from pipelines.storage.runs.model_exchanges import MOST_COUNTED, costs_of_org
 from pipelines.wire.errors import OdysseyError
 
 router = APIRouter()

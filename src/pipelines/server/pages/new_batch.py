@@ -23,10 +23,10 @@ from pipelines.server.pages.page import go, page, part
 from pipelines.server.pages.run_query import read_id
 from pipelines.server.pages.runs import MOST_OFFERED, Offered
 from pipelines.server.pages.visitor import Reader, Visitor, Writer, form_texts
-from pipelines.storage.agents import published_agents
-from pipelines.storage.cassettes import cassette_names
-from pipelines.storage.connection import Connection
-from pipelines.storage.datasets import datasets_of_org
+from pipelines.storage.agents.agents import published_agents
+from pipelines.storage.agents.cassettes import cassette_names
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.tasks.datasets import datasets_of_org
 from pipelines.wire.errors import NotFound, OdysseyError
 
 router = APIRouter()

@@ -25,7 +25,7 @@ from pipelines.server.pages.page import go, page, part
 from pipelines.server.pages.sentence_list import sentence_rows
 from pipelines.server.pages.upload_table import shown_table
 from pipelines.server.pages.visitor import Visitor, Writer, read_form
-from pipelines.storage.dataset_lists import agent_choices
+from pipelines.storage.lists.dataset_lists import agent_choices
 from pipelines.wire.errors import NotFound, OdysseyError
 
 router = APIRouter()

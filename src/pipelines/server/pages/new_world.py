@@ -18,7 +18,7 @@ from pipelines.server.pages.datasets import AGENTS_OFFERED, ChosenId
 from pipelines.server.pages.form_fields import budget_in, number_in, problems_by_field
 from pipelines.server.pages.page import go, page
 from pipelines.server.pages.visitor import Visitor, Writer, form_texts
-from pipelines.storage.dataset_lists import agent_choices
+from pipelines.storage.lists.dataset_lists import agent_choices
 from pipelines.wire.errors import OdysseyError
 
 router = APIRouter()

@@ -13,9 +13,9 @@ from pipelines.core.limits.fair_slots import Place
 from pipelines.core.text.json_text import JsonObject
 from pipelines.server.api.common import platform_of
 from pipelines.server.pages.visitor import Visitor
-from pipelines.storage.connection import Connection
-from pipelines.storage.keys import org_name
-from pipelines.storage.review_queue import waiting_counts
+from pipelines.storage.accounts.keys import org_name
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.evals.review_queue import waiting_counts
 from pipelines.web.render import render
 
 #: (name, label, path), in the order of the navigation.

@@ -38,9 +38,9 @@ from pipelines.server.pages.review_queue import (
 )
 from pipelines.server.pages.visitor import Keeper, Reader, Writer, form_texts, read_form
 from pipelines.server.review_watch import ReviewWatch
-from pipelines.storage.agents import agent_names
-from pipelines.storage.connection import Connection
-from pipelines.storage.summaries import asked_of_runs
+from pipelines.storage.agents.agents import agent_names
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.lists.summaries import asked_of_runs
 
 router = APIRouter()
 MOST_AGENTS = 200

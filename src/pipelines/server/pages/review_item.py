@@ -36,7 +36,7 @@ from pipelines.server.pages.review_queue import (
     verdict_label,
 )
 from pipelines.server.pages.visitor import Reader, Visitor, Writer, form_texts
-from pipelines.storage.agents import agent_names
+from pipelines.storage.agents.agents import agent_names
 from pipelines.wire.errors import Conflict, ReviewClaimed
 
 router = APIRouter()

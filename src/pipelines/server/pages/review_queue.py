@@ -17,7 +17,7 @@ from pipelines.engine.reviews.read_reviews import ListedPage, Looker, list_revie
 from pipelines.server.api.common import cursor_number, decode_cursor, encode_cursor
 from pipelines.server.api.eval_reviews import WAITING
 from pipelines.server.pages.visitor import Visitor
-from pipelines.storage.review_queue import Place, QueueFilter
+from pipelines.storage.evals.review_queue import Place, QueueFilter
 from pipelines.wire.errors import InvalidCursor, NotFound
 
 STATUSES = ("waiting", "disputed", "decided", "any")

@@ -9,7 +9,7 @@ from pipelines.core.text.problems import Problem
 from pipelines.core.verdict.verdict import FailureMode, Outcome, PendingReason
 from pipelines.server.api.common import cursor_number, decode_cursor
 from pipelines.server.pages.form_fields import number_in
-from pipelines.storage.run_lists import RunFilter
+from pipelines.storage.lists.run_lists import RunFilter
 from pipelines.wire.envelope import ErrorClass
 from pipelines.wire.errors import InvalidCursor
 from pipelines.wire.names import RunStatus

@@ -12,10 +12,17 @@ from pipelines.server.api.common import encode_cursor, platform_of
 from pipelines.server.pages.page import page
 from pipelines.server.pages.run_query import CHOICES, RunQuery, read_id, read_run_query
 from pipelines.server.pages.visitor import Reader
-from pipelines.storage.agents import published_agents
-from pipelines.storage.connection import Connection
-from pipelines.storage.datasets import datasets_of_org
-from pipelines.storage.run_lists import RunCount, RunPage, agent_names, count_runs, dataset_names, run_page
+from pipelines.storage.agents.agents import published_agents
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.lists.run_lists import (
+    RunCount,
+    RunPage,
+    agent_names,
+    count_runs,
+    dataset_names,
+    run_page,
+)
+from pipelines.storage.tasks.datasets import datasets_of_org
 
 router = APIRouter()
 ROWS = 50

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query, Request, Response
 from pipelines.server.api.common import platform_of
 from pipelines.server.pages.page import page
 from pipelines.server.pages.visitor import Reader
-from pipelines.storage.finder import Found, find
+from pipelines.storage.lists.finder import Found, find
 
 router = APIRouter()
 LONGEST = 200  # characters that are looked for

@@ -11,8 +11,8 @@ from pipelines.server.api.common import MAX_PAGE, platform_of
 from pipelines.server.pages.page import page
 from pipelines.server.pages.visitor import Reader, Visitor, cookie_name
 from pipelines.server.settings import Settings
-from pipelines.storage.keys import ApiKey, keys_of_org
-from pipelines.storage.sign_ins import times_of_sign_in
+from pipelines.storage.accounts.keys import ApiKey, keys_of_org
+from pipelines.storage.accounts.sign_ins import times_of_sign_in
 from pipelines.wire.names import Role
 
 router = APIRouter()

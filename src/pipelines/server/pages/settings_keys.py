@@ -11,8 +11,8 @@ from pipelines.server.api.common import Id, encode_cursor, id_cursor, platform_o
 from pipelines.server.pages.page import go
 from pipelines.server.pages.settings import problems_at, settings_page
 from pipelines.server.pages.visitor import Keeper, Reader, Visitor, Writer, form_texts
-from pipelines.storage.credentials import credentials_of_org
-from pipelines.storage.keys import keys_of_org
+from pipelines.storage.accounts.credentials import credentials_of_org
+from pipelines.storage.accounts.keys import keys_of_org
 from pipelines.wire.errors import Conflict, Forbidden, NotFound
 
 router = APIRouter()

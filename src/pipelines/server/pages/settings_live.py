@@ -19,10 +19,10 @@ from pipelines.server.pages.form_fields import read_json_text
 from pipelines.server.pages.page import go
 from pipelines.server.pages.settings import settings_page
 from pipelines.server.pages.visitor import Reader, Visitor, Writer, form_texts, read_form
-from pipelines.storage.cassettes import MAX_BYTES, Cassette, cassettes_of_org
-from pipelines.storage.connection import Connection
-from pipelines.storage.endpoint_bindings import BoundAgent, agents_bound_to
-from pipelines.storage.tool_endpoints import CountedEndpoint, endpoints_of_org, tools_of_endpoint
+from pipelines.storage.agents.cassettes import MAX_BYTES, Cassette, cassettes_of_org
+from pipelines.storage.agents.endpoint_bindings import BoundAgent, agents_bound_to
+from pipelines.storage.agents.tool_endpoints import CountedEndpoint, endpoints_of_org, tools_of_endpoint
+from pipelines.storage.database.connection import Connection
 from pipelines.wire.errors import EndpointBound, OdysseyError
 
 router = APIRouter()

@@ -19,9 +19,9 @@ from pipelines.server.pages.settings import settings_of, settings_page
 from pipelines.server.pages.visitor import Keeper, Reader
 from pipelines.server.sandboxes import code_folder, environments_folder
 from pipelines.server.settings import SETTINGS, Settings
-from pipelines.storage.batches import counts_of_batch, signs_of_workers, unfinished_batches
-from pipelines.storage.connection import Connection
-from pipelines.storage.keys import is_only_org
+from pipelines.storage.accounts.keys import is_only_org
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.runs.batches import counts_of_batch, signs_of_workers, unfinished_batches
 from pipelines.wire.errors import StorageUnavailable
 
 router = APIRouter()

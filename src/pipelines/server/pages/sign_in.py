@@ -15,8 +15,8 @@ from pipelines.server.oidc import Oidc
 from pipelines.server.pages.page import bare_page, go
 from pipelines.server.pages.visitor import Reader, check_host, check_origin, cookie_name, form_texts
 from pipelines.server.tokens import Tokens
-from pipelines.storage.connection import Connection
-from pipelines.storage.sign_ins import add_sign_in, end_sign_in, take_link
+from pipelines.storage.accounts.sign_ins import add_sign_in, end_sign_in, take_link
+from pipelines.storage.database.connection import Connection
 from pipelines.wire.errors import OdysseyError
 
 router = APIRouter()

@@ -14,11 +14,11 @@ from pipelines.server.pages.page import page
 from pipelines.server.pages.rule_list import rule_list
 from pipelines.server.pages.sentence_list import sentence_rows
 from pipelines.server.pages.visitor import Reader
-from pipelines.storage import datasets
-from pipelines.storage.connection import Connection
-from pipelines.storage.dataset_lists import agent_choices
-from pipelines.storage.paging import Filter
-from pipelines.storage.summaries import run_summaries
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.database.paging import Filter
+from pipelines.storage.lists.dataset_lists import agent_choices
+from pipelines.storage.lists.summaries import run_summaries
+from pipelines.storage.tasks import datasets
 from pipelines.wire.errors import NotFound
 
 router = APIRouter()

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from pipelines.core.text.json_text import Json, dumps, loads_own
 from pipelines.core.tools.trace_row import OUTCOME_UNKNOWN, TOOL_CALL
 from pipelines.engine.runs.read_steps import Timeline, TimelineItem
-from pipelines.storage.trace_steps import BRIEF_CHARS, StepBrief, StepOutline
+from pipelines.storage.runs.trace_steps import BRIEF_CHARS, StepBrief, StepOutline
 from pipelines.wire.names import MODEL_CALL
 
 WINDOW = 200

@@ -5,7 +5,7 @@ from typing import Any
 from pipelines.core.agents.transcript import Message, messages_from_stored
 from pipelines.core.persona.endings import ENDED_BY
 from pipelines.core.persona.facts import Knowledge, facts_in
-from pipelines.storage.runs import Run
+from pipelines.storage.runs.runs import Run
 
 MOST_LINES = 200
 KNOWLEDGE_WORDS = {

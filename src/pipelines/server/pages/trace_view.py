@@ -13,9 +13,9 @@ from pipelines.core.verdict.pending_words import pending_words
 from pipelines.engine.runs.read_steps import END, START, RunInFull, StepInFull, Timeline
 from pipelines.server.pages.trace_lines import said_in
 from pipelines.server.pages.trace_world import world_context
-from pipelines.storage.review_queue import RUN_PREFIX
-from pipelines.storage.runs import Run
-from pipelines.storage.trace_steps import StepOutline
+from pipelines.storage.evals.review_queue import RUN_PREFIX
+from pipelines.storage.runs.runs import Run
+from pipelines.storage.runs.trace_steps import StepOutline
 
 MOST_WARNINGS = 50
 MOST_MESSAGES = 100  # of a transcript that could not be put between the calls

@@ -14,7 +14,7 @@ from starlette.datastructures import FormData, UploadFile
 from pipelines.core.access.identity import Identity
 from pipelines.core.limits.fair_slots import FairSlots
 from pipelines.server.api.common import at_least, note_org, platform_of
-from pipelines.storage.sign_ins import signed_in
+from pipelines.storage.accounts.sign_ins import signed_in
 from pipelines.wire.errors import BodyTooLarge, Forbidden, MisdirectedRequest
 from pipelines.wire.names import Role
 

@@ -22,13 +22,13 @@ from pipelines.server.batch_watches import BatchWatches, while_welcome
 from pipelines.server.pages.datasets import AGENTS_OFFERED, ChosenId
 from pipelines.server.pages.page import page
 from pipelines.server.pages.visitor import Reader, Visitor, who_signed_in
-from pipelines.storage import seed_rows, seed_sessions, world_revisions
-from pipelines.storage.agents import agent_names
-from pipelines.storage.connection import Connection
-from pipelines.storage.dataset_lists import agent_choices
-from pipelines.storage.seed_rows import SeedRow
-from pipelines.storage.seed_sessions import SeedSession
-from pipelines.storage.world_revisions import WorldRevision
+from pipelines.storage.agents.agents import agent_names
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.lists.dataset_lists import agent_choices
+from pipelines.storage.tasks import seed_rows, seed_sessions, world_revisions
+from pipelines.storage.tasks.seed_rows import SeedRow
+from pipelines.storage.tasks.seed_sessions import SeedSession
+from pipelines.storage.tasks.world_revisions import WorldRevision
 from pipelines.wire.errors import ModelFailed, ModelNotConfigured
 
 router = APIRouter()

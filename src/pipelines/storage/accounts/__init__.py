@@ -1,0 +1,1 @@
+"""Orgs, keys, sign-ins and credentials."""

@@ -1,0 +1,1 @@
+"""Agents, their code, their tool endpoints and cassettes."""

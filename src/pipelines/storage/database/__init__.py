@@ -1,0 +1,1 @@
+"""Connections, commits and migrations: SQLite and Postgres behind one set of statements."""

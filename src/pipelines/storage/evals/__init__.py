@@ -1,0 +1,1 @@
+"""Scenarios, matrices, telemetry and reviews."""

@@ -1,0 +1,1 @@
+"""Runs and batches, their traces, and what models were asked for them."""

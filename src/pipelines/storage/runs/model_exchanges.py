@@ -1,0 +1,315 @@
+"""What models were asked and answered, and what it cost. A row is there before its question is sent."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from pipelines.core.models.model_question import NANO, cost_usd
+from pipelines.core.text.json_text import JsonObject
+from pipelines.storage.database.connection import Connection, Row, insert
+from pipelines.storage.database.paging import Filter, Page, page_of
+
+ASKED = "asked"  # sent, or about to be; what a kill leaves: it may have been paid for
+ANSWERED = "answered"
+FAILED = "failed"
+REPLAYED = "replayed"  # answered before: nothing was sent
+MOST_COUNTED = 10_000  # exchanges of an org that a sum looks at, the newest first
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NewExchange:
+    org_id: int
+    run_id: int | None
+    batch_id: int | None
+    subject: str | None  # what it belongs to that is no run, such as "dataset 12"
+    purpose: str
+    model: str
+    prompt_version: str
+    question_key: str
+    request: str | None
+    budget_id: int | None = None  # of work that is no batch
+    #: What it may cost at most; counts as spent until it is known what it did cost.
+    reserved_tokens: int = 0
+    reserved_nanousd: int = 0
+
+
+class Outcome(NamedTuple):
+    """What came of a question that was sent."""
+
+    status: str
+    answer: str | None
+    failure: str | None
+    problem: str | None
+    requests: int
+    input_tokens: int | None
+    output_tokens: int | None
+    cost_nanousd: int | None
+    latency_ms: int
+    perhaps_paid: int  # requests before the last that brought nothing and may have been billed
+
+
+class Spent(NamedTuple):
+    """Of a batch, and what it may."""
+
+    tokens: int
+    nanousd: int
+    max_tokens: int | None
+    max_nanousd: int | None
+
+    @property
+    def is_used_up(self) -> bool:
+        by_tokens = self.max_tokens is not None and self.tokens >= self.max_tokens
+        return by_tokens or self.is_over_cost
+
+    @property
+    def is_over_cost(self) -> bool:
+        return self.max_nanousd is not None and self.nanousd >= self.max_nanousd
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Exchange:
+    id: int
+    org_id: int
+    run_id: int | None
+    batch_id: int | None
+    subject: str | None
+    purpose: str
+    model: str
+    prompt_version: str
+    question_key: str
+    status: str
+    request: str | None
+    answer: str | None
+    failure: str | None
+    problem: str | None
+    replay_of: int | None
+    requests: int
+    input_tokens: int | None
+    output_tokens: int | None
+    cost_nanousd: int | None
+    latency_ms: int | None
+    created_at: str
+
+    def as_json(self) -> JsonObject:
+        """Without the texts, which may be long."""
+        return {
+            "id": self.id,
+            "run_id": self.run_id,
+            "batch_id": self.batch_id,
+            "subject": self.subject,
+            "purpose": self.purpose,
+            "model": self.model,
+            "prompt_version": self.prompt_version,
+            "status": self.status,
+            "failure": self.failure,
+            "problem": self.problem,
+            "replay_of": self.replay_of,
+            "requests": self.requests,
+            "input_tokens": self.input_tokens,
+            "output_tokens": self.output_tokens,
+            "cost_usd": cost_usd(self.cost_nanousd),
+            "latency_ms": self.latency_ms,
+            "created_at": self.created_at,
+        }
+
+
+def spent_of_batch(connection: Connection, batch_id: int) -> Spent | None:
+    row = connection.execute(
+        "SELECT model_tokens, model_cost_nanousd, max_model_tokens, max_cost_nanousd FROM batches"
+        " WHERE id = ?",
+        (batch_id,),
+    ).fetchone()
+    return Spent(*row) if row else None
+
+
+def add_exchange(connection: Connection, new: NewExchange, *, now: str) -> int | None:
+    """Its id; None where whoever pays has nothing left. Reserving and looking are one statement: of two
+    workers at the edge one is refused."""
+    for table, id in _payers(new):
+        taken = connection.execute(
+            f"UPDATE {table} SET model_tokens = model_tokens + ?, model_cost_nanousd = model_cost_nanousd + ?"
+            " WHERE id = ? AND (max_model_tokens IS NULL OR model_tokens < max_model_tokens)"
+            " AND (max_cost_nanousd IS NULL OR model_cost_nanousd < max_cost_nanousd)",
+            (new.reserved_tokens, new.reserved_nanousd, id),
+        )
+        if taken.rowcount == 0:
+            return None
+    return _insert(connection, new, ASKED, None, now)
+
+
+def _payers(new: NewExchange) -> list[tuple[str, int]]:
+    """Tables that count what is spent, and the row of each: a question is a batch's or a budget's."""
+    named = (("batches", new.batch_id), ("model_budgets", new.budget_id))
+    return [(table, id) for table, id in named if id is not None]
+
+
+def add_replay(connection: Connection, new: NewExchange, replay_of: int, *, now: str) -> int:
+    return _insert(connection, new, REPLAYED, replay_of, now)
+
+
+def _insert(connection: Connection, new: NewExchange, status: str, replay_of: int | None, now: str) -> int:
+    return insert(
+        connection,
+        "INSERT INTO model_exchanges (org_id, run_id, batch_id, subject, purpose, model, prompt_version,"
+        " question_key, status, request, replay_of, requests, reserved_tokens, reserved_nanousd, budget_id,"
+        " created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            *(new.org_id, new.run_id, new.batch_id, new.subject, new.purpose, new.model, new.prompt_version),
+            *(new.question_key, status, new.request, replay_of, 0),
+            *(new.reserved_tokens, new.reserved_nanousd, new.budget_id, now),
+        ),
+    )
+
+
+def end_exchange(connection: Connection, exchange_id: int, new: NewExchange, outcome: Outcome) -> None:
+    """What it did cost stands in place of what was reserved; where nobody knows, the reserve stays, once for
+    each request."""
+    connection.execute(
+        "UPDATE model_exchanges SET status = ?, answer = ?, failure = ?, problem = ?, requests = ?,"
+        " input_tokens = ?, output_tokens = ?, cost_nanousd = ?, latency_ms = ? WHERE id = ?",
+        (*outcome[:-1], exchange_id),
+    )
+    unknown = outcome.perhaps_paid
+    known = [count for count in (outcome.input_tokens, outcome.output_tokens) if count is not None]
+    tokens = sum(known) - new.reserved_tokens if known else 0
+    nanousd = outcome.cost_nanousd - new.reserved_nanousd if outcome.cost_nanousd is not None else 0
+    tokens, nanousd = tokens + unknown * new.reserved_tokens, nanousd + unknown * new.reserved_nanousd
+    for table, id in _payers(new):
+        connection.execute(
+            f"UPDATE {table} SET model_tokens = model_tokens + ?, model_cost_nanousd = model_cost_nanousd + ?"
+            " WHERE id = ?",
+            (tokens, nanousd, id),
+        )
+
+
+def keep_answer(connection: Connection, *, org_id: int, question_key: str, exchange_id: int) -> int:
+    """The exchange whose answer everybody gets: the first one that was kept."""
+    connection.execute(
+        "INSERT INTO model_answers (org_id, question_key, exchange_id) VALUES (?, ?, ?)"
+        " ON CONFLICT (org_id, question_key) DO NOTHING",
+        (org_id, question_key, exchange_id),
+    )
+    found = kept_answer(connection, org_id=org_id, question_key=question_key)
+    assert found is not None
+    return found.id
+
+
+def kept_answer(connection: Connection, *, org_id: int, question_key: str) -> Exchange | None:
+    row = connection.execute(
+        "SELECT model_exchanges.* FROM model_answers"
+        " JOIN model_exchanges ON model_exchanges.id = model_answers.exchange_id"
+        " WHERE model_answers.org_id = ? AND model_answers.question_key = ?",
+        (org_id, question_key),
+    ).fetchone()
+    return _exchange(row) if row else None
+
+
+def exchange_by_id(connection: Connection, *, org_id: int, exchange_id: int) -> Exchange | None:
+    row = connection.execute(
+        "SELECT * FROM model_exchanges WHERE org_id = ? AND id = ?", (org_id, exchange_id)
+    ).fetchone()
+    return _exchange(row) if row else None
+
+
+def exchanges_of_run(
+    connection: Connection, *, org_id: int, run_id: int, limit: int, before_id: int | None = None
+) -> Page[Exchange]:
+    """The newest first."""
+    filters = [Filter("org_id", org_id), Filter("run_id", run_id)]
+    rows = page_of(connection, "model_exchanges", filters=filters, limit=limit, before_id=before_id)
+    return Page([_exchange(row) for row in rows.items], rows.last_id)
+
+
+def _exchange(row: Row) -> Exchange:
+    return Exchange(**{name: row[name] for name in Exchange.__slots__})
+
+
+class PurposeCost(NamedTuple):
+    """What was asked of models for one purpose. Counts are of what is known."""
+
+    purpose: str
+    questions: int  # that were sent, regenerations among them
+    replayed: int  # answered before, and not sent again
+    requests: int  # retries among them
+    tokens: int
+    nanousd: int
+    unpriced: int  # questions of which nobody knows what they cost
+    model: str = ""
+
+    @property
+    def dollars(self) -> float:
+        return self.nanousd / NANO
+
+
+def costs_of_run(connection: Connection, run_id: int) -> list[PurposeCost]:
+    return _costs(connection, "run_id", run_id)
+
+
+def costs_of_batch(connection: Connection, batch_id: int) -> list[PurposeCost]:
+    return _costs(connection, "batch_id", batch_id)
+
+
+def costs_of_budget(connection: Connection, budget_id: int) -> list[PurposeCost]:
+    return _costs(connection, "budget_id", budget_id)
+
+
+_SUMS = (
+    "SUM(CASE WHEN replay_of IS NULL THEN 1 ELSE 0 END), SUM(CASE WHEN replay_of IS NULL THEN 0 ELSE 1 END),"
+    " SUM(requests), SUM(COALESCE(input_tokens, 0) + COALESCE(output_tokens, 0)),"
+    " SUM(COALESCE(cost_nanousd, 0)),"
+    " SUM(CASE WHEN replay_of IS NULL AND cost_nanousd IS NULL THEN 1 ELSE 0 END)"
+)
+
+
+def _costs(connection: Connection, column: str, id: int) -> list[PurposeCost]:
+    rows = connection.execute(
+        f"SELECT purpose, {_SUMS} FROM model_exchanges WHERE {column} = ? GROUP BY purpose ORDER BY purpose",
+        (id,),
+    )
+    return [_cost(row) for row in rows]
+
+
+def _cost(row: Row, model: str = "") -> PurposeCost:
+    """Sums are Decimals to Postgres."""
+    return PurposeCost(
+        purpose=row[0],
+        questions=int(row[1]),
+        replayed=int(row[2]),
+        requests=int(row[3]),
+        tokens=int(row[4]),
+        nanousd=int(row[5]),
+        unpriced=int(row[6]),
+        model=model,
+    )
+
+
+def costs_of_org(connection: Connection, org_id: int) -> list[PurposeCost]:
+    """By purpose and model, of the latest questions; the dearest first."""
+    rows = connection.execute(
+        f"SELECT purpose, {_SUMS}, model FROM (SELECT * FROM model_exchanges WHERE org_id = ?"
+        " ORDER BY id DESC LIMIT ?) AS latest GROUP BY purpose, model ORDER BY 6 DESC, 5 DESC, 1",
+        (org_id, MOST_COUNTED),
+    )
+    return [_cost(row, model=row[7]) for row in rows]
+
+
+class RunSpent(NamedTuple):
+    """What models were asked for one run."""
+
+    tokens: int
+    nanousd: int
+    is_priced: bool
+
+
+def spent_before(connection: Connection, *, org_id: int, agent_id: int, most: int) -> list[RunSpent]:
+    """Of an agent's latest runs that were sent and ended; those that asked nothing among them."""
+    rows = connection.execute(
+        "SELECT COALESCE(SUM(COALESCE(e.input_tokens, 0) + COALESCE(e.output_tokens, 0)), 0),"
+        " COALESCE(SUM(COALESCE(e.cost_nanousd, 0)), 0),"
+        " COALESCE(SUM(CASE WHEN e.replay_of IS NULL AND e.cost_nanousd IS NULL AND e.id IS NOT NULL"
+        " THEN 1 ELSE 0 END), 0)"
+        " FROM (SELECT id FROM runs WHERE agent_id = ? AND org_id = ? AND status IN ('completed', 'failed')"
+        " AND dispatched_at IS NOT NULL ORDER BY id DESC LIMIT ?) AS r"
+        " LEFT JOIN model_exchanges e ON e.run_id = r.id GROUP BY r.id",
+        (agent_id, org_id, most),
+    )
+    return [RunSpent(int(row[0]), int(row[1]), not row[2]) for row in rows]

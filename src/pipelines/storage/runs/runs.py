@@ -1,0 +1,508 @@
+"""Runs: one attempt of one agent version at one task."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own
+from pipelines.core.tools.live_tools import LIVE
+from pipelines.storage.database.connection import Connection, Row, in_list, insert, insert_many
+from pipelines.storage.database.paging import Filter, Page, page_of
+from pipelines.storage.tasks.datasets import TaskToRun
+from pipelines.storage.tasks.stored_seed import WithSeed
+from pipelines.storage.tasks.texts import text_of
+from pipelines.wire.names import RunStatus
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListedRun:
+    """A run without its seed, which no list shows."""
+
+    id: int
+    org_id: int
+    agent_id: int
+    agent_version: int
+    task_id: int
+    dataset_id: int
+    batch_id: int | None
+    repeat_number: int  # 1 for the first attempt at its task within the batch
+    retried: bool  # cut off or cancelled, and another run stands in its place now
+    mode: str  # manual: driven by hand; dispatch: sent to the agent
+    status: RunStatus
+    jti: str  # the token's public name
+    seed_hash: str
+    simulated_now: str  # what time it was in the run's world when it started; empty before that
+    fault_seed: int  # enters the draws of its random failure rules
+    passthrough: str  # how calls of passthrough tools are answered: one of core.live_tools.PASSTHROUGH_MODES
+    cassette: str | None  # what they are recorded on or replayed from
+    final_response: str | None
+    messages: Json
+    metadata: Json
+    error_class: str | None
+    error_json: Json
+    soft_warnings: Json
+    conversation: Json  # who played the user, what each turn rests on, whose word ended it
+    verdict: str | None  # PASS, FAIL, PENDING, NOT_APPLICABLE; None until it is judged
+    failure_mode: str | None
+    pending_reason: str | None  # why it is PENDING; None of any other, and of graders before version 20
+    unverified: int | None  # notes of its judgement; None where its grader gave none
+    judgement: Json  # the whole verdict: scores, reasoning, evidence, grader
+    judge_error: str | None  # why there is no verdict
+    human_verdict: str | None  # PASS or FAIL by the people who reviewed it; the machine's stays as it is
+    created_at: str
+    started_at: str | None
+    dispatched_at: str | None  # when its first POST began: from then on the agent may have seen it
+    ended_at: str | None
+    expires_at: str
+    rules_version: int = 0  # of its dataset's: which translated rules are in force in it
+
+    def as_json(self) -> JsonObject:
+        return {
+            "id": self.id,
+            "agent_id": self.agent_id,
+            "agent_version": self.agent_version,
+            "task_id": self.task_id,
+            "dataset_id": self.dataset_id,
+            "batch_id": self.batch_id,
+            "repeat_number": self.repeat_number,
+            "retried": self.retried,
+            "mode": self.mode,
+            "status": self.status.value,
+            "run_token_jti": self.jti,
+            "simulated_now": self.simulated_now or None,
+            "fault_seed": self.fault_seed,
+            "passthrough": self.passthrough,
+            "cassette": self.cassette,
+            "final_response": self.final_response,
+            "messages": self.messages,
+            "metadata": self.metadata,
+            "error_class": self.error_class,
+            "error_json": self.error_json,
+            "soft_warnings": self.soft_warnings,
+            "conversation": self.conversation,
+            "verdict": self.verdict,
+            "failure_mode": self.failure_mode,
+            "pending_reason": self.pending_reason,
+            "unverified": self.unverified,
+            "judgement": self.judgement,
+            "judge_error": self.judge_error,
+            "human_verdict": self.human_verdict,
+            "created_at": self.created_at,
+            "started_at": self.started_at,
+            "dispatched_at": self.dispatched_at,
+            "ended_at": self.ended_at,
+            "expires_at": self.expires_at,
+        }
+
+    def plain_verdict(self) -> JsonObject:
+        """Without what it rests on."""
+        return {
+            "verdict": self.verdict,
+            "failure_mode": self.failure_mode,
+            "pending_reason": self.pending_reason,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run(ListedRun, WithSeed):
+    """With the seed it was given."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewRun(WithSeed):
+    """What a run is opened with; the rest is the store's to fill."""
+
+    org_id: int
+    agent_id: int
+    agent_version: int
+    task_id: int
+    dataset_id: int
+    batch_id: int | None = None
+    repeat_number: int = 1
+    mode: str
+    status: RunStatus
+    jti: str
+    token_hash: str
+    seed_hash: str
+    simulated_now: str
+    fault_seed: int = 0
+    passthrough: str = LIVE
+    cassette: str | None = None
+    soft_warnings: list[Json]
+    created_at: str
+    expires_at: str
+    rules_version: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PendingRun:
+    """One of a batch, which nobody has sent: its claim gives it a token that works, and a time."""
+
+    task: TaskToRun
+    agent_id: int
+    agent_version: int
+    repeat_number: int
+    jti: str
+    token_hash: str
+    fault_seed: int
+    created_at: str
+
+
+NEVER = "9999-12-31T23:59:59.999999Z"  # when a run that has no token yet expires
+_INTO = (
+    "INSERT INTO runs (org_id, agent_id, agent_version, task_id, dataset_id, batch_id, repeat_number, mode,"
+    " status, jti, token_hash, seed_hash, world_hash, simulated_now, fault_seed, soft_warnings, created_at,"
+    " started_at, expires_at, passthrough, cassette, rules_version) VALUES"
+)
+_NEW = f"{_INTO} ({', '.join('?' * 22)})"
+#: A batch that is not stored whole is not there yet, and neither are its runs.
+IN_SIGHT = (
+    "(batch_id IS NULL OR batch_id NOT IN (SELECT id FROM batches WHERE status IN ('opening', 'discarded')))"
+)
+
+
+#: Nobody has decided it: the judge could not prove it either way, or broke. One tried again is past deciding.
+#: Written as in the index runs_to_review, which both databases use only for these very words.
+NEEDS_REVIEW = (
+    "(COALESCE(verdict, '') = 'PENDING' OR judge_error IS NOT NULL) AND retried = 0 AND human_verdict IS NULL"
+)
+
+
+#: Its answer states something that the run neither proves nor contradicts.
+HAS_UNVERIFIED = "unverified > 0"
+_JUDGED = ("verdict", "failure_mode", "judgement", "judge_error")
+_TOLD_IN_JUDGEMENT = ("pending_reason", "unverified")
+
+
+def judged_conditions(*, needs_review: bool | None, has_unverified: bool | None) -> tuple[str, ...]:
+    """On rows of `runs`; None: whatever it is."""
+    reviewed = {None: (), True: (NEEDS_REVIEW,), False: (f"NOT ({NEEDS_REVIEW})",)}[needs_review]
+    noted = {None: (), True: (HAS_UNVERIFIED,), False: ("COALESCE(unverified, 0) = 0",)}[has_unverified]
+    return (*reviewed, *noted)
+
+
+def add_run(connection: Connection, run: NewRun) -> int:
+    return insert(connection, _NEW, _values(run))
+
+
+def add_pending_runs(connection: Connection, batch_id: int, new: Sequence[PendingRun]) -> None:
+    """Their calls of passthrough tools are answered as the batch says."""
+    batch = "SELECT passthrough, cassette FROM batches WHERE id = ?"
+    passthrough, cassette = connection.execute(batch, (batch_id,)).fetchone()
+    versions = _rules_versions(connection, {run.task.dataset_id for run in new})
+    as_said = (passthrough, cassette)
+    rows = [(*_pending_values(batch_id, run), *as_said, versions[run.task.dataset_id]) for run in new]
+    insert_many(connection, _INTO, rows)
+
+
+def _rules_versions(connection: Connection, dataset_ids: set[int]) -> dict[int, int]:
+    """Of some datasets: which of their rules are in force now."""
+    ids = sorted(dataset_ids)
+    rows = connection.execute(f"SELECT id, rules_version FROM datasets WHERE id IN {in_list(ids)}", ids)
+    return {row[0]: row[1] for row in rows.fetchall()}
+
+
+def _values(run: NewRun) -> tuple[object, ...]:
+    return (
+        run.org_id,
+        run.agent_id,
+        run.agent_version,
+        run.task_id,
+        run.dataset_id,
+        run.batch_id,
+        run.repeat_number,
+        run.mode,
+        run.status.value,
+        run.jti,
+        run.token_hash,
+        run.seed_hash,
+        run.world_hash,
+        run.simulated_now,
+        run.fault_seed,
+        dumps(run.soft_warnings).decode(),
+        run.created_at,
+        run.created_at if run.status is RunStatus.RUNNING else None,
+        run.expires_at,
+        run.passthrough if run.passthrough != LIVE else None,
+        run.cassette,
+        run.rules_version,
+    )
+
+
+def _pending_values(batch_id: int, run: PendingRun) -> tuple[object, ...]:
+    return (
+        run.task.org_id,
+        run.agent_id,
+        run.agent_version,
+        run.task.id,
+        run.task.dataset_id,
+        batch_id,
+        run.repeat_number,
+        "dispatch",
+        RunStatus.PENDING.value,
+        run.jti,
+        run.token_hash,
+        run.task.seed_hash,
+        run.task.world_hash,
+        "",  # its claim says what time it is
+        run.fault_seed,
+        "[]",
+        run.created_at,
+        None,
+        NEVER,
+    )
+
+
+def run_by_id(connection: Connection, *, org_id: int, run_id: int) -> Run | None:
+    return _one(connection, f"id = ? AND org_id = ? AND {IN_SIGHT}", run_id, org_id)
+
+
+def run_by_token_hash(connection: Connection, token_hash: str) -> Run | None:
+    return _one(connection, "token_hash = ?", token_hash)
+
+
+def _one(connection: Connection, where: str, *values: object) -> Run | None:
+    row = connection.execute(f"SELECT * FROM runs WHERE {where}", values).fetchone()
+    if not row:
+        return None
+    seed_text = text_of(connection, row["seed_hash"])
+    return Run(**_fields(row), seed_text=seed_text, world_hash=row["world_hash"])
+
+
+def runs_of_org(
+    connection: Connection,
+    *,
+    filters: list[Filter],
+    limit: int,
+    before_id: int | None,
+    newest_first: bool = True,
+    needs_review: bool | None = None,
+) -> Page[ListedRun]:
+    reviewed = judged_conditions(needs_review=needs_review, has_unverified=None)
+    rows = page_of(
+        connection,
+        "runs",
+        filters=filters,
+        limit=limit,
+        before_id=before_id,
+        newest_first=newest_first,
+        where=" AND ".join((IN_SIGHT, *reviewed)),
+    )
+    return Page([ListedRun(**_fields(row)) for row in rows.items], rows.last_id)
+
+
+def claim_run(
+    connection: Connection,
+    *,
+    run_id: int,
+    worker: str,
+    jti: str,
+    token_hash: str,
+    now: str,
+    simulated_now: str,
+    expires_at: str,
+) -> bool:
+    """Take a pending run to dispatch it, with a fresh token; False when it is no longer pending.
+
+    From here on the agent may have seen it, so nothing ever makes it pending again. A batch that is being
+    cancelled, which takes a while where it is large, has no runs to take.
+    """
+    done = connection.execute(
+        "UPDATE runs SET status = 'running', claimed_by = ?, jti = ?, token_hash = ?, started_at = ?,"
+        " dispatched_at = ?, simulated_now = ?, expires_at = ? WHERE id = ? AND status = 'pending'"
+        " AND EXISTS (SELECT 1 FROM batches WHERE batches.id = runs.batch_id AND batches.status = 'running')",
+        (worker, jti, token_hash, now, now, simulated_now, expires_at, run_id),
+    )
+    return done.rowcount == 1
+
+
+def pending_run(connection: Connection, run_id: int) -> Run | None:
+    """For a worker, which was handed the id by the queue and asks for no org; None when it is not pending."""
+    return _one(connection, "id = ? AND status = 'pending'", run_id)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ending:
+    """How a run ended: with a response, or with the reason why there is none."""
+
+    status: RunStatus
+    final_response: str | None = None
+    messages: Json = None
+    metadata: Json = None
+    error_class: str | None = None
+    error_json: Json = None
+    soft_warnings: list[Json] | None = None  # None leaves those it has
+    conversation: Json = None
+    verdict: str | None = None
+    failure_mode: str | None = None
+    judgement: Json = None
+    judge_error: str | None = None
+    oracle_version: int | None = None  # of its task: by which it was judged
+
+    @property
+    def pending_reason(self) -> str | None:
+        reason = _told(self.judgement, "pending_reason") if self.verdict == "PENDING" else None
+        return reason if isinstance(reason, str) else None
+
+    @property
+    def unverified(self) -> int | None:
+        notes = _told(self.judgement, "unverified")
+        return len(notes) if isinstance(notes, list) else None
+
+
+def end_run(connection: Connection, *, run_id: int, ending: Ending, now: str) -> bool:
+    """Close a running run; False when it had already ended."""
+    done = connection.execute(
+        "UPDATE runs SET status = ?, ended_at = ?, final_response = ?, messages = ?, metadata = ?,"
+        " error_class = ?, error_json = ?, soft_warnings = COALESCE(?, soft_warnings),"
+        " conversation = ?, verdict = ?, failure_mode = ?, judgement = ?, judge_error = ?,"
+        " pending_reason = ?, unverified = ?, oracle_version = ?"
+        " WHERE id = ? AND status = 'running'",
+        (
+            ending.status.value,
+            now,
+            ending.final_response,
+            _text(ending.messages),
+            _text(ending.metadata),
+            ending.error_class,
+            _text(ending.error_json),
+            _text(ending.soft_warnings),
+            _text(ending.conversation),
+            ending.verdict,
+            ending.failure_mode,
+            _text(ending.judgement),
+            ending.judge_error,
+            ending.pending_reason,
+            ending.unverified,
+            ending.oracle_version,
+            run_id,
+        ),
+    )
+    return done.rowcount == 1
+
+
+def set_verdict(connection: Connection, *, run_id: int, ending: Ending, now: str) -> bool:
+    """Only its verdict changes, and the one before is kept. False where it is the same."""
+    judged = _judged(ending)
+    differs = " OR ".join(f"COALESCE({column}, '') <> COALESCE(?, '')" for column in _JUDGED)
+    kept = connection.execute(
+        f"INSERT INTO past_verdicts (run_id, {', '.join(_JUDGED)}, replaced_at)"
+        f" SELECT id, {', '.join(_JUDGED)}, ? FROM runs WHERE id = ? AND ({differs})",
+        (now, run_id, *judged),
+    )
+    if kept.rowcount != 1:
+        return False
+    connection.execute(
+        f"UPDATE runs SET {_SET_JUDGED}, oracle_version = ? WHERE id = ?",
+        (*judged, ending.pending_reason, ending.unverified, ending.oracle_version, run_id),
+    )
+    return True
+
+
+def settle_verdict(connection: Connection, *, run_id: int, ending: Ending) -> bool:
+    """The verdict that a judge model came to, in place of the open one that its run ended with, which is part
+    of it. False where somebody has judged the run anew since."""
+    done = connection.execute(
+        f"UPDATE runs SET {_SET_JUDGED} WHERE id = ? AND verdict = 'PENDING' AND judge_error IS NULL",
+        (*_judged(ending), ending.pending_reason, ending.unverified, run_id),
+    )
+    return done.rowcount == 1
+
+
+_SET_JUDGED = ", ".join(f"{column} = ?" for column in (*_JUDGED, *_TOLD_IN_JUDGEMENT))
+
+
+def _judged(ending: Ending) -> tuple[str | None, ...]:
+    return ending.verdict, ending.failure_mode, _text(ending.judgement), ending.judge_error
+
+
+def past_verdicts(connection: Connection, run_id: int) -> list[JsonObject]:
+    """Those before the present one, newest first."""
+    rows = connection.execute("SELECT * FROM past_verdicts WHERE run_id = ? ORDER BY id DESC", (run_id,))
+    return [
+        {
+            "verdict": row["verdict"],
+            "failure_mode": row["failure_mode"],
+            "pending_reason": _told(judgement, "pending_reason"),
+            "judgement": judgement,
+            "judge_error": row["judge_error"],
+            "replaced_at": row["replaced_at"],
+        }
+        for row, judgement in ((row, _value(row["judgement"])) for row in rows)
+    ]
+
+
+def _told(judgement: Json, name: str) -> Json:
+    return judgement.get(name) if isinstance(judgement, dict) else None
+
+
+def set_human_verdict(connection: Connection, *, org_id: int, run_id: int, verdict: str | None) -> None:
+    """What people decided, or took back. The machine's verdict is not touched."""
+    connection.execute(
+        "UPDATE runs SET human_verdict = ? WHERE id = ? AND org_id = ?", (verdict, run_id, org_id)
+    )
+
+
+def postpone_expiry(connection: Connection, *, run_id: int, expires_at: str) -> None:
+    """Its token lives on: time went by that was not the agent's."""
+    connection.execute(
+        "UPDATE runs SET expires_at = ? WHERE id = ? AND status = 'running'", (expires_at, run_id)
+    )
+
+
+def cancel_pending(connection: Connection, *, run_id: int, now: str) -> bool:
+    done = connection.execute(
+        "UPDATE runs SET status = 'cancelled', ended_at = ? WHERE id = ? AND status = 'pending'",
+        (now, run_id),
+    )
+    return done.rowcount == 1
+
+
+def _text(value: object) -> str | None:
+    return dumps(value).decode() if value is not None else None
+
+
+def _value(text: str | None) -> Json:
+    return loads_own(text) if text is not None else None
+
+
+def _fields(row: Row) -> dict[str, Any]:
+    return {
+        "id": row["id"],
+        "org_id": row["org_id"],
+        "agent_id": row["agent_id"],
+        "agent_version": row["agent_version"],
+        "task_id": row["task_id"],
+        "dataset_id": row["dataset_id"],
+        "batch_id": row["batch_id"],
+        "repeat_number": row["repeat_number"],
+        "retried": bool(row["retried"]),
+        "mode": row["mode"],
+        "status": RunStatus(row["status"]),
+        "jti": row["jti"],
+        "seed_hash": row["seed_hash"],
+        "simulated_now": row["simulated_now"],
+        "fault_seed": row["fault_seed"],
+        "passthrough": row["passthrough"] or LIVE,
+        "cassette": row["cassette"],
+        "final_response": row["final_response"],
+        "messages": _value(row["messages"]),
+        "metadata": _value(row["metadata"]),
+        "error_class": row["error_class"],
+        "error_json": _value(row["error_json"]),
+        "soft_warnings": _value(row["soft_warnings"]),
+        "conversation": _value(row["conversation"]),
+        "verdict": row["verdict"],
+        "failure_mode": row["failure_mode"],
+        "pending_reason": row["pending_reason"],
+        "unverified": row["unverified"],
+        "judgement": _value(row["judgement"]),
+        "judge_error": row["judge_error"],
+        "human_verdict": row["human_verdict"],
+        "created_at": row["created_at"],
+        "started_at": row["started_at"],
+        "dispatched_at": row["dispatched_at"],
+        "ended_at": row["ended_at"],
+        "expires_at": row["expires_at"],
+        "rules_version": row["rules_version"],
+    }

@@ -1,0 +1,1 @@
+"""Datasets, tasks, oracles, and the seed sessions that make them."""
