@@ -53,7 +53,7 @@ IMPORTS = """
 import sys, time
 began = time.perf_counter()
 from pipelines.server.app import App
-from pipelines.server.settings import load_settings
+from pipelines.server.config.settings import load_settings
 App(load_settings({"PIPELINES_MODEL": sys.argv[1]}, data_dir=sys.argv[2]))
 heavy = [name for name in sys.modules if name.split(".")[0] in ("pydantic_ai", "openai", "anthropic")]
 print(time.perf_counter() - began, len(heavy))

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from desk import TOOLS
 from nodes import REFUND_TASK, Api, House, house_in
-from pipelines.server.settings import DATABASE_FILE
+from pipelines.server.config.settings import DATABASE_FILE
 from played_agents import Dispatch, PlayedAgent, played
 from pressed import EXPECTED, SCENARIO, V1, ended_matrix, variation_of
 

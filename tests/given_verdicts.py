@@ -11,7 +11,7 @@ from pipelines.core.verdict.verdict import (
     held,
     left_open,
 )
-from pipelines.server.settings import DATABASE_FILE
+from pipelines.server.config.settings import DATABASE_FILE
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.sqlite_store import SqliteStore
 from pipelines.storage.runs.runs import Ending, set_verdict

@@ -26,9 +26,9 @@ from pipelines.core.tools.failure_rules import (
 from pipelines.core.tools.tools_schema import Tool
 from pipelines.core.verdict.pending_words import PENDING_WORDS
 from pipelines.server.app import App
+from pipelines.server.config.settings import SETTINGS, load_settings
 from pipelines.server.errors import status_of
-from pipelines.server.metrics import METRICS
-from pipelines.server.settings import SETTINGS, load_settings
+from pipelines.server.service.metrics import METRICS
 from pipelines.wire import names
 from pipelines.wire.envelope import Envelope, ErrorClass
 from pipelines.wire.errors import every_error

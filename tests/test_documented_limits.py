@@ -22,7 +22,7 @@ from pipelines.engine.reports import compare_runs, report_batch
 from pipelines.engine.tools import propose_plans, read_sentences
 from pipelines.engine.worlds import embedded_author, generate_rows
 from pipelines.outbound import egress_proxy, fetch_git, model_transport
-from pipelines.server.api import telemetry
+from pipelines.server.api.evals import telemetry
 from pipelines.storage.agents import cassettes as stored_cassettes
 from pipelines.storage.lists import finder, run_lists
 

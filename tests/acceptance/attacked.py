@@ -22,8 +22,8 @@ from starvation import tree_cpu_s
 
 from desk import STATE, tool
 from nodes import Api
-from pipelines.server.first_start import prepare
-from pipelines.server.settings import load_settings
+from pipelines.server.config.settings import load_settings
+from pipelines.server.service.first_start import prepare
 from pipelines.storage.accounts.keys import add_key, add_org, new_key
 from pipelines.storage.database.connection import transaction
 from pipelines.wire.names import PROXY_BASE, Role

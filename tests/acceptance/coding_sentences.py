@@ -265,7 +265,7 @@ BUILT: dict[str, Said] = {
     ),
     "2 the diff has a cap": Said(
         (f"{ROWS}::test_a_change_over_the_limit_is_cut_and_fails",),
-        "server/sandboxes.py",
+        "server/service/sandboxes.py",
         "diff_bytes=settings.workspace_diff_kb * 1024,",
         "diff_bytes=64 * 1024 * 1024,",
     ),
@@ -418,19 +418,19 @@ BUILT: dict[str, Said] = {
     ),
     "4 bytes of a workspace are limited by a setting": Said(
         (f"{ROWS}::test_limits_of_a_workspace_are_settings_with_their_defaults",),
-        "server/sandboxes.py",
+        "server/service/sandboxes.py",
         "bytes=settings.workspace_mb * MEBIBYTE,",
         "bytes=500 * MEBIBYTE,",
     ),
     "4 and its files": Said(
         (f"{ROWS}::test_a_workspace_of_too_many_files_is_not_made",),
-        "server/sandboxes.py",
+        "server/service/sandboxes.py",
         "files=settings.workspace_files,",
         "files=50_000,",
     ),
     "4 500 MB and 50,000 files": Said(
         (f"{ROWS}::test_limits_of_a_workspace_are_settings_with_their_defaults",),
-        "server/settings.py",
+        "server/config/settings.py",
         '"workspace_files", 50_000,',
         '"workspace_files", 5_000,',
     ),

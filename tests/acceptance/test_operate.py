@@ -14,7 +14,7 @@ from served import KEY, Server, clean_environment, running, visiting
 
 from desk import DrivenRun, answered
 from pipelines.cli.main import app as cli
-from pipelines.server.settings import SETTINGS
+from pipelines.server.config.settings import SETTINGS
 from private_postgres import Cluster, binaries
 
 pytestmark = pytest.mark.anyio

@@ -7,7 +7,7 @@ import pytest
 
 from desk import AGENT, refused
 from nodes import Api, Row, house_in
-from pipelines.server.settings import load_settings
+from pipelines.server.config.settings import load_settings
 from played_agents import PlayedAgent, played, refunds
 
 ALLOW = "PIPELINES_ALLOW_PRIVATE_ENDPOINTS"

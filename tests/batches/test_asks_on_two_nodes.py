@@ -19,7 +19,7 @@ from pipelines.engine.calls.answer_tool_call import ToolCallAnswerer
 from pipelines.engine.live.carry_out import CarryOut
 from pipelines.engine.live.live_runs import LiveRuns
 from pipelines.engine.platform import WallClock, later
-from pipelines.server.settings import load_settings
+from pipelines.server.config.settings import load_settings
 from pipelines.storage.accounts.keys import hash_of
 from pipelines.storage.database.database import Database
 from pipelines.wire.errors import OdysseyError

@@ -15,8 +15,8 @@ import pytest
 
 from desk import outage
 from nodes import REFUND_TASK, Api, Node, eventually, house_in
-from pipelines.server.first_start import prepare
-from pipelines.server.settings import load_settings
+from pipelines.server.config.settings import load_settings
+from pipelines.server.service.first_start import prepare
 from pipelines.storage.database.migrations import MIGRATIONS
 from played_agents import (
     Dispatch,

@@ -12,7 +12,7 @@ from pipelines.core.evals.scenario import Scenario, read_scenario
 from pipelines.core.evals.variation import BUILTIN
 from pipelines.core.tasks.seed import Seed
 from pipelines.odyssey import Envelope
-from pipelines.server.settings import DATABASE_FILE
+from pipelines.server.config.settings import DATABASE_FILE
 from pipelines.storage.tasks.datasets import as_texts
 from pipelines.storage.tasks.texts import add_parts, slices_of
 from played_agents import Dispatch, does_nothing, played

@@ -11,8 +11,8 @@ from code_desk import code_agent, run_of
 
 from nodes import REFUND_TASK, Api, House, clean_environment, eventually, fresh_house_in
 from pipelines.sandbox.held_folders import USED
-from pipelines.server.housekeeping import would_prune
-from pipelines.server.settings import load_settings
+from pipelines.server.config.settings import load_settings
+from pipelines.server.service.housekeeping import would_prune
 from pipelines.storage.agents import code
 from pipelines.storage.database.connection import transaction
 from pipelines.storage.database.sqlite_store import SqliteStore

@@ -14,8 +14,8 @@ import pytest
 from atif_fields import check_atif
 from desk import TOOLS, answered
 from nodes import Api, House, Row, house_in
-from pipelines.server.sandboxes import workspaces
-from pipelines.server.settings import load_settings
+from pipelines.server.config.settings import load_settings
+from pipelines.server.service.sandboxes import workspaces
 
 PATIENCE_S = 300.0
 MOST_FILES, MOST_DIFF_KB = 40, 64

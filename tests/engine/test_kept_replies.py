@@ -11,7 +11,7 @@ from desk import DrivenRun, House, Org, answered, refused
 from pipelines.core.calls import called_run, tool_call
 from pipelines.engine.live import live_runs
 from pipelines.engine.live.live_runs import LiveRun
-from pipelines.server.proxy_messages import hash_of
+from pipelines.server.proxy.proxy_messages import hash_of
 
 pytestmark = pytest.mark.anyio
 LARGE = "x" * 100_000

@@ -8,7 +8,7 @@ import sys
 import pipelines
 import pipelines.cli.main
 from pipelines.server.app import App
-from pipelines.server.settings import load_settings
+from pipelines.server.config.settings import load_settings
 App(load_settings({"PIPELINES_MODEL": "openai:gpt-5-mini"}, data_dir=sys.argv[1]))
 heavy = {"pydantic_ai", "openai", "anthropic", "genai_prices"}
 print(sorted(heavy & {name.partition(".")[0] for name in sys.modules}))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipelines.server.pages.compare_batches import meaning_of
+from pipelines.server.pages.batches.compare_batches import meaning_of
 
 
 @pytest.mark.parametrize(

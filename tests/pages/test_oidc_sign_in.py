@@ -10,8 +10,8 @@ from playwright.sync_api import Browser, expect
 from issuer import AUDIENCE, Issuer, SigningKey, issuing
 from nodes import Api, house_in
 from pipelines.core.text.problems import Refused
+from pipelines.server.config.settings import load_settings
 from pipelines.server.oidc import Oidc
-from pipelines.server.settings import load_settings
 
 CLIENT = "odyssey-pages"
 

@@ -16,7 +16,7 @@ from live_service import served
 from pipelines.core.models.model_question import Purpose
 from pipelines.core.tasks.seed_session import read_session_request
 from pipelines.server.app import App
-from pipelines.server.settings import load_settings
+from pipelines.server.config.settings import load_settings
 from pipelines.storage.agents.authored_rules import PROPOSED, NewRule, add_proposals
 from pipelines.storage.runs.batches import add_batch, finish_batch
 from pipelines.storage.runs.model_exchanges import NewExchange, add_exchange

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from pipelines.server import batch_watches
-from pipelines.server.batch_watches import BatchWatches
+from pipelines.server.service import batch_watches
+from pipelines.server.service.batch_watches import BatchWatches
 
 pytestmark = pytest.mark.anyio
 

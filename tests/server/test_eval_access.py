@@ -13,7 +13,7 @@ import pytest
 
 from desk import House, Org, Row, answered, client_of
 from pipelines.server.app import App
-from pipelines.server.settings import load_settings
+from pipelines.server.config.settings import load_settings
 from pipelines.server.tokens import mint
 from pipelines.wire.names import API_V1, OTLP_TRACES, Role
 

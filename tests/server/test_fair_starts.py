@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from pipelines.server.fair_starts import FairStarts
+from pipelines.server.http.fair_starts import FairStarts
 
 pytestmark = pytest.mark.anyio
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from twins import RULE, Served, TwinRun, Twins, blanked, converse, read_all, read_response, twins
 
 from desk import MEBIBYTE
-from pipelines.server.proxy import Proxy
+from pipelines.server.proxy.proxy import Proxy
 from pipelines.wire.names import PROXY_BASE
 
 Speak = Callable[[Served, list[bytes]], list[bytes]]

@@ -10,7 +10,7 @@ import pytest
 from pipelines.core.code.held_commands import CannotStart, Command, Pipes
 from pipelines.core.tools.live_tools import EndpointValues, HopFailed
 from pipelines.outbound.address_guard import AddressPolicy
-from pipelines.server.live_endpoints import endpoint_makers
+from pipelines.server.service.live_endpoints import endpoint_makers
 
 
 async def _given(variables: dict[str, str]) -> Command:

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from twins import Served, Twins, auth, call_of, converse, twins
 
-from pipelines.server import access_log
-from pipelines.server.logs import JsonLines, TextLines
+from pipelines.server.http import access_log
+from pipelines.server.service.logs import JsonLines, TextLines
 
 SECRET = "s3cret-in-a-query"
 

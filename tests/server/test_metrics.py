@@ -15,10 +15,10 @@ from desk import House, Org, answered, open_house, outage, refused
 from pipelines import __version__
 from pipelines.core.limits.fair_slots import Place
 from pipelines.engine.platform import DISPATCHES
-from pipelines.server import loop_lag
-from pipelines.server.loop_lag import LoopLag
-from pipelines.server.metrics import METRICS, Sample, written
-from pipelines.server.tally import Tally
+from pipelines.server.proxy.tally import Tally
+from pipelines.server.service import loop_lag
+from pipelines.server.service.loop_lag import LoopLag
+from pipelines.server.service.metrics import METRICS, Sample, written
 from pipelines.wire.names import PROXY_BASE, Role
 
 pytestmark = pytest.mark.anyio

@@ -21,9 +21,9 @@ from pipelines.engine.models.model_access import ModelAccess, OpenedUpstream, ne
 from pipelines.outbound.address_guard import AddressPolicy, GuardedBackend
 from pipelines.outbound.stream_once import ModelClient
 from pipelines.sandbox.door import Door
-from pipelines.server.model_door import ModelDoor
-from pipelines.server.model_rules import PASSED_ON
-from pipelines.server.run_door import RunDoor
+from pipelines.server.proxy.sandbox_connection import RunDoor
+from pipelines.server.proxy.sandbox_model_rules import PASSED_ON
+from pipelines.server.proxy.sandbox_models import ModelDoor
 from pipelines.storage.accounts.keys import hash_of
 
 pytestmark = pytest.mark.anyio

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.core.text.problems import Refused
-from pipelines.server.settings import load_settings
+from pipelines.server.config.settings import load_settings
 
 KEY = "sk-0123456789abcdef"
 VARIABLE = "PIPELINES_MODEL_GATEWAY"

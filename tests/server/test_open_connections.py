@@ -2,8 +2,8 @@
 
 import pytest
 
-from pipelines.server import open_connections
-from pipelines.server.open_connections import ConnectionLimits, OpenConnections, source_of
+from pipelines.server.http import open_connections
+from pipelines.server.http.open_connections import ConnectionLimits, OpenConnections, source_of
 
 
 class Clock:

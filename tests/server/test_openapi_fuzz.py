@@ -23,7 +23,7 @@ from schemathesis.specs.openapi.checks import (
 from desk import TOOLS, open_house
 from documented import closed
 from pipelines.server.app import App
-from pipelines.server.settings import load_settings
+from pipelines.server.config.settings import load_settings
 from pipelines.wire.names import PROXY_BASE, TraceEventType
 
 # A batch that was asked for runs on threads of its own, which draw chance while hypothesis is drawing too.

@@ -11,8 +11,8 @@ import pytest
 
 from loop_watch import MOST_LAG_S, least_lag
 from pipelines.server.app import App
+from pipelines.server.config.settings import load_settings
 from pipelines.server.openapi import Written
-from pipelines.server.settings import load_settings
 
 #: A generated client's functions are called so: a name here is never given to something else.
 OPERATION_IDS = re.findall(r"\w+", """

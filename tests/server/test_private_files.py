@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from pipelines.core.text.problems import Refused
-from pipelines.server import private_files
-from pipelines.server.first_start import prepare
-from pipelines.server.sandboxes import hidden_folders
-from pipelines.server.settings import load_settings
+from pipelines.server.config.settings import load_settings
+from pipelines.server.service import private_files
+from pipelines.server.service.first_start import prepare
+from pipelines.server.service.sandboxes import hidden_folders
 
 SOMEBODY = 12_345
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipelines.server.rate_window import Bound, Pace
+from pipelines.server.proxy.rate_window import Bound, Pace
 
 
 def test_a_pace_lets_a_minutes_worth_through_and_then_one_at_a_time() -> None:

@@ -7,7 +7,7 @@ import httpx2
 import pytest
 
 from desk import House, Org, answered
-from pipelines.server import batch_watches
+from pipelines.server.service import batch_watches
 from pipelines.storage.runs.batches import add_batch, finish_batch
 from pipelines.wire.names import Role
 

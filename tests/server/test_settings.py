@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from pipelines.core.text.problems import Refused
-from pipelines.server.sandboxes import mcp_commands
-from pipelines.server.settings import SETTINGS, load_settings
+from pipelines.server.config.settings import SETTINGS, load_settings
+from pipelines.server.service.sandboxes import mcp_commands
 
 
 def test_the_defaults_are_those_of_the_table() -> None:

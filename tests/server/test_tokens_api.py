@@ -12,7 +12,7 @@ import pytest
 from desk import House, Row, answered, client_of, open_house, refused
 from issuer import AUDIENCE, Issuer, encoded, issuing
 from pipelines.core.text.problems import Refused
-from pipelines.server.settings import load_settings
+from pipelines.server.config.settings import load_settings
 from pipelines.server.tokens import mint, signing_key
 from pipelines.storage.database.secret_box import decoded_key
 from pipelines.wire.names import Role

@@ -9,7 +9,7 @@ import pytest
 
 from desk import House, Org, Row, answered, refused
 from pipelines.server.app import App
-from pipelines.server.settings import load_settings
+from pipelines.server.config.settings import load_settings
 from pipelines.wire.names import PROXY_BASE
 
 pytestmark = pytest.mark.anyio

@@ -15,7 +15,7 @@ from pipelines.core.calls.tool_call import Reply, ToolCall
 from pipelines.core.tools.failure_rules import WireFault
 from pipelines.engine.calls.answer_tool_call import ToolCallAnswerer
 from pipelines.engine.live.live_runs import LiveRun
-from pipelines.server.proxy import Proxy
+from pipelines.server.proxy.proxy import Proxy
 
 LONG_MS = 600_000  # nobody waits for it
 WAYS = ["lean", "asgi"]

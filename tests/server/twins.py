@@ -23,9 +23,9 @@ from pipelines.core.calls.tool_call import ToolCall
 from pipelines.engine.calls.answer_tool_call import ToolCallAnswerer
 from pipelines.engine.live.live_runs import LiveRun
 from pipelines.server.app import App
-from pipelines.server.http_protocol import OneWriteProtocol
-from pipelines.server.lean_proxy import LeanProxyProtocol
-from pipelines.server.settings import load_settings
+from pipelines.server.config.settings import load_settings
+from pipelines.server.http.http_protocol import OneWriteProtocol
+from pipelines.server.proxy.fast_proxy import LeanProxyProtocol
 from pipelines.storage.database.trace_rows import log_of_run
 
 T = TypeVar("T")

@@ -44,8 +44,7 @@ from pipelines.outbound.fetch_git import GitFetcher
 from pipelines.outbound.model_transport import ModelTransport
 from pipelines.outbound.stream_once import ModelClient
 from pipelines.processes.pool import HelperProcesses
-from pipelines.server import broken_files, errors, openapi, sandboxes
-from pipelines.server.access_log import logged
+from pipelines.server import errors, openapi
 from pipelines.server.api import (
     agents,
     batches,
@@ -55,13 +54,6 @@ from pipelines.server.api import (
     credentials,
     dataset_rules,
     datasets,
-    eval_drafts,
-    eval_matrix,
-    eval_reports,
-    eval_reviews,
-    eval_runs,
-    eval_scenarios,
-    judges,
     keys,
     models,
     run_imports,
@@ -69,29 +61,40 @@ from pipelines.server.api import (
     runs,
     seed_sessions,
     sign_in_links,
-    telemetry,
     tool_endpoints,
     whoami,
 )
 from pipelines.server.api.common import ANY_KEY, Ours, Viewer, answer
-from pipelines.server.batch_watches import BatchWatches
-from pipelines.server.first_start import SECRET_FILE
-from pipelines.server.housekeeping import Housekeeping
-from pipelines.server.live_endpoints import endpoint_makers
-from pipelines.server.loop_lag import LoopLag
-from pipelines.server.metrics import CONTENT_TYPE, Metrics
-from pipelines.server.model_door import ModelDoor
+from pipelines.server.api.evals import (
+    eval_drafts,
+    eval_matrix,
+    eval_reports,
+    eval_reviews,
+    eval_runs,
+    eval_scenarios,
+    judges,
+    telemetry,
+)
+from pipelines.server.config.settings import Settings
+from pipelines.server.http.access_log import logged
+from pipelines.server.http.open_connections import OpenConnections, open_files
 from pipelines.server.oidc import oidc_of
-from pipelines.server.open_connections import OpenConnections, open_files
 from pipelines.server.pages.app import build_pages, is_page
-from pipelines.server.pages.batch_fragment import LOOKED_EVERY_S, BatchFragment
-from pipelines.server.pages.session_fragment import session_fragment
-from pipelines.server.proxy import Proxy, Receive, Scope, Send
-from pipelines.server.readiness import Readiness
-from pipelines.server.review_watch import ReviewWatch
-from pipelines.server.run_door import RunDoor
-from pipelines.server.settings import Settings
-from pipelines.server.task_naming import TaskNaming
+from pipelines.server.pages.batches.batch_fragment import LOOKED_EVERY_S, BatchFragment
+from pipelines.server.pages.worlds.session_fragment import session_fragment
+from pipelines.server.proxy.proxy import Proxy, Receive, Scope, Send
+from pipelines.server.proxy.sandbox_connection import RunDoor
+from pipelines.server.proxy.sandbox_models import ModelDoor
+from pipelines.server.service import broken_files, sandboxes
+from pipelines.server.service.batch_watches import BatchWatches
+from pipelines.server.service.fill_task_keys import TaskNaming
+from pipelines.server.service.first_start import SECRET_FILE
+from pipelines.server.service.housekeeping import Housekeeping
+from pipelines.server.service.live_endpoints import endpoint_makers
+from pipelines.server.service.loop_lag import LoopLag
+from pipelines.server.service.metrics import CONTENT_TYPE, Metrics
+from pipelines.server.service.readiness import Readiness
+from pipelines.server.service.review_watch import ReviewWatch
 from pipelines.server.tokens import tokens_of
 from pipelines.storage.database.database import Database
 from pipelines.storage.database.secret_box import SecretBox, load_or_make_key

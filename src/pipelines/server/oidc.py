@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from pipelines.core.text.json_text import InvalidJson, dumps, loads
 from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.outbound.issuer_sign_in import Client, IssuerSignIn
-from pipelines.server.settings import Settings
+from pipelines.server.config.settings import Settings
 from pipelines.storage.database.secret_box import derived_key
 
 PURPOSE = "oidc sign-in"

@@ -25,8 +25,8 @@ from pipelines.core.access.tokens import (
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.outbound.issuer_keys import IssuerKeys
-from pipelines.server.first_start import SECRET_FILE
-from pipelines.server.settings import Settings
+from pipelines.server.config.settings import Settings
+from pipelines.server.service.first_start import SECRET_FILE
 from pipelines.storage.accounts.keys import Org, orgs_called, some_orgs
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.database import Database

@@ -7,8 +7,8 @@ from rich.console import Console
 from rich.markup import escape
 
 from pipelines.core.text.problems import Refused
-from pipelines.server.housekeeping import prune_once
-from pipelines.server.settings import load_settings
+from pipelines.server.config.settings import load_settings
+from pipelines.server.service.housekeeping import prune_once
 
 stderr = Console(stderr=True, highlight=False)
 _MEBIBYTE = 1024 * 1024

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from pipelines.core.text.problems import Refused
-from pipelines.server.settings import load_settings
+from pipelines.server.config.settings import load_settings
 from pipelines.server.tokens import mint
 
 stderr = Console(stderr=True, highlight=False)

@@ -19,14 +19,14 @@ from rich.console import Console
 from rich.markup import escape
 
 from pipelines.core.text.problems import Refused
-from pipelines.server import logs
 from pipelines.server.app import App
-from pipelines.server.first_start import SECRET_FILE, FirstStart, prepare
-from pipelines.server.http_protocol import OneWriteProtocol
-from pipelines.server.lean_proxy import LeanProxyProtocol
-from pipelines.server.open_connections import raise_open_files
-from pipelines.server.private_files import close_folder
-from pipelines.server.settings import Settings, load_settings
+from pipelines.server.config.settings import Settings, load_settings
+from pipelines.server.http.http_protocol import OneWriteProtocol
+from pipelines.server.http.open_connections import raise_open_files
+from pipelines.server.proxy.fast_proxy import LeanProxyProtocol
+from pipelines.server.service import logs
+from pipelines.server.service.first_start import SECRET_FILE, FirstStart, prepare
+from pipelines.server.service.private_files import close_folder
 
 stderr = Console(stderr=True, highlight=False)
 LOCK_FILE = "lock"

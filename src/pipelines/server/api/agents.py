@@ -10,7 +10,6 @@ from pipelines.engine.find import find_agent
 from pipelines.engine.runs import test_connection
 from pipelines.engine.tools import check_plans, propose_plans
 from pipelines.engine.tools.agent_warnings import with_warnings
-from pipelines.server.api import schemas
 from pipelines.server.api.common import (
     MAX_ID,
     Contributor,
@@ -26,6 +25,7 @@ from pipelines.server.api.common import (
     limited,
     read_json_object,
 )
+from pipelines.server.api.schemas import bodies
 from pipelines.storage.lists.summaries import agent_summaries
 from pipelines.wire.errors import UnsupportedMediaType
 
@@ -34,7 +34,7 @@ MAX_AGENT_BYTES = 8 * 1024 * 1024  # a megabyte of source, each character of it 
 ZIP_KINDS = ("application/zip", "application/x-zip-compressed", "application/octet-stream")
 
 
-@router.post("", status_code=201, openapi_extra=json_body(schemas.AGENT))
+@router.post("", status_code=201, openapi_extra=json_body(bodies.AGENT))
 async def create_agent(request: Request, platform: Ours, key: Contributor) -> Response:
     """Register an agent. It is published unless the body says `"status": "draft"`."""
     body = await read_json_object(request, limit=MAX_AGENT_BYTES)
@@ -72,7 +72,7 @@ async def get_agent(
     return answer(agent.as_json())
 
 
-@router.put("/{agent_id}", openapi_extra=json_body(schemas.AGENT_CHANGE))
+@router.put("/{agent_id}", openapi_extra=json_body(bodies.AGENT_CHANGE))
 async def change_agent(agent_id: Id, request: Request, platform: Ours, key: Contributor) -> Response:
     """Replace the fields given; the others stay. Checked whole; a new version unless nothing changed."""
     body = await read_json_object(request, limit=MAX_AGENT_BYTES)
@@ -105,7 +105,7 @@ async def post_test_connection(agent_id: Id, request: Request, platform: Ours, k
     return answer(told)
 
 
-@router.put("/{agent_id}/code", openapi_extra=schemas.ZIP)
+@router.put("/{agent_id}/code", openapi_extra=bodies.ZIP)
 async def put_code(agent_id: Id, request: Request, platform: Ours, key: Contributor) -> Response:
     """Replace the code of an agent of mode `code` by a zip (the body); a new version if it differs."""
     await register_agent.find_code_agent(
@@ -119,7 +119,7 @@ async def put_code(agent_id: Id, request: Request, platform: Ours, key: Contribu
     return answer(agent.as_json())
 
 
-@router.get("/{agent_id}/code", responses=schemas.ZIP_FILE)
+@router.get("/{agent_id}/code", responses=bodies.ZIP_FILE)
 async def get_code(
     agent_id: Id,
     platform: Ours,
@@ -151,14 +151,14 @@ async def get_plans(
     return answer(found)
 
 
-@router.post("/{agent_id}/plans/check", openapi_extra=json_body(schemas.PLANS_CHECK))
+@router.post("/{agent_id}/plans/check", openapi_extra=json_body(bodies.PLANS_CHECK))
 async def post_plans_check(agent_id: Id, request: Request, platform: Ours, key: Viewer) -> Response:
     """Check plans without saving them: every problem with its place."""
     body = await read_json_object(request)
     return answer(await check_plans.check_plans(platform, key.org_id, agent_id, body))
 
 
-@router.post("/{agent_id}/plans/propose", openapi_extra=json_body(schemas.PROPOSE_PLANS))
+@router.post("/{agent_id}/plans/propose", openapi_extra=json_body(bodies.PROPOSE_PLANS))
 async def post_plans_propose(agent_id: Id, request: Request, platform: Ours, key: Contributor) -> Response:
     """Ask the author's model for plans of tools that have none but a guess, or of those that are named.
 
@@ -169,7 +169,7 @@ async def post_plans_propose(agent_id: Id, request: Request, platform: Ours, key
     return answer(await propose_plans.propose_plans(platform, key.org_id, agent_id, body))
 
 
-@router.post("/{agent_id}/plans/accept", openapi_extra=json_body(schemas.ACCEPT_PLANS))
+@router.post("/{agent_id}/plans/accept", openapi_extra=json_body(bodies.ACCEPT_PLANS))
 async def post_plans_accept(agent_id: Id, request: Request, platform: Ours, key: Contributor) -> Response:
     """Keep plans as `simulation` beside their tools: a new version of the agent, checked whole."""
     body = await read_json_object(request)

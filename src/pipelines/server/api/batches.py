@@ -18,7 +18,6 @@ from pipelines.engine.platform import Platform
 from pipelines.engine.reports import report_batch
 from pipelines.engine.reports.compare_batches import compare_batches as compared_batches
 from pipelines.engine.reports.report_batch import DEFAULT_MB, MOST_MB
-from pipelines.server.api import schemas
 from pipelines.server.api.common import (
     MAX_ID,
     MAX_PAGE,
@@ -41,8 +40,9 @@ from pipelines.server.api.common import (
     read_optional_object,
     read_page,
 )
-from pipelines.server.api.eval_matrix import Reports
-from pipelines.server.batch_watches import BatchWatches, while_welcome
+from pipelines.server.api.evals.eval_matrix import Reports
+from pipelines.server.api.schemas import bodies
+from pipelines.server.service.batch_watches import BatchWatches, while_welcome
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.paging import Filter
 from pipelines.storage.lists.summaries import asked_of_tasks
@@ -107,7 +107,7 @@ async def get_batch(
     return answer(batch | {"costs": told})
 
 
-@router.get("/{batch_id}/events", responses=schemas.EVENTS)
+@router.get("/{batch_id}/events", responses=bodies.EVENTS)
 async def get_events(
     batch_id: Id, request: Request, platform: Ours, watches: Watches, key: Viewer
 ) -> Response:
@@ -127,7 +127,7 @@ async def cancel_batch(batch_id: Id, platform: Ours, runner: Runner, key: Contri
     return answer(batch.as_json())
 
 
-@router.post("/{batch_id}/resume", openapi_extra=json_body(schemas.BUDGET, required=False))
+@router.post("/{batch_id}/resume", openapi_extra=json_body(bodies.BUDGET, required=False))
 async def resume_batch(
     batch_id: Id, request: Request, platform: Ours, runner: Runner, key: Contributor
 ) -> Response:
@@ -140,7 +140,7 @@ async def resume_batch(
     return answer(batch.as_json(), 202)
 
 
-@router.post("/{batch_id}/judge", openapi_extra=json_body(schemas.REJUDGE, required=False))
+@router.post("/{batch_id}/judge", openapi_extra=json_body(bodies.REJUDGE, required=False))
 async def judge_batch(
     batch_id: Id,
     request: Request,
@@ -163,7 +163,7 @@ async def judge_batch(
     return answer(done.report | {"next_cursor": place})
 
 
-@router.post("/{batch_id}/rescore", openapi_extra=json_body(schemas.RESCORE, required=False))
+@router.post("/{batch_id}/rescore", openapi_extra=json_body(bodies.RESCORE, required=False))
 async def rescore_batch(
     batch_id: Id,
     request: Request,
@@ -199,7 +199,7 @@ async def compare_batches(
     return answer(await compared_batches(platform, key.org_id, batch_id, to))
 
 
-@router.get("/{batch_id}/export", responses=schemas.EXPORT)
+@router.get("/{batch_id}/export", responses=bodies.EXPORT)
 async def export_batch(
     batch_id: Id, platform: Ours, key: Viewer, format: Annotated[Literal["csv", "json"], Query()] = "json"
 ) -> Response:

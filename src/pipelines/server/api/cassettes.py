@@ -11,7 +11,6 @@ from pipelines.engine.endpoints import manage_cassettes
 from pipelines.engine.endpoints.verify_cassette import verify_cassette as verified
 from pipelines.engine.platform import Platform
 from pipelines.processes.pool import TookTooMuch
-from pipelines.server.api import schemas
 from pipelines.server.api.common import (
     Contributor,
     Cursor,
@@ -26,6 +25,7 @@ from pipelines.server.api.common import (
     read_json_object,
     unreadable,
 )
+from pipelines.server.api.schemas import bodies
 from pipelines.storage.agents.cassettes import MAX_BYTES, Cassette, cassettes_of_org
 
 router = APIRouter(prefix="/api/cassettes", tags=["cassettes"])
@@ -43,13 +43,13 @@ async def list_cassettes(platform: Ours, key: Viewer, limit: Limit = 50, cursor:
     return answer_page(page, lambda cassette: cassette.as_json())
 
 
-@router.get("/{name}", responses=schemas.CASSETTE_LINES)
+@router.get("/{name}", responses=bodies.CASSETTE_LINES)
 async def export_cassette(name: Name, platform: Ours, key: Viewer) -> Response:
     """Its calls as JSON lines, in the order in which they were recorded; secrets were masked before."""
     return await as_download(platform, await manage_cassettes.find_cassette(platform, key.org_id, name))
 
 
-@router.put("/{name}", openapi_extra=schemas.TAKES_CASSETTE)
+@router.put("/{name}", openapi_extra=bodies.TAKES_CASSETTE)
 async def import_cassette(name: Name, request: Request, platform: Ours, key: Contributor) -> Response:
     """Take a cassette as JSON lines, in place of what is there under this name.
 
@@ -73,7 +73,7 @@ async def delete_cassette(name: Name, platform: Ours, key: Contributor) -> Respo
     return Response(status_code=204)
 
 
-@router.post("/{name}/verify", openapi_extra=json_body(schemas.VERIFY_CASSETTE, required=False))
+@router.post("/{name}/verify", openapi_extra=json_body(bodies.VERIFY_CASSETTE, required=False))
 async def verify_cassette(name: Name, request: Request, platform: Ours, key: Contributor) -> Response:
     """Ask the live endpoints again, and report what differs from the recording, by JSONPath.
 

@@ -5,7 +5,7 @@ from fastapi import APIRouter, Request, Response
 from pipelines.engine.coding.edit_coding_scenarios import LARGEST_SCENARIO
 from pipelines.engine.coding.import_scenario import LONGEST_PATCH, import_scenario
 from pipelines.server.api.common import Contributor, Ours, answer, json_body, read_json_object
-from pipelines.server.api.schemas import CODING_IMPORT
+from pipelines.server.api.schemas.bodies import CODING_IMPORT
 
 router = APIRouter(prefix="/api/coding-scenarios", tags=["coding"])
 MAX_IMPORT_BYTES = LARGEST_SCENARIO + 2 * LONGEST_PATCH

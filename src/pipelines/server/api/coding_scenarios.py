@@ -11,7 +11,6 @@ from pipelines.core.text.authored import Fields
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.coding import edit_coding_scenarios
 from pipelines.engine.coding.score_workspace import grade
-from pipelines.server.api import schemas
 from pipelines.server.api.common import (
     Contributor,
     Cursor,
@@ -25,6 +24,7 @@ from pipelines.server.api.common import (
     read_json,
     read_json_object,
 )
+from pipelines.server.api.schemas import bodies
 from pipelines.storage.database.paging import Filter
 from pipelines.storage.tasks.coding import scenarios_of_org
 
@@ -34,7 +34,7 @@ MAX_SCENARIO_BYTES = 12 * 1024 * 1024
 LONGEST_PATCH = 64 * 1024 * 1024
 
 
-@router.post("", status_code=201, openapi_extra=json_body(schemas.CODING_SCENARIO))
+@router.post("", status_code=201, openapi_extra=json_body(bodies.CODING_SCENARIO))
 async def create_coding_scenario(request: Request, platform: Ours, key: Contributor) -> Response:
     """A new coding scenario. 409 where the org has one of this name."""
     body = await read_json(request, limit=MAX_SCENARIO_BYTES)
@@ -68,7 +68,7 @@ async def get_coding_scenario(ref: Ref, platform: Ours, key: Viewer) -> Response
     return answer(stored.as_json())
 
 
-@router.put("/{ref}", openapi_extra=json_body(schemas.CODING_SCENARIO))
+@router.put("/{ref}", openapi_extra=json_body(bodies.CODING_SCENARIO))
 async def replace_coding_scenario(ref: Ref, request: Request, platform: Ours, key: Contributor) -> Response:
     """The scenario replaced whole. Tasks that were made of it before keep their copies."""
     body = await read_json(request, limit=MAX_SCENARIO_BYTES)
@@ -83,7 +83,7 @@ async def delete_coding_scenario(ref: Ref, platform: Ours, key: Contributor) -> 
     return Response(status_code=204)
 
 
-@router.post("/{ref}/grade", openapi_extra=json_body(schemas.GRADE))
+@router.post("/{ref}/grade", openapi_extra=json_body(bodies.GRADE))
 async def grade_coding_scenario(ref: Ref, request: Request, platform: Ours, key: Contributor) -> Response:
     """Grade any change by the scenario's scorers, as that of an agent would be.
 

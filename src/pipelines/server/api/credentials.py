@@ -3,7 +3,6 @@
 from fastapi import APIRouter, Request, Response
 
 from pipelines.engine.access import manage_credentials
-from pipelines.server.api import schemas
 from pipelines.server.api.common import (
     Contributor,
     Cursor,
@@ -17,12 +16,13 @@ from pipelines.server.api.common import (
     json_body,
     read_json_object,
 )
+from pipelines.server.api.schemas import bodies
 from pipelines.storage.accounts.credentials import credentials_of_org
 
 router = APIRouter(prefix="/api/credentials", tags=["credentials"])
 
 
-@router.post("", status_code=201, openapi_extra=json_body(schemas.CREDENTIAL))
+@router.post("", status_code=201, openapi_extra=json_body(bodies.CREDENTIAL))
 async def set_credential(request: Request, platform: Ours, key: Contributor) -> Response:
     """Keep a secret under a name; one of this name gets the new value. The value is never shown again."""
     made = await manage_credentials.set_credential(platform, key.org_id, await read_json_object(request))

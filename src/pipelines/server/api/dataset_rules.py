@@ -6,7 +6,6 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 
 from pipelines.engine.tools import read_sentences, translate_rules
-from pipelines.server.api import schemas
 from pipelines.server.api.common import (
     Contributor,
     Id,
@@ -17,7 +16,8 @@ from pipelines.server.api.common import (
     json_body,
     read_json_object,
 )
-from pipelines.server.api.eval_reviews import reviewer_of
+from pipelines.server.api.evals.eval_reviews import reviewer_of
+from pipelines.server.api.schemas import bodies
 from pipelines.storage.agents.authored_rules import AuthoredRule
 
 router = APIRouter(tags=["datasets"])
@@ -62,7 +62,7 @@ async def list_rules(dataset_id: Id, platform: Ours, key: Viewer) -> Response:
     return _listed(await translate_rules.read_rules(platform, key.org_id, dataset_id))
 
 
-@router.post(f"{RULES}/propose", status_code=201, openapi_extra=json_body(schemas.PROPOSE_RULES))
+@router.post(f"{RULES}/propose", status_code=201, openapi_extra=json_body(bodies.PROPOSE_RULES))
 async def propose_rules(dataset_id: Id, request: Request, platform: Ours, key: Contributor) -> Response:
     """Ask the author's model for rules, and try each on a task's world. Nothing of it is in force.
 
@@ -73,7 +73,7 @@ async def propose_rules(dataset_id: Id, request: Request, platform: Ours, key: C
     return _listed(await translate_rules.propose_rules(platform, key.org_id, dataset_id, body), 201)
 
 
-@router.post(f"{RULES}/accept", openapi_extra=json_body(schemas.ACCEPT_RULES))
+@router.post(f"{RULES}/accept", openapi_extra=json_body(bodies.ACCEPT_RULES))
 async def accept_rules(dataset_id: Id, request: Request, platform: Ours, key: Contributor) -> Response:
     """Put proposed rules in force, all or none, in runs that are made from now on. 409 names those that were
     decided on already."""

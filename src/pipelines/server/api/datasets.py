@@ -21,7 +21,6 @@ from pipelines.engine.platform import Platform
 from pipelines.engine.tasks import correct_oracle, upload_tasks
 from pipelines.engine.tasks.upload_tasks import CHECKING_BYTES, CHECKING_S, LargeRows, Rows, SmallFile
 from pipelines.processes.pool import Job, TookTooMuch
-from pipelines.server.api import schemas
 from pipelines.server.api.common import (
     MAX_ID,
     SMALL_BODY_BYTES,
@@ -42,7 +41,8 @@ from pipelines.server.api.common import (
     read_json_object,
     unreadable,
 )
-from pipelines.server.api.eval_reviews import reviewer_of
+from pipelines.server.api.evals.eval_reviews import reviewer_of
+from pipelines.server.api.schemas import bodies
 from pipelines.storage.lists.summaries import task_summaries
 from pipelines.storage.tasks import datasets, oracles
 from pipelines.storage.tasks.datasets import Task
@@ -53,7 +53,7 @@ MEBIBYTE = 1024 * 1024
 SMALL_YAML_BYTES = 16 * 1024  # its reader is written in Python: a hundred times slower than the others
 
 
-@router.post("/api/datasets", status_code=201, openapi_extra=schemas.UPLOAD, responses={200: {}})
+@router.post("/api/datasets", status_code=201, openapi_extra=bodies.UPLOAD, responses={200: {}})
 async def create_dataset(request: Request, platform: Ours, key: Contributor) -> Response:
     """Upload tasks: a file (multipart: `file`, `name`, `agent_id`), or JSON `{name, agent_id?, rows}`.
 
@@ -106,14 +106,14 @@ async def get_dataset(dataset_id: Id, platform: Ours, key: Viewer) -> Response:
     return answer(dataset.as_json())
 
 
-@router.put("/api/datasets/{dataset_id}/models", openapi_extra=json_body(schemas.MODELS))
+@router.put("/api/datasets/{dataset_id}/models", openapi_extra=json_body(bodies.MODELS))
 async def put_models(dataset_id: Id, request: Request, platform: Ours, key: Contributor) -> Response:
     """Name the models that are asked for this dataset's runs, by purpose; `{}` names none."""
     body = await read_json_object(request)
     return answer((await name_models(platform, key.org_id, dataset_id, body)).as_json())
 
 
-@router.put("/api/datasets/{dataset_id}/honesty", openapi_extra=json_body(schemas.HONESTY))
+@router.put("/api/datasets/{dataset_id}/honesty", openapi_extra=json_body(bodies.HONESTY))
 async def put_honesty(dataset_id: Id, request: Request, platform: Ours, key: Contributor) -> Response:
     """Say how strictly the words of this dataset's runs are judged; null leaves it to the agent."""
     body = await read_json_object(request)
@@ -133,7 +133,7 @@ async def list_tasks(
     return answer_page(page, lambda task: task)
 
 
-@router.post("/api/datasets/{dataset_id}/tasks", status_code=201, openapi_extra=schemas.TASK_ROWS)
+@router.post("/api/datasets/{dataset_id}/tasks", status_code=201, openapi_extra=bodies.TASK_ROWS)
 async def append_tasks(dataset_id: Id, request: Request, platform: Ours, key: Contributor) -> Response:
     """Add 1 to 5,000 rows: a file, or JSON `{rows}`."""
     async with _upload(request, platform, key.org_id, ("rows",)) as fields:
@@ -141,7 +141,7 @@ async def append_tasks(dataset_id: Id, request: Request, platform: Ours, key: Co
     return answer(uploaded.as_json(), 201)
 
 
-@router.get("/api/datasets/{dataset_id}/export", responses=schemas.EXPORT)
+@router.get("/api/datasets/{dataset_id}/export", responses=bodies.EXPORT)
 async def export_dataset(
     dataset_id: Id,
     platform: Ours,
@@ -164,7 +164,7 @@ async def get_task(task_id: Id, platform: Ours, key: Viewer) -> Response:
     return answer(await _whole_task(platform, key.org_id, task_id))
 
 
-@router.put("/api/tasks/{task_id}/oracle", openapi_extra=json_body(schemas.ORACLE))
+@router.put("/api/tasks/{task_id}/oracle", openapi_extra=json_body(bodies.ORACLE))
 async def put_oracle(task_id: Id, request: Request, platform: Ours, key: Contributor) -> Response:
     """Correct what decides a task's verdicts: a new version, checked whole. Runs made before keep theirs.
 

@@ -3,7 +3,6 @@
 from fastapi import APIRouter, Request, Response
 
 from pipelines.engine.access import manage_keys
-from pipelines.server.api import schemas
 from pipelines.server.api.common import (
     Admin,
     Cursor,
@@ -16,12 +15,13 @@ from pipelines.server.api.common import (
     json_body,
     read_json_object,
 )
+from pipelines.server.api.schemas import bodies
 from pipelines.storage.accounts.keys import keys_of_org
 
 router = APIRouter(prefix="/api/keys", tags=["keys"])
 
 
-@router.post("", status_code=201, openapi_extra=json_body(schemas.KEY))
+@router.post("", status_code=201, openapi_extra=json_body(bodies.KEY))
 async def create_key(request: Request, platform: Ours, key: Admin) -> Response:
     """A new key of this org; `api_key` in the answer is the only time it is shown."""
     made, secret = await manage_keys.create_key(platform, key, await read_json_object(request))

@@ -4,7 +4,6 @@ from fastapi import APIRouter, Request, Response
 
 from pipelines.engine.models import list_models
 from pipelines.engine.reports import read_exchanges
-from pipelines.server.api import schemas
 from pipelines.server.api.common import (
     Contributor,
     Cursor,
@@ -19,7 +18,8 @@ from pipelines.server.api.common import (
     json_body,
     read_optional_object,
 )
-from pipelines.server.ask_setting import named_by
+from pipelines.server.api.schemas import bodies
+from pipelines.server.config.model_settings import named_by
 
 router = APIRouter(tags=["models"])
 
@@ -42,7 +42,7 @@ async def get_models(
     return answer(known)
 
 
-@router.post("/api/models/test", openapi_extra=json_body(schemas.MODEL_TEST, required=False))
+@router.post("/api/models/test", openapi_extra=json_body(bodies.MODEL_TEST, required=False))
 async def test_model(request: Request, platform: Ours, key: Contributor) -> Response:
     """Ask a model one tiny question: the one of a purpose (judge), or another by name. It is paid for."""
     body = await read_optional_object(request)

@@ -5,7 +5,6 @@ from fastapi import APIRouter, Request, Response
 from pipelines.core.text.json_text import InvalidJson
 from pipelines.engine.batches.import_runs import import_runs
 from pipelines.processes.pool import TookTooMuch
-from pipelines.server.api import schemas
 from pipelines.server.api.common import (
     Contributor,
     Ours,
@@ -15,13 +14,14 @@ from pipelines.server.api.common import (
     read_body,
     unreadable,
 )
+from pipelines.server.api.schemas import bodies
 from pipelines.wire.errors import InvalidJsonBody
 
 router = APIRouter(prefix="/api/runs", tags=["runs"])
 MEBIBYTE = 1024 * 1024
 
 
-@router.post("/import", status_code=201, openapi_extra=json_body(schemas.IMPORT))
+@router.post("/import", status_code=201, openapi_extra=json_body(bodies.IMPORT))
 async def post_import(request: Request, platform: Ours, key: Contributor) -> Response:
     """Store runs that were recorded elsewhere as a batch, and judge them like live ones.
 

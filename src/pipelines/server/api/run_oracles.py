@@ -3,9 +3,9 @@
 from fastapi import APIRouter, Request, Response
 
 from pipelines.engine.judging import accept_run
-from pipelines.server.api import schemas
 from pipelines.server.api.common import Contributor, Id, Ours, Viewer, answer, json_body, read_optional_object
-from pipelines.server.api.eval_reviews import reviewer_of
+from pipelines.server.api.evals.eval_reviews import reviewer_of
+from pipelines.server.api.schemas import bodies
 
 router = APIRouter(prefix="/api/runs", tags=["runs"])
 
@@ -19,7 +19,7 @@ async def get_proposed_oracle(run_id: Id, platform: Ours, key: Viewer) -> Respon
     return answer((await accept_run.propose_oracle(platform, key.org_id, run_id)).as_json())
 
 
-@router.post("/{run_id}/oracle/accept", openapi_extra=json_body(schemas.ORACLE, required=False))
+@router.post("/{run_id}/oracle/accept", openapi_extra=json_body(bodies.ORACLE, required=False))
 async def post_accepted(run_id: Id, request: Request, platform: Ours, key: Contributor) -> Response:
     """Accept an ended run as right: its oracle becomes a new version of its task's, and judges the run.
 

@@ -17,7 +17,6 @@ from pipelines.engine.reports.summarize_batch import WantedBatch, estimate_batch
 from pipelines.engine.reviews.decide_run import decide_run
 from pipelines.engine.reviews.read_reviews import Looker
 from pipelines.engine.runs import open_run, read_run
-from pipelines.server.api import review_schemas, schemas
 from pipelines.server.api.common import (
     MAX_ID,
     Contributor,
@@ -40,7 +39,8 @@ from pipelines.server.api.common import (
     read_optional_object,
     read_page,
 )
-from pipelines.server.api.eval_reviews import reviewer_of
+from pipelines.server.api.evals.eval_reviews import reviewer_of
+from pipelines.server.api.schemas import bodies, review_bodies
 from pipelines.storage.database.paging import Filter
 from pipelines.storage.lists.summaries import run_summaries
 from pipelines.wire.names import MODEL_CALL, PROXY_BASE, RunStatus, TraceEventType
@@ -49,7 +49,7 @@ router = APIRouter(prefix="/api/runs", tags=["runs"])
 TRACE_KINDS = ["tool_call", *TraceEventType, MODEL_CALL]
 
 
-@router.post("", status_code=202, openapi_extra=json_body(schemas.RUN), responses={201: {}})
+@router.post("", status_code=202, openapi_extra=json_body(bodies.RUN), responses={201: {}})
 async def post_run(request: Request, platform: Ours, runner: Runner, key: Contributor) -> Response:
     """Send tasks to an agent: 202 with the batch.
 
@@ -76,7 +76,7 @@ async def get_run_coding(run_id: Id, platform: Ours, key: Viewer) -> Response:
     return answer(await rescore.read_coding(platform, key.org_id, run_id))
 
 
-@router.post("/{run_id}/rescore", openapi_extra=json_body(schemas.RESCORE, required=False))
+@router.post("/{run_id}/rescore", openapi_extra=json_body(bodies.RESCORE, required=False))
 async def rescore_run(run_id: Id, request: Request, platform: Ours, key: Contributor) -> Response:
     """Grade the change that a coding run left, again, without its agent; answers as GET …/coding does.
 
@@ -166,7 +166,7 @@ async def get_run(run_id: Id, platform: Ours, key: Viewer) -> Response:
     return answer(await read_run.read_run(platform, looker, run_id))
 
 
-@router.post("/{run_id}/finish", openapi_extra=json_body(schemas.FINISH))
+@router.post("/{run_id}/finish", openapi_extra=json_body(bodies.FINISH))
 async def finish_run(run_id: Id, request: Request, platform: Ours, key: Contributor) -> Response:
     """End a run driven by hand with the agent's final response."""
     run = await open_run.finish_run(platform, key.org_id, run_id, await read_json_object(request))
@@ -181,7 +181,7 @@ async def cancel_run(run_id: Id, platform: Ours, runner: Runner, key: Contributo
     return answer(run.as_json())
 
 
-@router.post("/{run_id}/judge", openapi_extra=json_body(schemas.REJUDGE, required=False))
+@router.post("/{run_id}/judge", openapi_extra=json_body(bodies.REJUDGE, required=False))
 async def judge_run(
     run_id: Id, request: Request, platform: Ours, key: Contributor, oracle: JudgedBy = "own"
 ) -> Response:
@@ -200,7 +200,7 @@ async def get_verdicts(run_id: Id, platform: Ours, key: Viewer) -> Response:
     return answer(await rejudge_runs.read_verdicts(platform, looker, run_id))
 
 
-@router.post("/{run_id}/verdict", openapi_extra=json_body(review_schemas.RUN_VERDICT))
+@router.post("/{run_id}/verdict", openapi_extra=json_body(review_bodies.RUN_VERDICT))
 async def post_verdict(run_id: Id, request: Request, platform: Ours, key: Contributor) -> Response:
     """A person's verdict on an ended run, beside the machine's; it decides the run's item of the queue.
 

@@ -16,7 +16,6 @@ from pipelines.engine.worlds.finalize_session import finalize_session as finaliz
 from pipelines.engine.worlds.generate_rows import RowGenerator
 from pipelines.engine.worlds.open_session import find_session, read_session, told_of_session
 from pipelines.engine.worlds.open_session import open_session as opened
-from pipelines.server.api import session_schemas as schemas
 from pipelines.server.api.common import (
     Contributor,
     Cursor,
@@ -36,8 +35,9 @@ from pipelines.server.api.common import (
     read_json_object,
     read_optional_object,
 )
-from pipelines.server.api.schemas import EVENTS
-from pipelines.server.batch_watches import BatchWatches, while_welcome
+from pipelines.server.api.schemas import session_bodies as schemas
+from pipelines.server.api.schemas.bodies import EVENTS
+from pipelines.server.service.batch_watches import BatchWatches, while_welcome
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.tasks import world_revisions
 from pipelines.storage.tasks.seed_sessions import SeedSession, sessions_of_org

@@ -8,7 +8,6 @@ from fastapi import APIRouter, Query, Request, Response
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Refused
 from pipelines.engine.endpoints import call_endpoint, manage_endpoints
-from pipelines.server.api import schemas
 from pipelines.server.api.common import (
     Contributor,
     Cursor,
@@ -22,6 +21,7 @@ from pipelines.server.api.common import (
     read_json_object,
     read_optional_object,
 )
+from pipelines.server.api.schemas import bodies
 from pipelines.storage.agents.tool_endpoints import endpoints_of_org, tools_of_endpoint
 
 router = APIRouter(prefix="/api/tool-endpoints", tags=["tool endpoints"])
@@ -29,7 +29,7 @@ router = APIRouter(prefix="/api/tool-endpoints", tags=["tool endpoints"])
 MAX_ENDPOINT_BYTES = 32 * 1024 * 1024
 
 
-@router.post("", status_code=201, openapi_extra=json_body(schemas.TOOL_ENDPOINT))
+@router.post("", status_code=201, openapi_extra=json_body(bodies.TOOL_ENDPOINT))
 async def create_tool_endpoint(request: Request, platform: Ours, key: Contributor) -> Response:
     """Register a tool endpoint and discover its tools.
 
@@ -66,7 +66,7 @@ async def get_tool_endpoint(endpoint_id: str, platform: Ours, key: Viewer) -> Re
     return answer((await manage_endpoints.find_counted(platform, key.org_id, endpoint_id)).as_json())
 
 
-@router.put("/{endpoint_id}", openapi_extra=json_body(schemas.TOOL_ENDPOINT_CHANGE))
+@router.put("/{endpoint_id}", openapi_extra=json_body(bodies.TOOL_ENDPOINT_CHANGE))
 async def change_tool_endpoint(
     endpoint_id: str, request: Request, platform: Ours, key: Contributor
 ) -> Response:
@@ -86,7 +86,7 @@ async def delete_tool_endpoint(endpoint_id: str, platform: Ours, key: Contributo
     return Response(status_code=204)
 
 
-@router.post("/{endpoint_id}/discover", openapi_extra=json_body(schemas.DISCOVER, required=False))
+@router.post("/{endpoint_id}/discover", openapi_extra=json_body(bodies.DISCOVER, required=False))
 async def discover_tool_endpoint(
     endpoint_id: str, request: Request, platform: Ours, key: Contributor
 ) -> Response:
@@ -120,7 +120,7 @@ async def list_endpoint_tools(
     )
 
 
-@router.post("/{endpoint_id}/call", openapi_extra=json_body(schemas.ENDPOINT_CALL))
+@router.post("/{endpoint_id}/call", openapi_extra=json_body(bodies.ENDPOINT_CALL))
 async def call_endpoint_tool(
     endpoint_id: str, request: Request, platform: Ours, key: Contributor
 ) -> Response:

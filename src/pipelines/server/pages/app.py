@@ -10,47 +10,17 @@ from starlette.exceptions import HTTPException
 from pipelines.core.limits.fair_slots import FairSlots
 from pipelines.core.text.problems import Refused
 from pipelines.server.errors import from_http, from_refusal, from_validation, status_of
-from pipelines.server.pages import (
-    accept_run,
-    agent,
-    agent_proposal,
-    agent_tools,
-    agents,
-    batch_judges,
-    batches,
-    coding,
-    coding_run,
-    compare_batches,
-    compare_runs,
-    dataset_rules,
-    datasets,
-    eval_matrix,
-    eval_scenarios,
-    evals,
-    home,
-    models,
-    new_batch,
-    new_dataset,
-    new_world,
-    oidc_sign_in,
-    report,
-    review,
-    review_item,
-    runs,
-    search,
-    settings,
-    settings_keys,
-    settings_live,
-    settings_server,
-    sign_in,
-    style,
-    tasks,
-    trace,
-    world_forms,
-    worlds,
-)
+from pipelines.server.pages import coding, home, oidc_sign_in, search, sign_in, style
+from pipelines.server.pages.agents import agent, agent_proposal, agent_tools, agents
+from pipelines.server.pages.batches import batch_judges, batches, compare_batches, new_batch, report
+from pipelines.server.pages.evals import eval_matrix, eval_scenarios, evals
 from pipelines.server.pages.page import bare_page, page
+from pipelines.server.pages.reviews import review, review_item
+from pipelines.server.pages.runs import accept_run, coding_run, compare_runs, runs, trace
+from pipelines.server.pages.settings import models, settings, settings_keys, settings_live, settings_server
+from pipelines.server.pages.tasks import dataset_rules, datasets, new_dataset, tasks
 from pipelines.server.pages.visitor import SignInNeeded, Visitor
+from pipelines.server.pages.worlds import new_world, world_forms, worlds
 from pipelines.wire.errors import InternalError, OdysseyError
 
 log = logging.getLogger(__name__)

@@ -23,7 +23,7 @@ from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.coding import edit_coding_scenarios
 from pipelines.engine.coding.coding_text import read_coding_text, written
 from pipelines.server.api.common import Ours, platform_of
-from pipelines.server.pages.evals import Word, number_of
+from pipelines.server.pages.evals.evals import Word, number_of
 from pipelines.server.pages.page import go, page
 from pipelines.server.pages.visitor import Reader, Visitor, Writer, form_texts
 from pipelines.storage.database.paging import Filter

@@ -1,0 +1,1 @@
+"""The API of the eval library and of telemetry."""

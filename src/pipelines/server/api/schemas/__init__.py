@@ -1,0 +1,1 @@
+"""Request bodies as the OpenAPI document shows them."""

@@ -1,0 +1,1 @@
+"""Settings of a server, each in one table with its default and meaning."""

@@ -1,0 +1,1 @@
+"""HTTP itself: connections, bounds on slow clients, the access log."""

@@ -1,0 +1,184 @@
+"""Which connections are open, and which of them is given up for another: the one whose client owes us most.
+
+Nobody is refused while somebody keeps the server waiting. A request that is being answered is never given up.
+"""
+
+import resource
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from ipaddress import IPv6Address, ip_network
+from typing import Protocol
+
+from pipelines.server.http.fair_starts import FairStarts
+
+MOST_OPEN_FILES = 65_536  # asked for at start, where the system lets us: a child inherits it
+MOST_CONNECTIONS = 10_000  # some 20 kB each, so 200 MB; more clients than one process can answer
+LEAST_KEPT_FILES = 256  # for the database, calls to agents, sandboxes and git; a quarter, if that is more
+MOST_KEPT_FILES = 4_096
+#: A connection just made is not yet slow: a thousand clients that start together are all unfinished.
+SETTLING_S = 1.0
+IDLE_SHARE = 64  # when idle connections make room, one in so many goes at once: looking for them takes time
+MAX_UNREAD_BYTES = 256 * 1024 * 1024  # replies that clients have not taken yet, of all connections
+MAX_UNFED_BYTES = 64 * 1024 * 1024  # requests sent ahead of their turn
+MAX_BODY_BYTES_HELD = 512 * 1024 * 1024  # bodies of which the end has not come
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ConnectionLimits:
+    head_s: float = 10.0  # from the first byte of a request to the end of its head
+    fresh_s: float = 10.0  # from the connection to its first byte
+    #: In so many seconds a body brings, and a reply is read by, at least a kilobyte for each of them.
+    stall_s: float = 30.0
+    most: int = MOST_CONNECTIONS
+    most_unfinished: int = 1_000  # of one address
+
+
+class Kept(Protocol):
+    """A connection as it is seen from here."""
+
+    @property
+    def address(self) -> str: ...
+    @property
+    def is_idle(self) -> bool:
+        """Nothing was asked, or all that was is answered."""
+
+    def give_up(self) -> None:
+        """Close it, whatever it was about to say."""
+
+
+class OpenConnections:
+    def __init__(
+        self, limits: ConnectionLimits | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.limits = limits or ConnectionLimits()
+        self._clock = clock
+        self._open: dict[Kept, None] = {}  # oldest first, like all of these
+        self._unfinished: dict[
+            str, dict[Kept, float]
+        ] = {}  # by address: since when the client owes us something
+        self._unread: dict[Kept, int] = {}
+        self._unread_bytes = 0
+        self.unfed_bytes = 0
+        self.body_bytes = 0
+        self.given_up = 0  # to make room, since the start
+        self.starts = FairStarts()  # of what is asked on them
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    @property
+    def unfinished(self) -> int:
+        return sum(map(len, self._unfinished.values()))
+
+    @property
+    def has_too_much_unfed(self) -> bool:
+        return self.unfed_bytes > MAX_UNFED_BYTES
+
+    def came(self, connection: Kept) -> bool:
+        """Whether there is room for it, made if need be."""
+        if len(self._open) >= self.limits.most and not self._made_room():
+            return False
+        self._open[connection] = None
+        self.begins(connection)
+        return True
+
+    def gone(self, connection: Kept) -> None:
+        self._open.pop(connection, None)
+        self.finishes(connection)
+        self.drains(connection)
+
+    def begins(self, connection: Kept) -> None:
+        """The rest of something is to come: of a first request, a head, a body."""
+        now = self._clock()
+        theirs = self._unfinished.setdefault(connection.address, {})
+        theirs[connection] = now
+        while len(theirs) > self.limits.most_unfinished:
+            oldest, since = next(iter(theirs.items()))
+            if now - since < SETTLING_S:
+                break
+            self._give_up(oldest)
+        while self.body_bytes > MAX_BODY_BYTES_HELD and self._give_up_unfinished():
+            pass
+
+    def finishes(self, connection: Kept) -> None:
+        theirs = self._unfinished.get(connection.address)
+        if theirs is not None:
+            theirs.pop(connection, None)
+            if not theirs:
+                del self._unfinished[connection.address]
+
+    def stalls(self, connection: Kept, unsent: int) -> None:
+        """Its client does not take what was answered."""
+        self.drains(connection)
+        self._unread[connection] = unsent
+        self._unread_bytes += unsent
+        while self._unread_bytes > MAX_UNREAD_BYTES and len(self._unread) > 1:
+            self._give_up(next(iter(self._unread)))
+
+    def drains(self, connection: Kept) -> None:
+        self._unread_bytes -= self._unread.pop(connection, 0)
+
+    def _made_room(self) -> bool:
+        if self._give_up_unfinished():
+            return True
+        if self._unread:
+            self._give_up(next(iter(self._unread)))
+            return True
+        idle = [connection for connection in self._open if connection.is_idle]
+        for connection in idle[: 1 + self.limits.most // IDLE_SHARE]:
+            self._give_up(connection)
+        return bool(idle)
+
+    def _give_up_unfinished(self) -> bool:
+        """The oldest of the address that has most of them."""
+        if not self._unfinished:
+            return False
+        theirs = max(self._unfinished.values(), key=len)
+        self._give_up(next(iter(theirs)))
+        return True
+
+    def _give_up(self, connection: Kept) -> None:
+        self.given_up += 1
+        self.gone(connection)
+        connection.give_up()
+
+
+def source_of(host: str) -> str:
+    """What one client has for itself: an IPv4 address, or a network of IPv6 addresses.
+
+    >>> source_of("2001:db8::7:1")
+    '2001:db8::/64'
+    """
+    if ":" not in host:
+        return host
+    address = IPv6Address(host.partition("%")[0])
+    if address.ipv4_mapped is not None:
+        return str(address.ipv4_mapped)
+    return str(ip_network((int(address) >> 64 << 64, 64)))
+
+
+def open_files() -> int:
+    """How many this process may have."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return MOST_OPEN_FILES if soft == resource.RLIM_INFINITY else soft
+
+
+def raise_open_files() -> None:
+    """To what the system allows, within reason: the usual limit is for programs that talk to nobody."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = MOST_OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_OPEN_FILES)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        with suppress(OSError, ValueError):  # macOS says unlimited and means less
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
+def most_connections(files: int, wanted: int) -> int:
+    """`wanted`, 0 for as many as are sensible, but never all of the files that may be open.
+
+    >>> [most_connections(limit, 0) for limit in (256, 1024, 20_000)]
+    [64, 768, 10000]
+    """
+    kept = min(max(LEAST_KEPT_FILES, files // 4), MOST_KEPT_FILES)
+    return min(wanted or MOST_CONNECTIONS, max(files - kept, files // 4))

@@ -1,0 +1,75 @@
+"""A plan that a model proposes for a tool: shown with what was tried, and kept only when a person says so."""
+
+from fastapi import APIRouter, Request, Response
+
+from pipelines.core.simulation.plan_words import plan_in_words
+from pipelines.core.text.json_text import Json, JsonObject, dumps
+from pipelines.core.text.problems import Refused
+from pipelines.engine.tools.propose_plans import accept_plans, propose_plans
+from pipelines.server.api.common import Id, platform_of
+from pipelines.server.pages.agents.agent import agent_page, read_agent
+from pipelines.server.pages.form_fields import read_json_text
+from pipelines.server.pages.page import go
+from pipelines.server.pages.visitor import Visitor, Writer, form_texts
+from pipelines.wire.errors import Conflict, ModelFailed, ModelNotConfigured
+
+router = APIRouter()
+
+
+@router.post("/agents/{agent_id}/tools/{name}/propose")
+async def post_propose(agent_id: Id, name: str, request: Request, visitor: Writer) -> Response:
+    """Ask the author's model for a plan, over the world of the chosen task. Nothing is stored."""
+    typed = await form_texts(request)
+    task = typed.get("task", "")
+    body: JsonObject = {"tools": [name]}
+    if task.isascii() and task.isdigit() and int(task[:19]) > 0:
+        body["task_id"] = int(task[:18])
+    try:
+        told = await propose_plans(platform_of(request), visitor.org_id, agent_id, body)
+    except Refused as refused:
+        return await _page(request, visitor, agent_id, name, failed=refused.problems[0].said())
+    except (ModelFailed, ModelNotConfigured) as failed:
+        return await _page(request, visitor, agent_id, name, failed=failed.message)
+    items = told["items"]
+    assert isinstance(items, list)
+    return await _page(request, visitor, agent_id, name, item=items[0])
+
+
+@router.post("/agents/{agent_id}/tools/{name}/plan")
+async def post_plan(agent_id: Id, name: str, request: Request, visitor: Writer) -> Response:
+    """Keep it beside the tool: a new version of the agent."""
+    typed = await form_texts(request)
+    agent = await read_agent(request, visitor, agent_id)
+    try:
+        if typed.get("version") != str(agent.version):
+            raise Conflict(f"The agent is at version {agent.version} by now. Look at it again first.")
+        plans: JsonObject = {name: await read_json_text(request, typed.get("plan", ""), "/plan")}
+        changed = await accept_plans(platform_of(request), visitor.org_id, agent_id, {"plans": plans})
+    except Refused as refused:
+        return await _page(request, visitor, agent_id, name, failed=refused.problems[0].said())
+    except Conflict as conflict:
+        return await _page(request, visitor, agent_id, name, failed=conflict.message)
+    return go(
+        f"/agents/{agent_id}/tools?tool={name}", f"{name} has this plan. This is version {changed.version}."
+    )
+
+
+async def _page(
+    request: Request, visitor: Visitor, agent_id: int, name: str, *, item: Json = None, failed: str = ""
+) -> Response:
+    agent = await read_agent(request, visitor, agent_id)
+    plan = item.get("plan") if isinstance(item, dict) else None
+    is_usable = isinstance(item, dict) and item["is_usable"] is True
+    return await agent_page(
+        request,
+        visitor,
+        agent,
+        "agent_proposal.html",
+        "tools",
+        status=422 if failed else 200,
+        tool=name,
+        item=item,
+        words=plan_in_words(plan) if is_usable and isinstance(plan, list) else [],
+        plan=dumps(plan).decode(),
+        failed=failed,
+    )

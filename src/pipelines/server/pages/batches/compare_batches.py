@@ -1,0 +1,137 @@
+"""/compare/batches: what flipped from one batch to another, and whether that is more than chance."""
+
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+
+from pipelines.core.results.compare_batches import CHANGES
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.text.problems import Problem
+from pipelines.engine.reports.compare_batches import compare_batches
+from pipelines.server.api.common import platform_of
+from pipelines.server.pages.page import page
+from pipelines.server.pages.runs.run_query import read_id
+from pipelines.server.pages.visitor import Reader
+from pipelines.storage.database.connection import Connection
+from pipelines.storage.lists.run_lists import agent_names
+from pipelines.storage.runs.batches import batches_of_org
+from pipelines.wire.errors import NotFound
+
+router = APIRouter()
+MOST_OFFERED = 100
+MOST_ROWS = 300  # of tasks in the page; the API has more
+UNLIKELY = 0.05
+FEWEST_TELLING = 6  # changed tasks: with five, all of them worse has p = 1/16
+#: (sign, colour, word, what it means), in the order of CHANGES.
+WORDS = {
+    "regressed": ("▼", "red", "regressed", "fewer of its runs pass than before"),
+    "unjudged": ("?", "amber", "not judged", "one of the two has no run that could be judged"),
+    "still_failing": ("✕", "red", "still failing", "fails as often as before"),
+    "improved": ("▲", "green", "improved", "more of its runs pass, not all"),
+    "fixed": ("✓", "green", "fixed", "all its runs pass now, and did not before"),
+    "only_from": ("−", "", "gone", "only in the first batch"),
+    "only_to": ("+", "blue", "new", "only in the second batch"),
+    "passing": ("✓", "", "passing", "passes as before"),
+}
+#: Of a run that flipped as its task did.
+DIRECTIONS = {"regressed": "regressed", "fixed": "improved", "improved": "improved"}
+TESTS = {"mcnemar": "exact McNemar test", "sign_flip": "sign-flip test"}
+
+
+@router.get("/compare/batches")
+async def compare_batches_page(request: Request, visitor: Reader) -> Response:
+    platform = platform_of(request)
+    given = {name: request.query_params.get(name, "").strip() for name in ("from", "to")}
+    problems: list[Problem] = []
+    ids = {name: read_id(given, name, problems) for name in given if given[name]}
+    first, second = ids.get("from"), ids.get("to")
+
+    def read(connection: Connection) -> list[tuple[str, str]]:
+        newest = batches_of_org(
+            connection, visitor.org_id, agent_id=None, limit=MOST_OFFERED, before_id=None
+        ).items
+        names = agent_names(connection, (batch.agent_id for batch in newest), org_id=visitor.org_id)
+        told = [(batch, names.get(batch.agent_id, "")) for batch in newest]
+        return [(str(batch.id), f"{batch.id}: {name} v{batch.agent_version}") for batch, name in told]
+
+    offered = await platform.database.read(read)
+    compared = None
+    if first is not None and second is not None:
+        try:
+            compared = await compare_batches(platform, visitor.org_id, first, second)
+        except NotFound as missing:
+            problems.append(Problem(path="", message=missing.message))
+    return await page(
+        request,
+        visitor,
+        "compare_batches.html",
+        title=f"Batch {first} → {second}" if compared is not None else "Compare batches",
+        here="runs",
+        trail=[("Batches", "/batches")],
+        status=422 if problems else 200,
+        given=given,
+        offered=_with_chosen(offered, given),
+        problems=problems,
+        shown=_shown(compared) if compared is not None else None,
+    )
+
+
+def _with_chosen(offered: list[tuple[str, str]], given: dict[str, str]) -> list[tuple[str, str]]:
+    known = {number for number, _ in offered}
+    return offered + [
+        (number, number) for number in dict.fromkeys(given.values()) if number and number not in known
+    ]
+
+
+def _shown(compared: JsonObject) -> dict[str, Any]:
+    whole: Any = compared
+    flips = {(flip["task_key"], flip["direction"]): flip for flip in reversed(whole["flips"])}
+    tasks = [task | {"pair": _pair(task, flips)} for task in whole["tasks"][:MOST_ROWS]]
+    return {
+        **whole,
+        "tasks": tasks,
+        "left_off": whole["tasks_left_off"] + max(0, len(whole["tasks"]) - MOST_ROWS),
+        "changes": [(name, WORDS[name], whole["counts"][name]) for name in CHANGES],
+        "words": WORDS,
+        "test_name": TESTS[whole["test"]["name"]],
+        "meaning": meaning_of(whole["test"]),
+    }
+
+
+def _pair(task: Any, flips: dict[tuple[str, str], Any]) -> tuple[int, int] | None:
+    """Which two runs to look at: the first that flipped the way the task did, else the first of each."""
+    if task["from"] is None or task["to"] is None:
+        return None
+    flip = flips.get((task["task_key"], DIRECTIONS.get(task["change"], "")))
+    if flip is not None:
+        return flip["from"]["run_id"], flip["to"]["run_id"]
+    return task["from"]["run_ids"][0], task["to"]["run_ids"][0]
+
+
+def meaning_of(test: Any) -> str:
+    """What the figures of the paired test say, for somebody who does not know it."""
+    if not test["tasks"]:
+        return "No task can be held against itself: none was judged in both batches as the same task."
+    if not test["worse"] and not test["better"]:
+        return f"{_tasks(test['tasks'])} can be held against before, and came out alike."
+    moved = test["worse"] + test["better"]
+    side = "worse" if test["worse"] > test["better"] else "better"
+    chance = (
+        f"Of {_tasks(test['tasks'])} that can be held against before, {test['worse']:,} came out worse and"
+        f" {test['better']:,} better. Were the agent just as good as before, chance alone would make a"
+        f" difference as large as this {_often(test['p'])}."
+    )
+    if test["p"] < UNLIKELY and test["worse"] != test["better"]:
+        return f"{chance} That is rare: take it that the agent is {side}."
+    few = " So few changed tasks can never tell." if moved < FEWEST_TELLING else ""
+    return f"{chance} That proves no change.{few}"
+
+
+def _tasks(number: int) -> str:
+    return f"{number:,} task{'s' if number != 1 else ''}"
+
+
+def _often(p: float) -> str:
+    if p < 0.001:
+        return "less than once in 1,000 times"
+    return f"{p * 100:.1f} % of the time" if p < 0.1 else f"{p * 100:.0f} % of the time"

@@ -1,0 +1,165 @@
+"""What the pages of reviews share: who looks, which items are meant, and what is next."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import quote, unquote, urlencode
+
+from fastapi import Request
+
+from pipelines.core.access.identity import TokenBearer
+from pipelines.core.evals.review import RISK_RANKS, ReviewKind, ReviewStatus
+from pipelines.core.evals.review_words import KINDS, LABELS
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.text.problems import Problem, Refused
+from pipelines.engine.platform import Platform
+from pipelines.engine.reviews.read_reviews import ListedPage, Looker, list_reviews, read_review
+from pipelines.server.api.common import cursor_number, decode_cursor, encode_cursor
+from pipelines.server.api.evals.eval_reviews import WAITING
+from pipelines.server.pages.visitor import Visitor
+from pipelines.storage.evals.review_queue import Place, QueueFilter
+from pipelines.wire.errors import InvalidCursor, NotFound
+
+STATUSES = ("waiting", "disputed", "decided", "any")
+SHOWN = 50
+WINDOW = 200  # of the queue, in which an item's neighbours are looked for
+NAME_COOKIE = "odyssey_reviewer"
+MOST_NAME = 255
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Wanted:
+    """Filters, as they stand in the URL."""
+
+    status: str = "waiting"
+    kind: str = ""
+    risk: str = ""
+    agent: str = ""
+    mine: str = ""
+
+    def query(self, **more: str) -> str:
+        """With its question mark; what says nothing is left out."""
+        fields = {name: getattr(self, name) for name in ("status", "kind", "risk", "agent", "mine")}
+        told = {name: value for name, value in (fields | more).items() if value}
+        if told.get("status") == "waiting":
+            del told["status"]
+        return f"?{urlencode(told)}" if told else ""
+
+    def filter(self, org_id: int) -> QueueFilter:
+        statuses: tuple[ReviewStatus, ...] = WAITING
+        if self.status != "waiting":
+            statuses = tuple(ReviewStatus) if self.status == "any" else (ReviewStatus(self.status),)
+        return QueueFilter(
+            org_id=org_id,
+            statuses=statuses,
+            kind=ReviewKind(self.kind) if self.kind else None,
+            risk_level=self.risk or None,
+            agent_id=int(self.agent) if self.agent else None,
+        )
+
+
+def read_wanted(query: Mapping[str, str]) -> Wanted:
+    """Refused with every filter that means nothing."""
+    wanted = Wanted(**{name: query.get(name, "") for name in ("kind", "risk", "agent", "mine")})
+    wanted = replace(wanted, status=query.get("status") or "waiting")
+    problems = [
+        Problem(path=name, message=f"must be one of {', '.join(choices)}, not {value[:40]!r}")
+        for name, value, choices in (
+            ("status", wanted.status, STATUSES),
+            ("kind", wanted.kind, tuple(ReviewKind)),
+            ("risk", wanted.risk, tuple(RISK_RANKS)),
+            ("mine", wanted.mine, ("yes",)),
+        )
+        if value and value not in choices
+    ]
+    if wanted.agent and not (wanted.agent.isascii() and wanted.agent.isdigit() and len(wanted.agent) < 19):
+        problems.append(
+            Problem(path="agent", message=f"must be an agent's number, not {wanted.agent[:40]!r}")
+        )
+    if problems:
+        raise Refused(problems, "the filters")
+    return wanted
+
+
+def looker_of(request: Request, visitor: Visitor) -> Looker:
+    """A token says itself who acts; a key may be shared, so whoever holds it says their name, once."""
+    name = unquote(request.cookies.get(NAME_COOKIE, ""))[:MOST_NAME].strip()
+    if not name or isinstance(visitor.identity, TokenBearer):
+        name = visitor.identity.name
+    return Looker(visitor.org_id, name)
+
+
+def name_cookie(name: str) -> str:
+    return quote(name.strip()[:MOST_NAME])
+
+
+async def listed(
+    platform: Platform, looker: Looker, wanted: Wanted, *, limit: int, cursor: str | None = None
+) -> ListedPage:
+    return await list_reviews(
+        platform,
+        looker,
+        wanted.filter(looker.org_id),
+        claimed_by=looker.reviewer if wanted.mine else None,
+        limit=limit,
+        after=_place(cursor),
+    )
+
+
+def cursor_of(page: ListedPage) -> str:
+    return encode_cursor(f"{page.last.risk_rank}|{page.last.number}") if page.last is not None else ""
+
+
+def is_free(item: JsonObject, looker: Looker) -> bool:
+    """Whether this person may decide it now: nobody else has its last place, and they have not spoken."""
+    if item["status"] == ReviewStatus.DECIDED:
+        return False
+    verdicts: Any = item["verdicts"]
+    if any(verdict["reviewer"] == looker.reviewer for verdict in verdicts):
+        return False
+    return not is_held(item, looker)
+
+
+def is_held(item: JsonObject, looker: Looker) -> bool:
+    """Whether others are looking at it for every voice that is missing."""
+    claims: Any = item["claims"]
+    missing = int(str(item["reviewers_missing"]))
+    return sum(1 for claim in claims if claim["by"] != looker.reviewer) >= max(1, missing)
+
+
+def next_free(items: Sequence[JsonObject], looker: Looker, behind: str) -> str | None:
+    """The next that this person can decide, going round from behind the one that was just decided."""
+    ids = [str(item["id"]) for item in items]
+    start = ids.index(behind) + 1 if behind in ids else 0
+    for item in (*items[start:], *items[:start]):
+        if item["id"] != behind and is_free(item, looker):
+            return str(item["id"])
+    return None
+
+
+async def just_done(platform: Platform, looker: Looker, review_id: str) -> JsonObject | None:
+    """What this person decided a moment ago, to be taken back; nothing where it is not decided any more."""
+    if not review_id:
+        return None
+    try:
+        item = await read_review(platform, looker, review_id[:64])
+    except NotFound:
+        return None
+    return item if item["status"] == ReviewStatus.DECIDED else None
+
+
+def verdict_label(value: str) -> str:
+    return next((label for verdict, label in LABELS.items() if verdict == value), value)
+
+
+def kind_label(value: str) -> str:
+    return KINDS[ReviewKind(value)]
+
+
+def _place(cursor: str | None) -> Place | None:
+    if not cursor:
+        return None
+    rank, separator, number = decode_cursor(cursor).partition("|")
+    if not separator:
+        raise InvalidCursor
+    return Place(cursor_number(rank), cursor_number(number))

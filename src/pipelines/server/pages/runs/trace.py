@@ -1,0 +1,272 @@
+"""/runs/{id}: what a run did, step by step, with the world after each step and the verdict it led to.
+
+The timeline comes in windows, a step and its world as parts; without scripts each is a link to this page.
+"""
+
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+from urllib.parse import quote
+
+from fastapi import APIRouter, Query, Request, Response
+
+from pipelines.core.text.json_text import JsonObject
+from pipelines.core.text.problems import Refused
+from pipelines.engine.find import find_run
+from pipelines.engine.judging import rejudge_runs
+from pipelines.engine.platform import Platform
+from pipelines.engine.reviews.decide_run import decide_run
+from pipelines.engine.reviews.read_reviews import Looker
+from pipelines.engine.runs import open_run, read_run, read_steps
+from pipelines.engine.runs.read_steps import END, Shown, Timeline
+from pipelines.server.api.common import MAX_ID, Id, Ours, Runner, answer
+from pipelines.server.api.evals.eval_reviews import reviewer_of
+from pipelines.server.api.runs import exported_run
+from pipelines.server.pages.page import forget_counts, go, page, part
+from pipelines.server.pages.runs.coding_run import coding_context
+from pipelines.server.pages.runs.rejudge_form import rejudge_in
+from pipelines.server.pages.runs.trace_lines import WINDOW, lines_of, window_at
+from pipelines.server.pages.runs.trace_talk import talk_context
+from pipelines.server.pages.runs.trace_view import (
+    MOST_FAILURES,
+    MOST_WARNINGS,
+    first_shown,
+    people_of,
+    review_of,
+    step_context,
+    strip_of,
+    verdict_card,
+    warnings_of,
+)
+from pipelines.server.pages.visitor import Reader, Visitor, Writer, form_texts
+from pipelines.wire.errors import Conflict, ModelFailed, ModelNotConfigured
+
+router = APIRouter()
+StepName = Annotated[str, Query(max_length=24)]
+Words = Annotated[str, Query(max_length=200)]
+Place = Annotated[int, Query(ge=0, le=MAX_ID)]
+
+
+@router.get("/runs/{run_id}")
+async def run_page(
+    run_id: Id,
+    request: Request,
+    platform: Ours,
+    visitor: Reader,
+    s: StepName = "",
+    q: Words = "",
+    at: Annotated[int | None, Query(ge=0, le=MAX_ID)] = None,
+) -> Response:
+    looker = _looker(visitor)
+    read = await read_steps.read_run_page(platform, looker, run_id, _shown(s, at))
+    timeline = read.timeline
+    run = timeline.run
+    assert read.step is not None
+    shown = timeline.items[read.step.place].name
+    trail = [("Runs", "/runs")]
+    trail += [(f"Batch {run.batch_id}", f"/batches/{run.batch_id}")] if run.batch_id is not None else []
+    return await page(
+        request,
+        visitor,
+        "trace.html",
+        title=f"Run {run_id}",
+        here="runs",
+        trail=trail,
+        strip=strip_of(read),
+        card=verdict_card(run),
+        judge=read.judge,
+        talk=talk_context(run),
+        people=people_of(read.review),
+        review_id=review_of(run, read.review),
+        earlier=read.earlier,
+        warnings=warnings_of(run)[:MOST_WARNINGS],
+        warning_count=len(warnings_of(run)),
+        missed=s if s and s != shown else "",
+        is_asked=bool(s),
+        found=await _found(platform, visitor, run_id, q) if q else None,
+        q=q,
+        **_list_context(timeline, read.briefs, read.window, shown),
+        **await _step_parts(platform, visitor, read.step),
+        **await coding_context(platform, run),
+    )
+
+
+@router.get("/runs/{run_id}/window")
+async def window_part(
+    run_id: Id, platform: Ours, visitor: Reader, at: Place = 0, s: StepName = ""
+) -> Response:
+    """Two hundred lines of the timeline: those around a place, or around a step."""
+
+    def window(timeline: Timeline) -> range:
+        return window_at(timeline.places.get(s, 0) if s else at, timeline)
+
+    timeline, briefs = await read_steps.read_window(platform, visitor.org_id, run_id, window)
+    return await part(visitor, "trace_lines.html", **_list_context(timeline, briefs, window(timeline), s))
+
+
+@router.get("/runs/{run_id}/steps/{name}")
+async def step_part(run_id: Id, name: str, platform: Ours, visitor: Reader) -> Response:
+    """One step, and the world after it."""
+    step = await read_steps.read_step(platform, visitor.org_id, run_id, name)
+    return await part(visitor, "trace_step_and_world.html", **await _step_parts(platform, visitor, step))
+
+
+@router.get("/runs/{run_id}/steps/{name}/json")
+async def step_json(run_id: Id, name: str, platform: Ours, visitor: Reader) -> Response:
+    """All of a step, however long its values are."""
+    step = await read_steps.read_step(platform, visitor.org_id, run_id, name, with_world=False)
+    response = answer(step.row.as_written() if step.row is not None else None)
+    response.headers.update({"x-content-type-options": "nosniff", "cache-control": "no-store"})
+    return response
+
+
+@router.get("/runs/{run_id}/found")
+async def found_part(
+    run_id: Id, platform: Ours, visitor: Reader, q: Words = "", after: Place = 0
+) -> Response:
+    """Which steps contain some words."""
+    found = await _found(platform, visitor, run_id, q, after) if q else None
+    return await part(visitor, "trace_found.html", found=found, q=q, run_id=run_id)
+
+
+@router.get("/runs/{run_id}/live")
+async def live_part(
+    run_id: Id, platform: Ours, visitor: Reader, seen: Place = 0, at: Place = 0, s: StepName = ""
+) -> Response:
+    """What a run that still goes has done since: its strip, and its window where that grew."""
+    read = await read_steps.read_run_page(
+        platform, _looker(visitor), run_id, lambda timeline: Shown(window_at(at, timeline))
+    )
+    timeline = read.timeline
+    if timeline.has_ended:  # then there is a verdict, and the page is another one
+        return Response(status_code=200, headers={"hx-refresh": "true", "cache-control": "no-store"})
+    lists = _list_context(timeline, read.briefs, read.window, s, is_oob=True)
+    return await part(
+        visitor,
+        "trace_live.html",
+        strip=strip_of(read),
+        has_grown=len(timeline.steps) != seen,
+        **lists,
+    )
+
+
+@router.get("/runs/{run_id}/entity")
+async def entity_page(
+    run_id: Id,
+    request: Request,
+    platform: Ours,
+    visitor: Reader,
+    type: Annotated[str, Query(max_length=1_000)],
+    id: Annotated[str, Query(max_length=1_000)],
+    s: StepName = "",
+) -> Response:
+    """One entity from the beginning of the run to its end."""
+    run, first, history = await read_steps.read_entity(platform, visitor.org_id, run_id, (type, id))
+    return await page(
+        request,
+        visitor,
+        "trace_entity.html",
+        title=f"{type} {id}"[:200],
+        here="runs",
+        trail=[("Runs", "/runs"), (f"Run {run_id}", f"/runs/{run_id}" + (f"?s={quote(s)}" if s else ""))],
+        run=run,
+        entity_type=type,
+        entity_id=id,
+        first=first,
+        history=history[:500],
+        more=max(0, len(history) - 500),
+        s=s,
+    )
+
+
+@router.get("/runs/{run_id}/download")
+async def download(
+    run_id: Id, platform: Ours, visitor: Reader, format: Literal["json", "atif"] = "json"
+) -> Response:
+    """The whole run as one file: our own JSON, or a trajectory in ATIF."""
+    return await exported_run(platform, _looker(visitor), run_id, format)
+
+
+@router.post("/runs/{run_id}/judge")
+async def judge(run_id: Id, request: Request, platform: Ours, visitor: Writer) -> Response:
+    """Judge it anew; nothing is sent to the agent."""
+    form = await form_texts(request)
+    before = await find_run(platform, visitor.org_id, run_id)
+    try:
+        after = await rejudge_runs.rejudge_run(platform, visitor.org_id, run_id, rejudge_in(form))
+    except (Conflict, ModelFailed, ModelNotConfigured) as error:
+        return go(f"/runs/{run_id}", error.message)
+    except Refused as refused:
+        return go(f"/runs/{run_id}", refused.problems[0].said())
+    forget_counts(request, visitor.org_id)
+    same = (before.verdict, before.failure_mode) == (after.verdict, after.failure_mode)
+    now = after.verdict or "no verdict"
+    now += f" ({after.pending_reason})" if after.pending_reason else ""
+    told = f"Judged anew: {now}, as before." if same else f"Judged anew: {before.verdict or 'none'} → {now}."
+    return go(f"/runs/{run_id}", told)
+
+
+@router.post("/runs/{run_id}/verdict")
+async def give_verdict(run_id: Id, request: Request, platform: Ours, visitor: Writer) -> Response:
+    """A person's verdict on a run that nobody was asked about; the machine's stays."""
+    form = await form_texts(request)
+    given: JsonObject = {"verdict": form.get("verdict", "")}
+    given |= {"note": form["note"].strip()} if form.get("note", "").strip() else {}
+    try:
+        await decide_run(platform, _looker(visitor), run_id, given)
+    except Conflict as error:
+        return go(f"/runs/{run_id}", error.message)
+    forget_counts(request, visitor.org_id)
+    return go(f"/runs/{run_id}", f"Your verdict: {given['verdict']}.")
+
+
+@router.post("/runs/{run_id}/cancel")
+async def cancel(run_id: Id, platform: Ours, runner: Runner, visitor: Writer) -> Response:
+    """End it without an answer."""
+    await open_run.cancel_run(platform, visitor.org_id, run_id)
+    runner.cancel(run_id)
+    return go(f"/runs/{run_id}", "The run was stopped.")
+
+
+def _shown(s: str, at: int | None) -> Callable[[Timeline], Shown]:
+    """The step that is asked for, else where a reader begins; the lines around it, or those asked for."""
+
+    def choose(timeline: Timeline) -> Shown:
+        shown = s if s in timeline.places else first_shown(timeline)
+        return Shown(window_at(timeline.places[shown] if at is None else at, timeline), shown)
+
+    return choose
+
+
+def _list_context(
+    timeline: Timeline, briefs: Any, window: range, shown: str, *, is_oob: bool = False
+) -> dict[str, Any]:
+    return {
+        "run_id": timeline.run.id,
+        "lines": lines_of(timeline, briefs, window),
+        "window": window,
+        "window_size": WINDOW,
+        "items": len(timeline.items),
+        "total": len(timeline.steps),
+        "actors": timeline.actors if len(timeline.actors) > 1 else [],
+        "shown": shown,
+        "failures": timeline.failures[:MOST_FAILURES],
+        "is_oob": is_oob,
+    }
+
+
+async def _step_parts(platform: Platform, visitor: Visitor, step: read_steps.StepInFull) -> dict[str, Any]:
+    context = step_context(step)
+    output = None
+    if context["item"].name == END:
+        output = await read_run.read_output(platform, visitor.org_id, step.timeline.run.id)
+    return {"step": context | {"output": output}}
+
+
+async def _found(
+    platform: Platform, visitor: Visitor, run_id: int, q: str, after: int = 0
+) -> read_steps.Found:
+    return await read_steps.search_steps(platform, visitor.org_id, run_id, q, after)
+
+
+def _looker(visitor: Visitor) -> Looker:
+    return Looker(visitor.org_id, reviewer_of(visitor.identity, None))

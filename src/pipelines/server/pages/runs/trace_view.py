@@ -1,0 +1,266 @@
+"""What the page of a run says above its timeline, and of one step: plain values for the templates."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from pipelines.core.agents.placed_messages import thinking_text
+from pipelines.core.text.json_text import Json, JsonObject, loads_own
+from pipelines.core.tools.failure_words import rule_in_words
+from pipelines.core.tools.trace_row import TraceRow
+from pipelines.core.verdict.mode_words import mode_in_words
+from pipelines.core.verdict.pending_words import pending_words
+from pipelines.engine.runs.read_steps import END, START, RunInFull, StepInFull, Timeline
+from pipelines.server.pages.runs.trace_lines import said_in
+from pipelines.server.pages.runs.trace_world import world_context
+from pipelines.storage.evals.review_queue import RUN_PREFIX
+from pipelines.storage.runs.runs import Run
+from pipelines.storage.runs.trace_steps import StepOutline
+
+MOST_WARNINGS = 50
+MOST_MESSAGES = 100  # of a transcript that could not be put between the calls
+MOST_FAILURES = 500
+_SOURCES = ("odyssey", "injected", "passthrough", "error", "transport_error")
+_STATUS_ORDER = {"broken": 0, "open": 1, "held": 2}
+
+
+def strip_of(read: RunInFull) -> dict[str, Any]:
+    """One line on the run: how it ended, who did what, how long it took, what it cost."""
+    run, timeline = read.timeline.run, read.timeline
+    return {
+        "run": run,
+        "cause_words": cause_words(run),
+        "agent": read.agent,
+        "asked": read.asked,
+        "calls": sum(timeline.sources.values()),
+        "sources": [(source, timeline.sources[source]) for source in _SOURCES if timeline.sources[source]],
+        "took_ms": took_ms(run),
+        "usage": usage_of(run.metadata),
+        "asked_models": read.asked_models,
+        "is_live": not timeline.has_ended,
+    }
+
+
+def cause_words(run: Run) -> str | None:
+    """How it failed, or why it is pending, in a sentence."""
+    words = pending_words(run.pending_reason)
+    return mode_in_words(run.failure_mode) or (words.says if words else None)
+
+
+def verdict_card(run: Run) -> dict[str, Any] | None:
+    """Why: findings with the gravest first, and scores with what they rest on."""
+    judged = run.judgement if isinstance(run.judgement, dict) else None
+    if judged is None:
+        return None
+    findings = sorted(_objects(judged.get("findings")), key=lambda each: _STATUS_ORDER.get(each["status"], 1))
+    pending = _pending(run, findings)
+    findings = [each for each in findings if pending is None or each is not pending["finding"]]
+    notes: Any = judged.get("score_notes") or {}
+    scores: Any = judged.get("scores") or {}
+    return {
+        "reasoning": judged.get("reasoning") or "",
+        "pending": pending,
+        "unverified": list(_objects(judged.get("unverified"))),
+        "findings": [each for each in findings if each["status"] != "held" and not _is_read(each)],
+        "held": [each for each in findings if each["status"] == "held" and not _is_read(each)],
+        "scores": [
+            {"name": name.replace("_", " "), "value": value, **notes.get(name, {"says": "", "evidence": []})}
+            for name, value in scores.items()
+        ],
+        "grader": judged.get("grader") or {},
+        "oracle": judged.get("oracle") or {},
+        "model": judged.get("model_judge"),
+    }
+
+
+def _pending(run: Run, findings: list[Any]) -> dict[str, Any] | None:
+    """Why it waits for a person; first what was found for that reason, such as a rule that was not read."""
+    words = pending_words(run.pending_reason)
+    if words is None:
+        return None
+    first = next((each for each in findings if each.get("pending_reason") == run.pending_reason), None)
+    return {
+        "reason": run.pending_reason,
+        "first": first["says"] if first is not None else words.says,
+        "evidence": first["evidence"] if first is not None else [],
+        "to_do": words.to_do,
+        "finding": first,
+    }
+
+
+def _is_read(finding: Any) -> bool:
+    """By a model: these are shown as its criteria."""
+    return str(finding["check"]).startswith("model/")
+
+
+def first_shown(timeline: Timeline) -> str:
+    """Where a reader begins: what the verdict rests on, how the run broke, a failure, else a call."""
+    judged: Any = timeline.run.judgement if isinstance(timeline.run.judgement, dict) else {}
+    for finding in _objects(judged.get("findings")):
+        if finding["status"] == "broken" and finding["evidence"]:
+            name = str(finding["evidence"][0])
+            if name in timeline.places:
+                return name
+    if timeline.run.error_class is not None and timeline.has_ended:
+        return END
+    if timeline.failures:
+        return timeline.failures[0]
+    calls = (str(step.sequence) for step in timeline.steps if step.kind == "tool_call")
+    return next(calls, END if timeline.has_ended else START)
+
+
+def step_context(step: StepInFull) -> dict[str, Any]:
+    timeline, item = step.timeline, step.timeline.items[step.place]
+    names = [each.name for each in timeline.items]
+    context: dict[str, Any] = {
+        "run": timeline.run,
+        "item": item,
+        "place": step.place,
+        "total": len(timeline.steps),
+        "previous": names[step.place - 1] if step.place else None,
+        "next": names[step.place + 1] if step.place + 1 < len(names) else None,
+        "rule": step.rule,
+        "world": world_context(step),
+        "world_problem": step.world_problem,
+        "row": None,
+    }
+    if item.step is not None and step.row is not None:
+        context |= _row_context(timeline, item.step, step.row)
+    elif item.message is not None:
+        message = timeline.messages[item.message]
+        context |= {
+            "message": {"role": message.role, "text": message.text(), "thinking": thinking_text(message)}
+        }
+    elif item.kind == "start":
+        context |= {"asked": _asked(timeline.run)}
+    else:
+        context |= {"error": _error(timeline.run), "transcript": _transcript(timeline)}
+    return context
+
+
+def _row_context(timeline: Timeline, outline: StepOutline, row: TraceRow) -> dict[str, Any]:
+    payload = _value(row.payload)
+    response = _value(row.response)
+    number, of = timeline.of_tool(outline) if row.kind == "tool_call" else (0, 0)
+    return {
+        "row": row,
+        "arguments": _value(row.arguments),
+        "response": response,
+        "payload": payload,
+        "said": said_in(payload),
+        "validation": _value(row.validation),
+        "number": number,
+        "of_tool": of,
+        "has_no_reply": _is_wire_fault(row, response),
+        "is_unknown": row.error_code == "outcome_unknown",
+    }
+
+
+def took_ms(run: Run) -> float | None:
+    """From the moment it was sent to its end."""
+    began, ended = run.dispatched_at or run.started_at, run.ended_at
+    if not began or not ended:
+        return None
+    return (datetime.fromisoformat(ended) - datetime.fromisoformat(began)).total_seconds() * 1000
+
+
+def usage_of(metadata: Json) -> dict[str, float | None]:
+    """Tokens and cost as the agent reports them; tokens, where it says nothing, as the gateway counted."""
+    told = metadata if isinstance(metadata, dict) else {}
+    gateway = told.get("model_gateway")
+    counted = gateway if isinstance(gateway, dict) else {}
+
+    def number(key: str, other: str | None = None) -> float | None:
+        for value in (told.get(key), counted.get(other) if other else None):
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                return value
+        return None
+
+    return {
+        "tokens_in": number("total_input_tokens", "input_tokens"),
+        "tokens_out": number("total_output_tokens", "output_tokens"),
+        "cost": number("total_cost_usd"),
+    }
+
+
+def warnings_of(run: Run) -> list[str]:
+    warnings = run.soft_warnings if isinstance(run.soft_warnings, list) else []
+    return [str(warning) for warning in warnings]
+
+
+def people_of(review: JsonObject | None) -> list[Any]:
+    return list(_objects((review or {}).get("verdicts")))
+
+
+def review_of(run: Run, review: JsonObject | None) -> str | None:
+    """The item of the review queue in which people decide on this run; None where nobody is asked yet."""
+    if review is not None:
+        return str(review["id"])
+    waits = (run.verdict == "PENDING" or run.judge_error is not None) and not run.retried
+    return f"{RUN_PREFIX}{run.id}" if waits and run.human_verdict is None else None
+
+
+def _asked(run: Run) -> dict[str, Any]:
+    seed = run.seed
+    oracle = {
+        "outcome": seed.expected_outcome,
+        "state": seed.expected_state,
+        "calls": seed.expected_calls,
+        "answer": seed.expected_answer,
+        "constraints": [constraint.as_json() for constraint in seed.tracked_constraints] or None,
+        "rubric": [line.as_json() for line in seed.rubric] or None,
+    }
+    return {
+        "instruction": seed.user_instruction,
+        "turns": list(seed.scripted_user_turns),
+        "behavior": seed.behavior_instructions,
+        "oracle": {name: value for name, value in oracle.items() if value is not None},
+        "rules": [rule_in_words(rule) for rule in seed.failure_rules],
+        "input": seed.task_input,
+    }
+
+
+def _error(run: Run) -> dict[str, Any] | None:
+    if run.error_class is None:
+        return None
+    told = run.error_json if isinstance(run.error_json, dict) else {}
+    return {
+        "class": run.error_class,
+        "detail": str(told.get("detail") or ""),
+        "hint": str(told.get("hint") or ""),
+        "traceback": str(told.get("traceback") or ""),
+    }
+
+
+def _transcript(timeline: Timeline) -> dict[str, Any] | None:
+    """What the agent tells of itself, where it could not be put between the calls."""
+    if timeline.has_placed or not timeline.messages:
+        return None
+    shown = timeline.messages[:MOST_MESSAGES]
+    return {
+        "messages": [
+            {
+                "role": message.role,
+                "text": message.text(),
+                "thinking": thinking_text(message),
+                "calls": [call.name for call in message.tool_calls],
+            }
+            for message in shown
+        ],
+        "more": len(timeline.messages) - len(shown),
+    }
+
+
+def _is_wire_fault(row: TraceRow, response: Json) -> bool:
+    """A timeout or a reset: what stands as its reply was never sent."""
+    error = response.get("error") if isinstance(response, dict) else None
+    code = error.get("code") if isinstance(error, dict) else None
+    return row.source == "injected" and code in ("timeout", "connection_reset")
+
+
+def _value(text: str | None) -> Json:
+    return loads_own(text) if text is not None else None
+
+
+def _objects(value: Any) -> Iterable[Any]:
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []

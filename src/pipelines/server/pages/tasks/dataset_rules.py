@@ -1,0 +1,122 @@
+"""Sentences of a dataset's behaviour texts: how they are read, and what a model made of them, to be decided
+on."""
+
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+
+from pipelines.core.models.model_question import Purpose
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.problems import Refused
+from pipelines.engine.find import find_dataset
+from pipelines.engine.platform import Platform
+from pipelines.engine.tools import translate_rules
+from pipelines.engine.tools.read_sentences import sentences_of_dataset
+from pipelines.server.api.common import Id, platform_of
+from pipelines.server.pages.form_fields import number_in
+from pipelines.server.pages.page import go, page
+from pipelines.server.pages.tasks.sentence_list import ReadRule, example_rules, sentence_rows
+from pipelines.server.pages.visitor import Reader, Visitor, Writer, read_form
+from pipelines.storage.agents.authored_rules import AuthoredRule
+from pipelines.storage.tasks.datasets import Dataset
+from pipelines.wire.errors import Conflict, ModelFailed, ModelNotConfigured, OdysseyError
+
+router = APIRouter()
+
+
+@router.get("/datasets/{dataset_id}/rules")
+async def rules_page(dataset_id: Id, request: Request, visitor: Reader) -> Response:
+    return await _page(request, visitor, dataset_id)
+
+
+@router.post("/datasets/{dataset_id}/rules")
+async def post_propose(dataset_id: Id, request: Request, visitor: Writer) -> Response:
+    """Ask the author's model about the ticked sentences, else about those that are not read. What comes of it
+    is in force nowhere."""
+    ticked: list[Json] = [str(one) for one in (await read_form(request)).getlist("sentence")]
+    body: JsonObject = {"sentences": ticked} if ticked else {}
+    try:
+        found = await translate_rules.propose_rules(platform_of(request), visitor.org_id, dataset_id, body)
+    except Refused as refused:
+        return await _page(request, visitor, dataset_id, said=refused.problems[0].said())
+    except (ModelFailed, ModelNotConfigured) as failed:
+        return await _page(request, visitor, dataset_id, said=failed.message)
+    told = f"{len(found)} sentences were asked about." if found else "Every sentence is read."
+    return go(f"/datasets/{dataset_id}/rules", told)
+
+
+@router.post("/datasets/{dataset_id}/rules/accept")
+async def post_accept_ticked(dataset_id: Id, request: Request, visitor: Writer) -> Response:
+    platform, by = platform_of(request), visitor.identity.name
+    ticked = [number_in(str(one)) for one in (await read_form(request)).getlist("rule_id")]
+    ids = [one for one in ticked if one is not None]
+    if not ids:
+        return await _page(request, visitor, dataset_id, said="No rule is ticked.")
+    try:
+        await translate_rules.accept_rules(platform, visitor.org_id, dataset_id, ids, by)
+    except Conflict as conflict:
+        return await _page(request, visitor, dataset_id, said=conflict.message)
+    told = f"{len({*ids})} rules hold in runs that are made from now on."
+    return go(f"/datasets/{dataset_id}/rules", told)
+
+
+@router.post("/datasets/{dataset_id}/rules/{rule_id}/accept")
+async def post_accept(dataset_id: Id, rule_id: Id, request: Request, visitor: Writer) -> Response:
+    platform, by = platform_of(request), visitor.identity.name
+    try:
+        await translate_rules.accept_rule(platform, visitor.org_id, dataset_id, rule_id, by)
+    except Conflict as conflict:
+        return await _page(request, visitor, dataset_id, said=conflict.message)
+    return go(f"/datasets/{dataset_id}/rules", "The rule holds in runs that are made from now on.")
+
+
+@router.post("/datasets/{dataset_id}/rules/{rule_id}/reject")
+async def post_reject(dataset_id: Id, rule_id: Id, request: Request, visitor: Writer) -> Response:
+    platform, by = platform_of(request), visitor.identity.name
+    try:
+        await translate_rules.reject_rule(platform, visitor.org_id, dataset_id, rule_id, by)
+    except Conflict as conflict:
+        return await _page(request, visitor, dataset_id, said=conflict.message)
+    return go(f"/datasets/{dataset_id}/rules", "The rule is not in force.")
+
+
+async def _page(request: Request, visitor: Visitor, dataset_id: int, *, said: str = "") -> Response:
+    platform = platform_of(request)
+    dataset = await find_dataset(platform, visitor.org_id, dataset_id)
+    rules = await translate_rules.read_rules(platform, visitor.org_id, dataset_id)
+    shown: Any = {"items": [], "findings": [], "texts_not_read": 0}
+    if dataset.agent_id is not None:
+        shown = await sentences_of_dataset(platform, visitor.org_id, dataset_id, None, with_examples=True)
+    return await page(
+        request,
+        visitor,
+        "dataset_rules.html",
+        title="Rules",
+        here="datasets",
+        trail=[("Datasets", "/datasets"), (dataset.name, f"/datasets/{dataset.id}")],
+        status=409 if said else 200,
+        dataset=dataset,
+        rules=[(rule, rule.as_json(), _typed_rules(rule)) for rule in rules],
+        sentences=sentence_rows(shown["items"]),
+        findings=shown["findings"],
+        texts_not_read=shown["texts_not_read"],
+        why_not=await _why_not(platform, dataset),
+        failed=said,
+    )
+
+
+def _typed_rules(rule: AuthoredRule) -> list[ReadRule]:
+    examples: Any = rule.tried.get("examples")
+    bodies: Any = rule.rules
+    return example_rules(examples or [{"rule": body} for body in bodies])
+
+
+async def _why_not(platform: Platform, dataset: Dataset) -> str:
+    """Why nothing can be asked for; empty where it can."""
+    if dataset.agent_id is None:
+        return "The dataset names no agent, whose tools a rule is about. By API an agent_id can be given."
+    try:
+        platform.models.needed(Purpose.AUTHOR, await translate_rules.models_for(platform, dataset))
+    except OdysseyError as error:
+        return error.message
+    return ""

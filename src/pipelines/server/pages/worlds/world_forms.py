@@ -1,0 +1,214 @@
+"""What the page of a seed session can be asked for: each button a form, and what was typed is never lost."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+
+from pipelines.core.tasks.seed_limits import LARGEST_STATE
+from pipelines.core.text.json_text import InvalidJson
+from pipelines.core.text.problems import Problem, Refused
+from pipelines.engine.worlds import review_rows, review_world
+from pipelines.engine.worlds.finalize_session import finalize_session
+from pipelines.server.api.common import Id, platform_of
+from pipelines.server.api.seed_sessions import generator_of
+from pipelines.server.errors import status_of
+from pipelines.server.pages.form_fields import budget_in, number_in
+from pipelines.server.pages.page import go
+from pipelines.server.pages.visitor import Visitor, Writer, form_texts
+from pipelines.server.pages.worlds.worlds import Refusal, session_page
+from pipelines.wire.errors import NotFound, OdysseyError
+
+router = APIRouter()
+MOST_PASTED = LARGEST_STATE + 64 * 1024
+
+
+@router.post("/worlds/{session_id}/refine")
+async def refine(session_id: Id, request: Request, visitor: Writer) -> Response:
+    form = await form_texts(request)
+    body: Any = {"prompt": form.get("prompt", ""), "revision": number_in(form.get("revision", ""))}
+
+    async def act() -> str:
+        made = await review_world.refine_world(
+            platform_of(request), visitor.org_id, session_id, visitor.identity.name, body
+        )
+        return str(made.told.get("said") or "The world is changed.")
+
+    return await _done(request, visitor, session_id, act, at="refine", typed={"prompt": str(body["prompt"])})
+
+
+@router.post("/worlds/{session_id}/regenerate")
+async def regenerate(session_id: Id, request: Request, visitor: Writer) -> Response:
+    form = await form_texts(request)
+
+    async def act() -> str:
+        await review_world.regenerate_world(
+            platform_of(request),
+            visitor.org_id,
+            session_id,
+            visitor.identity.name,
+            {},
+            seen=number_in(form.get("revision", "")),
+        )
+        return "The world is made anew."
+
+    return await _done(request, visitor, session_id, act)
+
+
+@router.post("/worlds/{session_id}/paste")
+async def paste(session_id: Id, request: Request, visitor: Writer) -> Response:
+    form = await form_texts(request, MOST_PASTED)
+    text = form.get("state", "")
+
+    async def act() -> str:
+        try:
+            await review_world.paste_world(
+                platform_of(request),
+                visitor.org_id,
+                session_id,
+                visitor.identity.name,
+                text.encode("utf-8", "replace"),
+                is_body=False,
+                seen=number_in(form.get("revision", "")),
+            )
+        except InvalidJson as error:
+            hint = "check for a missing comma or quote there"
+            problem = Problem(path="", message=f"This is not JSON: {error}", hint=hint)
+            raise Refused([problem], "the world") from None
+        return "Your world is in its place."
+
+    return await _done(request, visitor, session_id, act, at="paste", typed={"state": text})
+
+
+@router.post("/worlds/{session_id}/undo")
+async def undo(session_id: Id, request: Request, visitor: Writer) -> Response:
+    form = await form_texts(request)
+
+    async def act() -> str:
+        await review_world.undo_world(
+            platform_of(request),
+            visitor.org_id,
+            session_id,
+            visitor.identity.name,
+            seen=number_in(form.get("revision", "")),
+        )
+        return "The world is back as it was."
+
+    return await _done(request, visitor, session_id, act)
+
+
+@router.post("/worlds/{session_id}/continue")
+async def go_on(session_id: Id, request: Request, visitor: Writer) -> Response:
+    form = await form_texts(request)
+
+    async def act() -> str:
+        await review_rows.continue_session(
+            platform_of(request),
+            generator_of(request),
+            visitor.org_id,
+            session_id,
+            {},
+            seen=number_in(form.get("revision", "")),
+        )
+        return "The world is frozen, and its rows are being made."
+
+    return await _done(request, visitor, session_id, act)
+
+
+@router.post("/worlds/{session_id}/rows/{row_id}/drop")
+async def drop_row(session_id: Id, row_id: Id, request: Request, visitor: Writer) -> Response:
+    async def act() -> str:
+        await review_rows.drop_row(platform_of(request), visitor.org_id, session_id, row_id)
+        return f"Row {row_id} is left out."
+
+    return await _done(request, visitor, session_id, act)
+
+
+@router.post("/worlds/{session_id}/rows/{row_id}/regenerate")
+async def regenerate_row(session_id: Id, row_id: Id, request: Request, visitor: Writer) -> Response:
+    async def act() -> str:
+        await review_rows.regenerate_row(
+            platform_of(request), generator_of(request), visitor.org_id, session_id, row_id
+        )
+        return f"Another is made for row {row_id}."
+
+    return await _done(request, visitor, session_id, act)
+
+
+@router.post("/worlds/{session_id}/buckets/{number}/drop")
+async def drop_bucket(session_id: Id, number: Id, request: Request, visitor: Writer) -> Response:
+    async def act() -> str:
+        bucket = await review_rows.drop_bucket(platform_of(request), visitor.org_id, session_id, number)
+        return f"The rows of {bucket.name} are left out."
+
+    return await _done(request, visitor, session_id, act)
+
+
+@router.post("/worlds/{session_id}/buckets/{number}/regenerate")
+async def regenerate_bucket(session_id: Id, number: Id, request: Request, visitor: Writer) -> Response:
+    async def act() -> str:
+        await review_rows.regenerate_bucket(
+            platform_of(request), generator_of(request), visitor.org_id, session_id, number
+        )
+        return "The bucket is made anew."
+
+    return await _done(request, visitor, session_id, act)
+
+
+@router.post("/worlds/{session_id}/resume")
+async def resume(session_id: Id, request: Request, visitor: Writer) -> Response:
+    form = await form_texts(request)
+    body: Any = {}
+    if form.get("budget"):  # the whole of it stands in the form: what is empty there is no limit
+        body = {"max_cost_usd": None, "max_model_tokens": None} | budget_in(form)
+
+    async def act() -> str:
+        session = await review_rows.resume_session(
+            platform_of(request), generator_of(request), visitor.org_id, session_id, body
+        )
+        is_made = session.status == "rows_generating"
+        return "The missing rows are being made." if is_made else "The budget is set."
+
+    typed = {name: form.get(name, "")[:40] for name in ("max_cost_usd", "max_model_tokens")} if body else {}
+    return await _done(request, visitor, session_id, act, at="budget" if body else "", typed=typed)
+
+
+@router.post("/worlds/{session_id}/finalize")
+async def finalize(session_id: Id, request: Request, visitor: Writer) -> Response:
+    async def act() -> str:
+        await finalize_session(platform_of(request), visitor.org_id, session_id)
+        return "The dataset is there. Every task of it starts from this world."
+
+    return await _done(request, visitor, session_id, act)
+
+
+@router.post("/worlds/{session_id}/abandon")
+async def abandon(session_id: Id, request: Request, visitor: Writer) -> Response:
+    async def act() -> str:
+        await review_rows.abandon_session(platform_of(request), visitor.org_id, session_id)
+        return "The session is abandoned."
+
+    return await _done(request, visitor, session_id, act)
+
+
+async def _done(
+    request: Request,
+    visitor: Visitor,
+    session_id: int,
+    act: Callable[[], Awaitable[str]],
+    *,
+    at: str = "",
+    typed: dict[str, str] | None = None,
+) -> Response:
+    """Back to the page with what was done, or the page as it is now with why it was not."""
+    try:
+        said = await act()
+    except NotFound:
+        raise
+    except Refused as refused:
+        refusal = Refusal(at=at, problems=tuple(refused.problems), typed=typed or {}, status=422)
+        return await session_page(request, visitor, session_id, refusal=refusal)
+    except OdysseyError as error:
+        refusal = Refusal(at="", said=error.message, typed=typed or {}, status=status_of(type(error)))
+        return await session_page(request, visitor, session_id, refusal=refusal)
+    return go(f"/worlds/{session_id}", said)

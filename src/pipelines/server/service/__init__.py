@@ -1,0 +1,1 @@
+"""What runs beside requests: start-up checks, housekeeping, watches, metrics, logs."""
