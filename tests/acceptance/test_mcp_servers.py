@@ -16,7 +16,7 @@ import pytest
 from pipelines.core.code.held_commands import CannotStart, Command
 from pipelines.core.tools.live_tools import ERROR_NOTE, FoundTool, HopFailed
 from pipelines.outbound.address_guard import AddressPolicy
-from pipelines.outbound.mcp_server import McpServerEndpoint, mcp_server_endpoint
+from pipelines.outbound.mcp.server import McpServerEndpoint, mcp_server_endpoint
 from pipelines.sandbox.held_commands import HeldCommands
 from pipelines.sandbox.pool import SandboxPool
 

@@ -11,9 +11,9 @@ from raw_agents import raw_agent
 
 from loop_watch import MOST_LAG_S, least_lag
 from pipelines.core.tools.live_tools import FoundTool, HopFailed
-from pipelines.outbound import mcp_exchange, mcp_http, mcp_server
 from pipelines.outbound.address_guard import AddressPolicy
-from pipelines.outbound.mcp_server import McpServerEndpoint, mcp_server_endpoint
+from pipelines.outbound.mcp import exchange, http, server
+from pipelines.outbound.mcp.server import McpServerEndpoint, mcp_server_endpoint
 
 pytestmark = pytest.mark.anyio
 
@@ -219,7 +219,7 @@ async def test_a_fault_of_one_call_leaves_those_beside_it_alone() -> None:
 async def test_a_server_that_hangs_on_notifications_does_not_hold_up_calls(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(mcp_http, "NOTIFYING_S", 3_600.0)  # so long a call would be held up
+    monkeypatch.setattr(http, "NOTIFYING_S", 3_600.0)  # so long a call would be held up
     told, let_go = asyncio.Event(), asyncio.Event()
 
     async def hangs_on_word(caller: Any, request: Any, message: Any) -> None:
@@ -371,7 +371,7 @@ def one(number: int) -> dict[str, Any]:
 
 
 async def test_endless_pages_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mcp_server, "MOST_PAGES", 20)
+    monkeypatch.setattr(server, "MOST_PAGES", 20)
     of = lambda number: {"tools": [one(number)], "nextCursor": str(number + 1)}  # noqa: E731
     discovery = await found(RawMcp(steps={"tools/list": pages(of)}))
     assert len(discovery.tools) == 20
@@ -422,7 +422,7 @@ async def test_a_server_that_never_lists_is_given_up() -> None:
 
 async def test_a_flood_of_notifications_is_bounded_and_calls_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each stream ends at its bound; so many are opened in a minute, whatever the server wishes."""
-    monkeypatch.setattr(mcp_exchange, "MOST_MESSAGES", 200)
+    monkeypatch.setattr(exchange, "MOST_MESSAGES", 200)
     monkeypatch.setattr(streamable_http, "DEFAULT_RECONNECTION_DELAY_MS", 0)
     raw = RawMcp()
     gets = 0
@@ -436,7 +436,7 @@ async def test_a_flood_of_notifications_is_bounded_and_calls_go_on(monkeypatch: 
         gets += 1
         await begin_events(caller)
         await caller.send(log * 300)
-        if gets == mcp_http.MOST_STREAMS:
+        if gets == http.MOST_STREAMS:
             bounded.set()
 
     raw.steps["GET"] = floods
@@ -446,7 +446,7 @@ async def test_a_flood_of_notifications_is_bounded_and_calls_go_on(monkeypatch: 
         await asyncio.wait_for(bounded.wait(), 30)
         assert (await called.call(ECHO, {"text": "two"})).response == "two"
         await called.close()
-    assert gets == mcp_http.MOST_STREAMS
+    assert gets == http.MOST_STREAMS
 
 
 async def test_streams_that_are_to_be_resumed_for_ever_are_not() -> None:
@@ -464,7 +464,7 @@ async def test_streams_that_are_to_be_resumed_for_ever_are_not() -> None:
         called = made(server.url(), longest_s=10)
         with pytest.raises(HopFailed, match="ended its answer before it was whole"):
             await called.call(ECHO, {})
-        assert gets <= mcp_http.MOST_STREAMS + 10
+        assert gets <= http.MOST_STREAMS + 10
         await called.close()
 
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from pipelines.outbound.mcp_large import (
+from pipelines.outbound.mcp.check_results import AT_ONCE, MOST_ENTRIES, NotAsMcp, check_result
+from pipelines.outbound.mcp.large_results import (
     LARGE_BYTES,
     LONGEST_ERROR,
     TAKEN,
@@ -14,7 +15,6 @@ from pipelines.outbound.mcp_large import (
     lightened,
     lightened_event,
 )
-from pipelines.outbound.mcp_results import AT_ONCE, MOST_ENTRIES, NotAsMcp, check_result
 
 TEXT = {"type": "text", "text": "x"}
 LARGE = b"data: " + b"x" * LARGE_BYTES

@@ -14,9 +14,9 @@ from mcp_servers import RawMcp, answer, begin_events, event, made_desk, package_
 from raw_agents import raw_agent
 
 from pipelines.core.tools.live_tools import ERROR_NOTE, FoundTool, HopFailed
-from pipelines.outbound import mcp_server
 from pipelines.outbound.address_guard import AddressPolicy
-from pipelines.outbound.mcp_server import CHANGED_NOTE, GONE_NOTE, mcp_server_endpoint
+from pipelines.outbound.mcp import server
+from pipelines.outbound.mcp.server import CHANGED_NOTE, GONE_NOTE, mcp_server_endpoint
 
 pytestmark = pytest.mark.anyio
 
@@ -162,7 +162,7 @@ async def test_a_restarted_server_is_found_again():
 
 async def test_changed_tools_are_noticed_and_noted_with_the_calls_that_they_concern(desk, monkeypatch):
     changed = asyncio.Event()
-    monkeypatch.setattr(mcp_server, "RELISTED_AFTER_S", 0.01)
+    monkeypatch.setattr(server, "RELISTED_AFTER_S", 0.01)
     async with endpoint(desk.url, tools_changed=changed.set) as called:
         echo, waits = [each for each in (await called.discover()).tools if each.name in ("echo", "waits")]
         assert (await called.call(echo, {})).notes == ()
@@ -342,7 +342,7 @@ async def test_a_secret_that_the_server_repeats_is_masked():
 WITHOUT_THE_PACKAGE = """
 import asyncio, sys
 from pipelines.outbound.address_guard import AddressPolicy
-from pipelines.outbound.mcp_server import mcp_server_endpoint
+from pipelines.outbound.mcp.server import mcp_server_endpoint
 assert "mcp" not in sys.modules and "mcp_types" not in sys.modules
 sys.modules["mcp"] = sys.modules["mcp_types"] = None
 made = mcp_server_endpoint(config={"url": "http://127.0.0.1:9/"}, auth_headers={}, policy=AddressPolicy())

@@ -15,7 +15,7 @@ from raw_agents import hangs, raw_agent, replies
 from pipelines.core.tools.live_tools import FoundTool, HopFailed
 from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.outbound.agent_client import AgentClient, AgentTarget, Dispatched, DispatchFailed
-from pipelines.outbound.mcp_server import mcp_server_endpoint
+from pipelines.outbound.mcp.server import mcp_server_endpoint
 from pipelines.wire.envelope import Envelope
 
 pytestmark = pytest.mark.anyio

@@ -1,6 +1,6 @@
 """What other people's MCP servers say, as our records: the tools they list, and the results of calling them.
 
-Values in and out; who asks them is `outbound/mcp_server.py`.
+Values in and out; who asks them is `outbound/mcp/server.py`.
 """
 
 import re

@@ -8,7 +8,7 @@ from pipelines.engine.code.code_endpoint import code_endpoint
 from pipelines.engine.workspaces.code_mode import CodeMode
 from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.outbound.http_openapi import http_openapi_endpoint
-from pipelines.outbound.mcp_server import mcp_server_endpoint
+from pipelines.outbound.mcp.server import mcp_server_endpoint
 from pipelines.processes.pool import HelperProcesses
 from pipelines.sandbox.held_commands import HeldCommands
 

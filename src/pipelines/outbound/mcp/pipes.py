@@ -14,8 +14,8 @@ from pydantic import ValidationError
 
 from pipelines.core.code.held_commands import CannotStart, Command, OpenPipes, Pipes
 from pipelines.core.text.json_text import InvalidJson, dumps, loads
-from pipelines.outbound.mcp_exchange import EXCHANGE, Exchange, beside
-from pipelines.outbound.mcp_large import LARGE_BYTES, lightened
+from pipelines.outbound.mcp.exchange import EXCHANGE, Exchange, beside
+from pipelines.outbound.mcp.large_results import LARGE_BYTES, lightened
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams  # only for reading: no name that stays

@@ -6,7 +6,7 @@ from pipelines.core.code.redaction import Redaction
 from pipelines.core.endpoints.hidden_discovery import hidden_discovery
 from pipelines.core.text.json_text import Json, dumps, loads_own
 from pipelines.core.tools.live_tools import Discovery, HopFailed, LiveReply
-from pipelines.outbound.mcp_exchange import aside
+from pipelines.outbound.mcp.exchange import aside
 
 
 class Masking:

@@ -13,7 +13,7 @@ import httpx2
 
 from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, dumps, loads
 from pipelines.core.tools.mcp_answers import quoted
-from pipelines.outbound.mcp_large import LARGE_BYTES, EventCutter, lightened, lightened_event
+from pipelines.outbound.mcp.large_results import LARGE_BYTES, EventCutter, lightened, lightened_event
 from pipelines.processes.aside import aside as one_at_a_time
 
 MOST_MESSAGES = 5_000  # in one stream: each costs a fraction of a millisecond of the event loop

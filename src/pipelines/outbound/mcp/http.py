@@ -15,7 +15,7 @@ import httpx2
 
 from pipelines.core.text.json_text import JsonObject, loads
 from pipelines.outbound.address_guard import AddressPolicy, AddressRefused, GuardedBackend, Resolver
-from pipelines.outbound.mcp_exchange import (
+from pipelines.outbound.mcp.exchange import (
     EXCHANGE,
     NETWORK_ERRORS,
     Events,

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.tools.live_tools import HopFailed
 from pipelines.core.tools.mcp_answers import quoted
-from pipelines.outbound.mcp_exchange import Exchange
-from pipelines.outbound.mcp_target import McpTarget
+from pipelines.outbound.mcp.exchange import Exchange
+from pipelines.outbound.mcp.target import McpTarget
 
 if TYPE_CHECKING:
-    from pipelines.outbound.mcp_session import McpSession, Negotiated
-    from pipelines.outbound.mcp_transports import Way
+    from pipelines.outbound.mcp.session import McpSession, Negotiated
+    from pipelines.outbound.mcp.transports import Way
 
 MISSING = "MCP servers are called with the package mcp: pip install 'pipelines-odyssey[mcp]'"
 
@@ -63,7 +63,7 @@ class PooledSession:
         exchange: Exchange,
         request: "Callable[[McpSession, Exchange], Awaitable[JsonObject]]",
     ) -> Asked:
-        from pipelines.outbound.mcp_session import Refused, SessionGone
+        from pipelines.outbound.mcp.session import Refused, SessionGone
 
         try:
             return Asked(result=await request(session, exchange))
@@ -123,7 +123,7 @@ class PooledSession:
         raise HopFailed(f"the MCP server {_joined(reasons)}", notes=(words,) if words else ())
 
     async def _opened(self, way: "Way", reasons: list[str]) -> "McpSession | None":
-        from pipelines.outbound.mcp_session import McpSession, NotOpened
+        from pipelines.outbound.mcp.session import McpSession, NotOpened
 
         befores = [self._before, None] if self._way is way and self._before else [None]
         reason = ""
@@ -143,9 +143,9 @@ class PooledSession:
 
 def _ways(target: McpTarget) -> "list[Way]":
     """On a thread: the first time, this loads the package."""
-    from pipelines.outbound import mcp_session, mcp_transports  # noqa: F401 - loaded here for all
+    from pipelines.outbound.mcp import session, transports  # noqa: F401 - loaded here for all
 
-    return mcp_transports.ways_to(target)
+    return transports.ways_to(target)
 
 
 def _gone(exchange: Exchange, words: str) -> Asked:

@@ -23,13 +23,13 @@ from pipelines.core.tools.live_tools import (
 )
 from pipelines.core.tools.mcp_answers import MAX_RESPONSE_BYTES, UnusableResult, discovery_of, reply_of
 from pipelines.outbound.address_guard import AddressPolicy, Resolver, system_resolver
-from pipelines.outbound.mcp_exchange import Exchange, aside
-from pipelines.outbound.mcp_pool import PooledSession
-from pipelines.outbound.mcp_secrets import Masking
-from pipelines.outbound.mcp_target import McpTarget, command_of, urls_of
+from pipelines.outbound.mcp.exchange import Exchange, aside
+from pipelines.outbound.mcp.pool import PooledSession
+from pipelines.outbound.mcp.secrets import Masking
+from pipelines.outbound.mcp.target import McpTarget, command_of, urls_of
 
 if TYPE_CHECKING:
-    from pipelines.outbound.mcp_session import McpSession
+    from pipelines.outbound.mcp.session import McpSession
 
 IDLE_S = 30.0  # without an answer or a word of progress
 MOST_PAGES = 200

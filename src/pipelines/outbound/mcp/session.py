@@ -20,9 +20,9 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.tools.mcp_answers import quoted
-from pipelines.outbound.mcp_exchange import EXCHANGE, Exchange, beside
-from pipelines.outbound.mcp_large import is_taken
-from pipelines.outbound.mcp_results import NotAsMcp, check_result, told_of
+from pipelines.outbound.mcp.check_results import NotAsMcp, check_result, told_of
+from pipelines.outbound.mcp.exchange import EXCHANGE, Exchange, beside
+from pipelines.outbound.mcp.large_results import is_taken
 
 CLOSES_WITHIN_S = 10.0
 MOST_OPENING_BYTES = 64 * 1024  # the package reads it on the loop

@@ -9,9 +9,9 @@ import httpx2
 from mcp.client import Transport
 from mcp.client.streamable_http import streamable_http_client
 
-from pipelines.outbound.mcp_http import GuardedTransport
-from pipelines.outbound.mcp_pipes import PipeWay
-from pipelines.outbound.mcp_target import McpTarget
+from pipelines.outbound.mcp.http import GuardedTransport
+from pipelines.outbound.mcp.pipes import PipeWay
+from pipelines.outbound.mcp.target import McpTarget
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams  # only for reading: no name that stays
