@@ -25,12 +25,12 @@ from typing import Any
 
 import servers
 from eval_agent import EXPECTED
-from pipelines.core.evals.contract import Contract
-from pipelines.core.evals.match_score import match_score
-from pipelines.core.evals.observed import Observed, observe
-from pipelines.core.evals.report import CellRuns, RowRuns, RunOutput, matrix_report
-from pipelines.core.evals.shift import shift
-from pipelines.core.evals.variation import BUILTIN
+from pipelines.core.evals.matrix.report import CellRuns, RowRuns, RunOutput, matrix_report
+from pipelines.core.evals.scenarios.contract import Contract
+from pipelines.core.evals.scenarios.variation import BUILTIN
+from pipelines.core.evals.scoring.match_score import match_score
+from pipelines.core.evals.scoring.observed import Observed, observe
+from pipelines.core.evals.scoring.shift import shift
 
 SCENARIOS, VARIATIONS, REPEATS = 20, 8, 5
 BASELINES = 2 * REPEATS

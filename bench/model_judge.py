@@ -22,9 +22,9 @@ from pipelines.core.tasks.rubric_lines import RubricLine
 from pipelines.core.tools.tools_schema import Tool
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.judge import judge
-from pipelines.core.verdict.judge_answer import problems_in, read_answers
-from pipelines.core.verdict.judge_prompt import judge_question
-from pipelines.core.verdict.model_verdict import decide
+from pipelines.core.verdict.model_judge.judge_answer import problems_in, read_answers
+from pipelines.core.verdict.model_judge.judge_prompt import judge_question
+from pipelines.core.verdict.model_judge.model_verdict import decide
 
 BOUND_MS = 10.0
 RECORDS, CALLS = 1_000, 50

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pipelines.core.evals.kept_spans import KeptSpan, kept_parts
-from pipelines.core.evals.masking import Masking
-from pipelines.core.evals.otlp import spans_of
+from pipelines.core.evals.telemetry.kept_spans import KeptSpan, kept_parts
+from pipelines.core.evals.telemetry.masking import Masking
+from pipelines.core.evals.telemetry.otlp import spans_of
 from pipelines.core.text.json_text import dumps
 
 Row = dict[str, Any]

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from desk import House, Org
-from pipelines.core.evals.observed import Observed
-from pipelines.core.evals.report import CellRuns, RowRuns, RunOutput, matrix_report
-from pipelines.core.evals.report_input import VariationShown
-from pipelines.core.evals.scenario import Scenario
+from pipelines.core.evals.matrix.report import CellRuns, RowRuns, RunOutput, matrix_report
+from pipelines.core.evals.matrix.report_input import VariationShown
+from pipelines.core.evals.scenarios.scenario import Scenario
+from pipelines.core.evals.scoring.observed import Observed
 from pipelines.core.tasks.seed import Seed
 from pipelines.core.text.json_text import dumps
 from pipelines.engine.evals.edit_scenarios import create_scenario

@@ -11,8 +11,8 @@ import typer.main
 from pipelines.cli.main import app as cli
 from pipelines.core.agents.agent_response_schema import COUNT_KEYS, NUMBER_KEYS, TEXT_KEYS
 from pipelines.core.ledger.ledger_adapter import WRITE_POLICIES, LedgerAdapter
-from pipelines.core.simulation.functions import FUNCTIONS
 from pipelines.core.simulation.rules.forms import FORMS, read_rules
+from pipelines.core.simulation.syntax.functions import FUNCTIONS
 from pipelines.core.tasks.task_columns import COLUMNS
 from pipelines.core.text.problems import Problem
 from pipelines.core.text.yaml_text import read_yaml

@@ -7,7 +7,10 @@ import pytest
 
 from pipelines.core.calls import cassette
 from pipelines.core.coding import junit, read_scorers, scenario, workspace_seed
-from pipelines.core.evals import contract, otlp, review, review_requests, scenario_file, spans, text_shift
+from pipelines.core.evals.reviews import review, review_requests
+from pipelines.core.evals.scenarios import contract, scenario_file
+from pipelines.core.evals.scoring import text_shift
+from pipelines.core.evals.telemetry import otlp, spans
 from pipelines.core.openapi import document, translate
 from pipelines.core.persona import facts, question, values
 from pipelines.core.tasks import rubric_lines, seed_session

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from pipelines.core.evals.agreement import cohens_kappa
-from pipelines.core.evals.cell import CellSettings, score_cell
-from pipelines.core.evals.cell_record import Cell
-from pipelines.core.evals.observed import Observed, observe
-from pipelines.core.evals.review import VERDICTS
-from pipelines.core.evals.scenario import FIELDS, Scenario, read_scenario
-from pipelines.core.evals.scenario_file import read_scenario_file
-from pipelines.core.evals.shift import shift
-from pipelines.core.evals.summary import rate_over
-from pipelines.core.evals.variation import BUILTIN
+from pipelines.core.evals.matrix.cell import CellSettings, score_cell
+from pipelines.core.evals.matrix.cell_record import Cell
+from pipelines.core.evals.matrix.summary import rate_over
+from pipelines.core.evals.reviews.agreement import cohens_kappa
+from pipelines.core.evals.reviews.review import VERDICTS
+from pipelines.core.evals.scenarios.scenario import FIELDS, Scenario, read_scenario
+from pipelines.core.evals.scenarios.scenario_file import read_scenario_file
+from pipelines.core.evals.scenarios.variation import BUILTIN
+from pipelines.core.evals.scoring.observed import Observed, observe
+from pipelines.core.evals.scoring.shift import shift
 from pipelines.core.text.statistics import (
     benjamini_hochberg,
     exact_mcnemar,

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from pipelines.core.evals.injection import inject
-from pipelines.core.evals.match_score import match_score
-from pipelines.core.evals.observed import Observed, observe
-from pipelines.core.evals.scenario import Scenario
-from pipelines.core.evals.scenario_file import read_scenario_file
-from pipelines.core.evals.shift import shift
-from pipelines.core.evals.variation import BUILTIN
+from pipelines.core.evals.scenarios.injection import inject
+from pipelines.core.evals.scenarios.scenario import Scenario
+from pipelines.core.evals.scenarios.scenario_file import read_scenario_file
+from pipelines.core.evals.scenarios.variation import BUILTIN
+from pipelines.core.evals.scoring.match_score import match_score
+from pipelines.core.evals.scoring.observed import Observed, observe
+from pipelines.core.evals.scoring.shift import shift
 from pipelines.odyssey import proxy_call
 from pipelines.odyssey.testing import odyssey_run
 from pipelines.wire.envelope import Envelope

@@ -20,7 +20,7 @@ from served import Server, running, visiting
 from desk import STATE, DrivenRun, Org, Row, answered, outage, refused
 from nodes import House, eventually, house_in
 from pipelines.core.calls.run_moment import seed_name, world_name
-from pipelines.core.evals.variation import BUILTIN
+from pipelines.core.evals.scenarios.variation import BUILTIN
 from pipelines.core.task_files.read_tasks import parse_tasks
 from pipelines.core.tools.failure_rules import chance_of, draw
 from played_agents import PlayedAgent, played

@@ -18,7 +18,7 @@ from documented import Documented
 from judge_attacks import entry_for
 from live_service import served
 from nodes import REFUND_TASK, Api, House, eventually
-from pipelines.core.verdict.rubric import PROMPT_VERSION
+from pipelines.core.verdict.model_judge.rubric import PROMPT_VERSION
 from played_agents import Dispatch, played, refunds
 from pressed import V1, scenario, variation_of, yields_to_authority
 

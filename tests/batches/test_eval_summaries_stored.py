@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from test_evals_stored import NOW, database, outcome, whole_matrix  # noqa: F401 - one is a fixture
 
-from pipelines.core.evals.summary import ErrorCount, OutcomeCount
+from pipelines.core.evals.matrix.summary import ErrorCount, OutcomeCount
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.database import Database
 from pipelines.storage.database.paging import Filter

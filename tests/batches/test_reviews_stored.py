@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pipelines.core.evals.review import ReviewKind, ReviewStatus, Verdict, rank_of
-from pipelines.core.evals.review_requests import ReviewSettings
+from pipelines.core.evals.reviews.review import ReviewKind, ReviewStatus, Verdict, rank_of
+from pipelines.core.evals.reviews.review_requests import ReviewSettings
 from pipelines.storage.accounts.keys import add_org
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.database import Database, Store

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from pipelines.core.evals.decisions import SpanLine
-from pipelines.core.evals.kept_spans import kept_parts
-from pipelines.core.evals.masking import Masking
-from pipelines.core.evals.spans import Span
+from pipelines.core.evals.telemetry.decisions import SpanLine
+from pipelines.core.evals.telemetry.kept_spans import kept_parts
+from pipelines.core.evals.telemetry.masking import Masking
+from pipelines.core.evals.telemetry.spans import Span
 from pipelines.core.text.json_text import loads_own
 from pipelines.storage.accounts.keys import add_org
 from pipelines.storage.database.database import Database, Store

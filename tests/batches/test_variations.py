@@ -7,9 +7,9 @@ import pytest
 
 from desk import STATE, refused
 from nodes import Api, House
-from pipelines.core.evals.injection import Injection, inject, seed_of
-from pipelines.core.evals.scenario import Scenario, read_scenario
-from pipelines.core.evals.variation import BUILTIN
+from pipelines.core.evals.scenarios.injection import Injection, inject, seed_of
+from pipelines.core.evals.scenarios.scenario import Scenario, read_scenario
+from pipelines.core.evals.scenarios.variation import BUILTIN
 from pipelines.core.tasks.seed import Seed
 from pipelines.odyssey import Envelope
 from pipelines.server.config.settings import DATABASE_FILE

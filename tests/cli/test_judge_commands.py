@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from judge_attacks import entry_for
 from nodes import Api
 from pipelines.cli.main import app
-from pipelines.core.verdict.rubric import PROMPT_VERSION
+from pipelines.core.verdict.model_judge.rubric import PROMPT_VERSION
 from played_agents import played
 
 IDS = ("task_completion", "right_refusal", "tool_use")

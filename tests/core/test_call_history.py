@@ -13,9 +13,9 @@ from pipelines.core.calls.tool_call import Decision, Received, ToolCall, decide,
 from pipelines.core.simulation import call_history
 from pipelines.core.simulation.build import build_simulator
 from pipelines.core.simulation.call_history import CallHistory
-from pipelines.core.simulation.fidelity import replay
+from pipelines.core.simulation.fidelity.fidelity import replay
+from pipelines.core.simulation.fidelity.recording import read_recording
 from pipelines.core.simulation.language import parse_plan
-from pipelines.core.simulation.recording import read_recording
 from pipelines.core.task_files.read_tasks import parse_tasks
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Refused

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.core.evals.contract import Contract
-from pipelines.core.evals.observed import Observed
-from pipelines.core.evals.shift import shift
+from pipelines.core.evals.scenarios.contract import Contract
+from pipelines.core.evals.scoring.observed import Observed
+from pipelines.core.evals.scoring.shift import shift
 from pipelines.core.matchers.matching import MATCHER_NAMES, check_expectation, matches, with_today
 from pipelines.core.text.json_text import loads
 

@@ -1,6 +1,6 @@
 """How long a claim holds: by the steady clock, whatever the time of day says."""
 
-from pipelines.core.evals.review import LEASE_S
+from pipelines.core.evals.reviews.review import LEASE_S
 from pipelines.engine import review_leases
 from pipelines.engine.platform import later
 from pipelines.engine.review_leases import ReviewLeases

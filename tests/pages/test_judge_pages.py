@@ -11,7 +11,7 @@ import pytest
 from judge_attacks import entry_for
 from nodes import Api, house_in
 from page_requests import sent, signed_in
-from pipelines.core.verdict.rubric import PROMPT_VERSION
+from pipelines.core.verdict.model_judge.rubric import PROMPT_VERSION
 from played_agents import Dispatch, played
 
 HOSTILE = "<img src=x onerror=alert(1)>"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from desk import House, Org, answered, every_item, open_house, refused
-from pipelines.core.evals.review import LEASE_S
+from pipelines.core.evals.reviews.review import LEASE_S
 from pipelines.engine.review_leases import ReviewLeases
 from pipelines.engine.reviews.decide_reviews import give_verdict
 from pipelines.engine.reviews.flag_reviews import flag_ended_matrices

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import NamedTuple
 
-from pipelines.core.evals.review import LEASE_S, Claim
+from pipelines.core.evals.reviews.review import LEASE_S, Claim
 from pipelines.storage.evals.reviews import StoredClaim
 
 MOST_KEPT = 10_000  # past this, those whose time is up are forgotten

@@ -151,7 +151,7 @@ def entry_file(data: bytes, *, filename: str, function: str, place: str) -> Iter
 
 def report_flags(data: bytes, *, matrix_id: str, wanted: list[list[str]]) -> Iterator[bytes]:
     """The cells of a matrix report that people have to see; `wanted` are scenario, variation and why."""
-    from pipelines.core.evals.review import flags_of
+    from pipelines.core.evals.reviews.review import flags_of
 
     report: Any = loads_own(data)
     asked = {(scenario_id, variation): why for scenario_id, variation, why in wanted}
@@ -163,35 +163,35 @@ def matrix_report(data: bytes) -> Iterator[bytes]:
     """The report of a matrix, from what is stored of it."""
     from io import BytesIO
 
-    from pipelines.core.evals.report_input import report_of_lines
+    from pipelines.core.evals.matrix.report_input import report_of_lines
 
     yield from report_of_lines(BytesIO(data))
 
 
 def heatmap(data: bytes, *, format: str) -> Iterator[bytes]:
     """A matrix drawn as a file."""
-    from pipelines.core.evals.draw import drawn
+    from pipelines.core.evals.heatmap.draw import drawn
 
     yield from drawn(data, format)
 
 
 def heatmap_page(data: bytes, *, first: int, show: str) -> Iterator[bytes]:
     """Some rows of a heatmap, as a page of the server shows them."""
-    from pipelines.core.evals.heatmap_page import heatmap_page
+    from pipelines.core.evals.heatmap.heatmap_page import heatmap_page
 
     yield heatmap_page(data, first=first, show=show)
 
 
 def heatmap_cell(data: bytes, *, scenario_id: str, variation: str | None) -> Iterator[bytes]:
     """One cell of a matrix report."""
-    from pipelines.core.evals.heatmap_page import heatmap_cell
+    from pipelines.core.evals.heatmap.heatmap_page import heatmap_cell
 
     yield heatmap_cell(data, scenario_id=scenario_id, variation=variation)
 
 
 def compare_matrices(data: bytes) -> Iterator[bytes]:
     """What flipped between two matrices."""
-    from pipelines.core.evals.draw import compared
+    from pipelines.core.evals.heatmap.draw import compared
 
     yield compared(data)
 
@@ -200,9 +200,9 @@ def skill_spans(
     data: bytes, *, encoding: str, is_gzip: bool, may_be_list: bool, key: str, ips: bool, arrived_ns: int
 ) -> Iterator[bytes]:
     """What is kept of telemetry, masked, in parts; then, last, what became of it. Null: it is too large."""
-    from pipelines.core.evals.kept_spans import kept_parts
-    from pipelines.core.evals.masking import Masking
-    from pipelines.core.evals.otlp import Inflated, inflated, spans_of
+    from pipelines.core.evals.telemetry.kept_spans import kept_parts
+    from pipelines.core.evals.telemetry.masking import Masking
+    from pipelines.core.evals.telemetry.otlp import Inflated, inflated, spans_of
 
     try:
         body = inflated(data) if is_gzip else data
@@ -217,7 +217,7 @@ def scenario_drafts(data: bytes, *, max_scenarios: int, without: list[str]) -> I
     """Drafts from lines of spans, one part each; then, last, what was looked at."""
     import gc
 
-    from pipelines.core.evals.drafts import draft_parts
+    from pipelines.core.evals.telemetry.drafts import draft_parts
 
     # As below: hundreds of thousands of decisions, none of which is in a loop.
     gc.disable()

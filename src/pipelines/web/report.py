@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from pipelines.core.calls.cassette_masking import masked_response
-from pipelines.core.evals.heatmap import HeatColumn, Heatmap, HeatRow, heatmap_of
-from pipelines.core.evals.heatmap_table import legend, table_head, table_row
-from pipelines.core.evals.report_text import read_report
+from pipelines.core.evals.heatmap.heatmap import HeatColumn, Heatmap, HeatRow, heatmap_of
+from pipelines.core.evals.heatmap.heatmap_table import legend, table_head, table_row
+from pipelines.core.evals.matrix.report_text import read_report
 from pipelines.core.ledger.ledger import InvalidUpdate, Ledger, World, update_from_json
 from pipelines.core.ledger.world_changes import world_changes
 from pipelines.core.tasks.oracle_axes import ORACLE_AXES

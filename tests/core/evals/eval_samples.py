@@ -4,7 +4,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from pipelines.core.evals.scenario import Scenario, read_scenario
+from pipelines.core.evals.scenarios.scenario import Scenario, read_scenario
 
 #: Word for word what the seed posts to /api/v1/eval/scenarios.
 SEED_EXAMPLE: dict[str, Any] = {

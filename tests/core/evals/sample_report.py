@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pipelines.core.evals.cell import CellSettings
+from pipelines.core.evals.matrix.cell import CellSettings
 from pipelines.core.text.statistics import wilson
 
 SETTINGS: dict[str, Any] = {**CellSettings().as_json()}

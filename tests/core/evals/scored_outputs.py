@@ -3,9 +3,9 @@
 import random
 from dataclasses import dataclass
 
-from pipelines.core.evals.contract import Contract
-from pipelines.core.evals.observed import Observed
-from pipelines.core.evals.report import CellRuns, RowRuns, RunOutput
+from pipelines.core.evals.matrix.report import CellRuns, RowRuns, RunOutput
+from pipelines.core.evals.scenarios.contract import Contract
+from pipelines.core.evals.scoring.observed import Observed
 
 EXPECTED = {"action": "escalate_to_owner", "priority": "high", "include_rollback_plan": True}
 CONTRACT = Contract(expected_behavior=EXPECTED)

@@ -2,11 +2,16 @@
 
 from typing import Any
 
-from pipelines.core.evals.accepted import accepted_behavior, behavior_hash, expected_now, typical_output
-from pipelines.core.evals.contract import Contract
-from pipelines.core.evals.match_score import match_score
-from pipelines.core.evals.observed import EMPTY, Observed
-from pipelines.core.evals.scenario import CellExpectation, Scenario
+from pipelines.core.evals.scenarios.contract import Contract
+from pipelines.core.evals.scenarios.scenario import CellExpectation, Scenario
+from pipelines.core.evals.scoring.accepted import (
+    accepted_behavior,
+    behavior_hash,
+    expected_now,
+    typical_output,
+)
+from pipelines.core.evals.scoring.match_score import match_score
+from pipelines.core.evals.scoring.observed import EMPTY, Observed
 
 EXPECTED: dict[str, Any] = {"action": "escalate", "detail": {"priority": "high", "plan": True}}
 CONTRACT = Contract(expected_behavior=EXPECTED)

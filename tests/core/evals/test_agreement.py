@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.inter_rater import cohens_kappa as reference_cohen
 from statsmodels.stats.inter_rater import fleiss_kappa as reference_fleiss
 
-from pipelines.core.evals.agreement import (
+from pipelines.core.evals.reviews.agreement import (
     NO_SPREAD,
     TOO_FEW_ITEMS,
     UNDEFINED,

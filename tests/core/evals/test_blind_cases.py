@@ -7,18 +7,11 @@ from math import comb
 import pytest
 from made_lines import line
 
-from pipelines.core.evals.cell import CellSettings, score_cell
-from pipelines.core.evals.contract import Contract, LeafRule
-from pipelines.core.evals.decisions import Looked
-from pipelines.core.evals.drafts import drafts_of
-from pipelines.core.evals.injection import inject, seed_of
-from pipelines.core.evals.match_score import match_score
-from pipelines.core.evals.matrix_request import read_matrix, unknown_variations
-from pipelines.core.evals.matrix_tasks import MatrixPlan, tasks_of_scenario
-from pipelines.core.evals.observed import Observed, observe, observe_calls
-from pipelines.core.evals.pair import paired, with_pairs
-from pipelines.core.evals.report import CellRuns, RowRuns, RunOutput, matrix_report
-from pipelines.core.evals.report_input import (
+from pipelines.core.evals.matrix.cell import CellSettings, score_cell
+from pipelines.core.evals.matrix.matrix_request import read_matrix, unknown_variations
+from pipelines.core.evals.matrix.matrix_tasks import MatrixPlan, tasks_of_scenario
+from pipelines.core.evals.matrix.report import CellRuns, RowRuns, RunOutput, matrix_report
+from pipelines.core.evals.matrix.report_input import (
     VariationShown,
     error_line,
     head_line,
@@ -26,12 +19,19 @@ from pipelines.core.evals.report_input import (
     report_of_lines,
     row_line,
 )
-from pipelines.core.evals.resampling import permutation_p
-from pipelines.core.evals.review import LEASE_S, VERDICTS, ReviewKind
-from pipelines.core.evals.scenario import read_scenario
-from pipelines.core.evals.shift import shift
-from pipelines.core.evals.spans import is_skill_span
-from pipelines.core.evals.variation import BUILTIN, text_hash
+from pipelines.core.evals.matrix.resampling import permutation_p
+from pipelines.core.evals.reviews.review import LEASE_S, VERDICTS, ReviewKind
+from pipelines.core.evals.scenarios.contract import Contract, LeafRule
+from pipelines.core.evals.scenarios.injection import inject, seed_of
+from pipelines.core.evals.scenarios.pair import paired, with_pairs
+from pipelines.core.evals.scenarios.scenario import read_scenario
+from pipelines.core.evals.scenarios.variation import BUILTIN, text_hash
+from pipelines.core.evals.scoring.match_score import match_score
+from pipelines.core.evals.scoring.observed import Observed, observe, observe_calls
+from pipelines.core.evals.scoring.shift import shift
+from pipelines.core.evals.telemetry.decisions import Looked
+from pipelines.core.evals.telemetry.drafts import drafts_of
+from pipelines.core.evals.telemetry.spans import is_skill_span
 from pipelines.core.text.json_text import dumps, loads
 from pipelines.core.text.problems import Refused
 from pipelines.core.text.statistics import benjamini_hochberg, exact_mcnemar, holm, pass_hat_k, wilson

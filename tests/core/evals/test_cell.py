@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scored_outputs import AS_EXPECTED, CONTRACT, PROCEEDS, flickering, output, text
 
-from pipelines.core.evals.cell import CellSettings, Row, run_direction, score_cell, with_verdict
-from pipelines.core.evals.cell_record import RiskLevel
-from pipelines.core.evals.contract import Contract
-from pipelines.core.evals.observed import EMPTY, Observed
-from pipelines.core.evals.shift import shift
+from pipelines.core.evals.matrix.cell import CellSettings, Row, run_direction, score_cell, with_verdict
+from pipelines.core.evals.matrix.cell_record import RiskLevel
+from pipelines.core.evals.scenarios.contract import Contract
+from pipelines.core.evals.scoring.observed import EMPTY, Observed
+from pipelines.core.evals.scoring.shift import shift
 
 MEDIUM = output(priority="medium")  # 0.067 from what is expected
 NO_PLAN = output(include_rollback_plan=False)  # 0.2

@@ -5,8 +5,8 @@ from typing import Any
 
 from made_lines import line
 
-from pipelines.core.evals.decisions import Decision, Looked, decisions_of
-from pipelines.core.evals.leaves import as_object
+from pipelines.core.evals.telemetry.decisions import Decision, Looked, decisions_of
+from pipelines.core.evals.telemetry.leaves import as_object
 
 TOLD = {"sku": "S-1", "stock": 4}
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.core.evals.cell_record import CellSettings
-from pipelines.core.evals.detectable import POWER, Detectable, detectable
+from pipelines.core.evals.matrix.cell_record import CellSettings
+from pipelines.core.evals.matrix.detectable import POWER, Detectable, detectable
 from pipelines.core.text.statistics import exact_mcnemar, fisher_exact
 
 LIMITS = CellSettings()

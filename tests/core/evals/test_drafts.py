@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_lines import line
 
-from pipelines.core.evals.decisions import Looked
-from pipelines.core.evals.drafts import Draft, best_of, draft_parts, drafts_of, units_of_lines
+from pipelines.core.evals.telemetry.decisions import Looked
+from pipelines.core.evals.telemetry.drafts import Draft, best_of, draft_parts, drafts_of, units_of_lines
 
 PRODUCTION = {"event": "deployment_failed", "environment": "production", "data_loss_risk": True}
 ESCALATE = {"action": "escalate_to_owner", "priority": "high", "include_rollback_plan": True}

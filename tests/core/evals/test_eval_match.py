@@ -3,9 +3,9 @@
 import pytest
 from scored_outputs import AS_EXPECTED, CONTRACT, EXPECTED, output, text
 
-from pipelines.core.evals.contract import Contract, LeafRule, contract_problems
-from pipelines.core.evals.match_score import match_score
-from pipelines.core.evals.observed import EMPTY, Observed
+from pipelines.core.evals.scenarios.contract import Contract, LeafRule, contract_problems
+from pipelines.core.evals.scoring.match_score import match_score
+from pipelines.core.evals.scoring.observed import EMPTY, Observed
 
 
 def test_extra_keys_are_ignored_unless_the_match_is_exact():

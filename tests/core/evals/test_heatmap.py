@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sample_report import SEED_TABLE, SETTINGS, cell, rate, report_of, scenario, seed_report
 
-from pipelines.core.evals.compare import compare_reports
-from pipelines.core.evals.heatmap import band_of, heatmap_of, shown_shift
-from pipelines.core.evals.heatmap_csv import csv_parts
-from pipelines.core.evals.heatmap_html import html_parts
-from pipelines.core.evals.heatmap_svg import svg_parts
+from pipelines.core.evals.heatmap.heatmap import band_of, heatmap_of, shown_shift
+from pipelines.core.evals.heatmap.heatmap_csv import csv_parts
+from pipelines.core.evals.heatmap.heatmap_html import html_parts
+from pipelines.core.evals.heatmap.heatmap_svg import svg_parts
+from pipelines.core.evals.matrix.compare_matrices import compare_reports
 
 NEWER_SETTINGS = ("flag_from", "robust_match_share", "most_from")
 BANDS = (0.2, 0.5)

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sample_report import cell, report_of, scenario, seed_report
 
-from pipelines.core.evals.heatmap import heatmap_of
-from pipelines.core.evals.heatmap_csv import csv_parts, harmless
+from pipelines.core.evals.heatmap.heatmap import heatmap_of
+from pipelines.core.evals.heatmap.heatmap_csv import csv_parts, harmless
 from pipelines.core.text.csv_text import read_records
 
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from sample_report import cell, large_report, report_of, scenario, seed_report
 
-from pipelines.core.evals.heatmap import heatmap_of
-from pipelines.core.evals.heatmap_html import html_parts
-from pipelines.core.evals.heatmap_page import MOST_CELLS, SHOWN, heatmap_cell, heatmap_page
-from pipelines.core.evals.heatmap_table import broken
+from pipelines.core.evals.heatmap.heatmap import heatmap_of
+from pipelines.core.evals.heatmap.heatmap_html import html_parts
+from pipelines.core.evals.heatmap.heatmap_page import MOST_CELLS, SHOWN, heatmap_cell, heatmap_page
+from pipelines.core.evals.heatmap.heatmap_table import broken
 from pipelines.core.text.json_text import dumps
 
 HOSTILE = "\"><script>alert('1')</script>&amp;\u202e"

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sample_report import cell, large_report, report_of, scenario, seed_report
 
-from pipelines.core.evals.heatmap import heatmap_of
-from pipelines.core.evals.heatmap_svg import svg_parts
+from pipelines.core.evals.heatmap.heatmap import heatmap_of
+from pipelines.core.evals.heatmap.heatmap_svg import svg_parts
 
 SVG = "{http://www.w3.org/2000/svg}"
 ALLOWED = {

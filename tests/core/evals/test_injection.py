@@ -9,10 +9,10 @@ from eval_samples import SEED_EXAMPLE, WHOLE_EXAMPLE, expectations, objects, sce
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.core.evals.injection import Injection, decision_named, inject, placebo_of, seed_of
-from pipelines.core.evals.readable import asked, count_tokens
-from pipelines.core.evals.scenario import Scenario, read_scenario
-from pipelines.core.evals.variation import BUILTIN, INTENSITIES, PLACEBO
+from pipelines.core.evals.scenarios.injection import Injection, decision_named, inject, placebo_of, seed_of
+from pipelines.core.evals.scenarios.readable import asked, count_tokens
+from pipelines.core.evals.scenarios.scenario import Scenario, read_scenario
+from pipelines.core.evals.scenarios.variation import BUILTIN, INTENSITIES, PLACEBO
 from pipelines.core.matchers.matching import is_matcher
 from pipelines.core.tasks.seed import EVAL_PARTS, Seed, parse_seed
 from pipelines.core.text.json_text import Json, dumps, loads_own

@@ -10,7 +10,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.core.evals.masking import PLACEHOLDER, Masking
+from pipelines.core.evals.telemetry.masking import PLACEHOLDER, Masking
 
 CASES: dict[str, list[Any]] = yaml.safe_load((Path(__file__).parent / "masking_cases.yaml").read_text())
 KEY = b"k" * 32

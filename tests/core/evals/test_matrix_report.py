@@ -14,9 +14,9 @@ from scored_outputs import (
     text,
 )
 
-from pipelines.core.evals.cell import CellSettings
-from pipelines.core.evals.contract import Contract
-from pipelines.core.evals.report import CellRuns, RunOutput, matrix_report
+from pipelines.core.evals.matrix.cell import CellSettings
+from pipelines.core.evals.matrix.report import CellRuns, RunOutput, matrix_report
+from pipelines.core.evals.scenarios.contract import Contract
 from pipelines.core.text.json_text import dumps, loads_own
 
 STEADY = runs_of([AS_EXPECTED] * 10)

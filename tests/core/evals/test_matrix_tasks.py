@@ -5,9 +5,9 @@ from collections import Counter
 import pytest
 
 from pipelines.core.calls.run_moment import seed_name
-from pipelines.core.evals.matrix_tasks import MatrixPlan, shuffled, tasks_of_scenario
-from pipelines.core.evals.scenario import Scenario
-from pipelines.core.evals.variation import BUILTIN
+from pipelines.core.evals.matrix.matrix_tasks import MatrixPlan, shuffled, tasks_of_scenario
+from pipelines.core.evals.scenarios.scenario import Scenario
+from pipelines.core.evals.scenarios.variation import BUILTIN
 
 SCENARIO = Scenario(
     name="S",

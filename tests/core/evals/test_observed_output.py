@@ -6,8 +6,8 @@ import time
 import pytest
 from scored_outputs import CONTRACT, EXPECTED
 
-from pipelines.core.evals.contract import Contract
-from pipelines.core.evals.observed import MOST_CALLS, Observed, observe, observe_calls
+from pipelines.core.evals.scenarios.contract import Contract
+from pipelines.core.evals.scoring.observed import MOST_CALLS, Observed, observe, observe_calls
 from pipelines.core.text.json_text import dumps
 
 BODY = dumps(EXPECTED).decode()

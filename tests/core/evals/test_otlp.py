@@ -14,10 +14,10 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceResponse,
 )
 
-from pipelines.core.evals.kept_spans import KeptSpan, kept_parts
-from pipelines.core.evals.masking import Masking
-from pipelines.core.evals.otlp import Inflated, Unreadable, export_response, inflated, spans_of
-from pipelines.core.evals.spans import Span, device_ids, skill_use, time_of
+from pipelines.core.evals.telemetry.kept_spans import KeptSpan, kept_parts
+from pipelines.core.evals.telemetry.masking import Masking
+from pipelines.core.evals.telemetry.otlp import Inflated, Unreadable, export_response, inflated, spans_of
+from pipelines.core.evals.telemetry.spans import Span, device_ids, skill_use, time_of
 from pipelines.core.text.json_text import InvalidJson
 from pipelines.core.text.problems import Refused
 

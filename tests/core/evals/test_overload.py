@@ -7,10 +7,10 @@ from eval_samples import objects, scenario
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.core.evals.injection import SMALLEST_INPUT, inject
-from pipelines.core.evals.overload import MOST_BYTES, noise
-from pipelines.core.evals.readable import asked, count_tokens
-from pipelines.core.evals.variation import BUILTIN
+from pipelines.core.evals.scenarios.injection import SMALLEST_INPUT, inject
+from pipelines.core.evals.scenarios.overload import MOST_BYTES, noise
+from pipelines.core.evals.scenarios.readable import asked, count_tokens
+from pipelines.core.evals.scenarios.variation import BUILTIN
 from pipelines.core.text.json_text import Json
 
 OVERLOAD = BUILTIN["information_overload"]

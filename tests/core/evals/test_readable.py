@@ -4,7 +4,7 @@ import pytest
 from eval_samples import objects
 from hypothesis import given, settings
 
-from pipelines.core.evals.readable import count_tokens, first_tokens, readable
+from pipelines.core.evals.scenarios.readable import count_tokens, first_tokens, readable
 from pipelines.core.text.json_text import dumps
 
 SHOWN = {

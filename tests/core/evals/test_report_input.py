@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from pipelines.core.evals.report_input import (
+from pipelines.core.evals.matrix.report_input import (
     SCORES,
     VariationShown,
     error_line,
@@ -12,7 +12,7 @@ from pipelines.core.evals.report_input import (
     report_of_lines,
     row_line,
 )
-from pipelines.core.evals.scenario import CellExpectation, Scenario
+from pipelines.core.evals.scenarios.scenario import CellExpectation, Scenario
 from pipelines.core.text.json_text import JsonObject, dumps
 
 EXPECTED: JsonObject = {"action": "escalate", "priority": "high"}

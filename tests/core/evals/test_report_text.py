@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sample_report import cell, large_report, report_of, scenario, seed_report
 
-from pipelines.core.evals.report_text import read_report
+from pipelines.core.evals.matrix.report_text import read_report
 from pipelines.core.text.json_text import dumps
 
 TEXTS = st.sampled_from(['],"summary":', '"cells":[', ',{"scenario_id":', "\\", '"', "a"]).flatmap(

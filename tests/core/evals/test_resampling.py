@@ -12,8 +12,8 @@ from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
-from pipelines.core.evals import resampling
-from pipelines.core.evals.resampling import (
+from pipelines.core.evals.matrix import resampling
+from pipelines.core.evals.matrix.resampling import (
     MILLION,
     Weighed,
     bootstrap_interval,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.core.evals.review import (
+from pipelines.core.evals.reviews.review import (
     LEASE_S,
     VERDICTS,
     Claim,
@@ -22,7 +22,7 @@ from pipelines.core.evals.review import (
     standing,
     without_machine,
 )
-from pipelines.core.evals.review_requests import (
+from pipelines.core.evals.reviews.review_requests import (
     MOST_AT_ONCE,
     ReviewSettings,
     read_bulk,

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.core.evals.review import VERDICTS, ReviewKind, ReviewStatus, Verdict, standing
-from pipelines.core.evals.review_words import KINDS, LABELS, effects_in_general, voice_says
+from pipelines.core.evals.reviews.review import VERDICTS, ReviewKind, ReviewStatus, Verdict, standing
+from pipelines.core.evals.reviews.review_words import KINDS, LABELS, effects_in_general, voice_says
 
 VOICES = st.sampled_from(list(Verdict))
 

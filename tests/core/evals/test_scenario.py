@@ -6,8 +6,8 @@ import pytest
 from eval_samples import SEED_EXAMPLE, WHOLE_EXAMPLE, expectations, objects, scenario
 from hypothesis import given, settings
 
-from pipelines.core.evals.scenario import Scenario, read_scenario
-from pipelines.core.evals.variation import BUILTIN
+from pipelines.core.evals.scenarios.scenario import Scenario, read_scenario
+from pipelines.core.evals.scenarios.variation import BUILTIN
 from pipelines.core.text.json_text import dumps, loads_own
 from pipelines.core.text.problems import Refused
 from pipelines.core.tools.tools_schema import parse_tools_schema

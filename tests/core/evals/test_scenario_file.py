@@ -7,9 +7,9 @@ from eval_samples import SEED_EXAMPLE, WHOLE_EXAMPLE, expectations, objects, sce
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.core.evals.scenario import read_scenario
-from pipelines.core.evals.scenario_file import LARGEST_YAML, ScenarioFile, read_scenario_file
-from pipelines.core.evals.variation import BUILTIN, read_variation
+from pipelines.core.evals.scenarios.scenario import read_scenario
+from pipelines.core.evals.scenarios.scenario_file import LARGEST_YAML, ScenarioFile, read_scenario_file
+from pipelines.core.evals.scenarios.variation import BUILTIN, read_variation
 from pipelines.core.text.problems import Refused
 
 OWN = {"id": "budget_pressure", "name": "Budget", "tests": "Thrift", "wordings": {"2": ["Mind the cost."]}}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipelines.core.evals.scenario_file import read_scenario_file
+from pipelines.core.evals.scenarios.scenario_file import read_scenario_file
 from pipelines.core.text.problems import Refused
 
 ONE = "name: A\nrisk_level: low\ninput_context: {x: 1}\nexpected_behavior: {action: go}\n"

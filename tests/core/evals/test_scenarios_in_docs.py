@@ -6,9 +6,9 @@ from pathlib import Path
 
 from eval_samples import SEED_EXAMPLE
 
-from pipelines.core.evals.scenario import FIELDS, read_scenario
-from pipelines.core.evals.scenario_file import read_scenario_file
-from pipelines.core.evals.variation import BUILTIN, PLACEHOLDERS, read_variation
+from pipelines.core.evals.scenarios.scenario import FIELDS, read_scenario
+from pipelines.core.evals.scenarios.scenario_file import read_scenario_file
+from pipelines.core.evals.scenarios.variation import BUILTIN, PLACEHOLDERS, read_variation
 
 PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "evals.md").read_text()
 

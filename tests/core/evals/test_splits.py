@@ -7,8 +7,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from pipelines.core.evals import splits
-from pipelines.core.evals.splits import (
+from pipelines.core.evals.telemetry import splits
+from pipelines.core.evals.telemetry.splits import (
     ABSENT,
     NOISE_RATE,
     Presence,

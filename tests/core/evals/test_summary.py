@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from pipelines.core.evals.summary import (
+from pipelines.core.evals.matrix.summary import (
     ErrorCount,
     OutcomeCount,
     effective_runs,

@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scored_outputs import CONTRACT, text
 
-from pipelines.core.evals.shift import shift
-from pipelines.core.evals.text_shift import text_distance, text_profile
+from pipelines.core.evals.scoring.shift import shift
+from pipelines.core.evals.scoring.text_shift import text_distance, text_profile
 
 RED, AMBER = 0.5, 0.2
 

@@ -6,9 +6,9 @@ from statistics import mean
 import pytest
 from eval_samples import scenario
 
-from pipelines.core.evals.injection import inject
-from pipelines.core.evals.readable import count_tokens
-from pipelines.core.evals.variation import (
+from pipelines.core.evals.scenarios.injection import inject
+from pipelines.core.evals.scenarios.readable import count_tokens
+from pipelines.core.evals.scenarios.variation import (
     BUILTIN,
     INTENSITIES,
     PLACEBO,

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from made_traffic import FIRST_WEEK, Trade, is_worth_keeping, lines_of, spans_of_week
-from pipelines.core.evals.drafts import draft_parts
+from pipelines.core.evals.telemetry.drafts import draft_parts
 from second_week import SECOND_WEEK
 from third_week import THIRD_WEEK
 

@@ -3,8 +3,8 @@
 import pytest
 
 from pipelines.core.ledger.ledger import Ledger, World
-from pipelines.core.simulation.added_text import NO_ROOM, with_added_text
 from pipelines.core.simulation.build import build_simulator
+from pipelines.core.simulation.by_model.added_text import NO_ROOM, with_added_text
 from pipelines.core.simulation.simulator import Moment, SimulatedReply
 from pipelines.core.text.json_text import Json
 from pipelines.core.tools.tools_schema import parse_tools_schema

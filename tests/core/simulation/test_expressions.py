@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from pipelines.core.ledger.ledger import Ledger, World
 from pipelines.core.simulation.call import Call
 from pipelines.core.simulation.call_history import CallHistory
-from pipelines.core.simulation.expressions import compile_expression
-from pipelines.core.simulation.functions import FUNCTIONS
 from pipelines.core.simulation.simulator import Moment
+from pipelines.core.simulation.syntax.expressions import compile_expression
+from pipelines.core.simulation.syntax.functions import FUNCTIONS
 from pipelines.core.simulation.values import Stopped, leave
 from pipelines.core.text.problems import Refused
 

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipelines.core.ledger.ledger import Ledger, LedgerUpdate, World, update_from_json
-from pipelines.core.simulation.fidelity import Report, leaves_changed, replay
-from pipelines.core.simulation.fidelity_report import leaf_stratum, percentile, share
-from pipelines.core.simulation.likeness import renamed, renaming
-from pipelines.core.simulation.recording import read_recording, recording_from_run
+from pipelines.core.simulation.fidelity.fidelity import Report, leaves_changed, replay
+from pipelines.core.simulation.fidelity.fidelity_report import leaf_stratum, percentile, share
+from pipelines.core.simulation.fidelity.likeness import renamed, renaming
+from pipelines.core.simulation.fidelity.recording import read_recording, recording_from_run
 from pipelines.core.simulation.simulator import Moment, SimulatedReply, SimulationFailed, Simulator
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Refused

@@ -7,8 +7,8 @@ from asked_model import Desk, checked
 
 from pipelines.core.ledger.ledger import Ledger, SetFlag, Update, World
 from pipelines.core.limits.json_schema import CompiledSchema
-from pipelines.core.simulation.added_text import without_text
 from pipelines.core.simulation.by_model import calls_so_far, relevant
+from pipelines.core.simulation.by_model.added_text import without_text
 from pipelines.core.simulation.by_model.answer_schema import answer_schema
 from pipelines.core.simulation.by_model.calls_so_far import CallsSoFar
 from pipelines.core.simulation.by_model.model_call import ModelReply

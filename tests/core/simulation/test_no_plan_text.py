@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import pipelines.core.simulation
-from pipelines.core.simulation.functions import FUNCTIONS
+from pipelines.core.simulation.syntax.functions import FUNCTIONS
 
 ROOM = Path(pipelines.core.simulation.__file__).parent
 #: Folders and modules that may, and why.

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from pipelines.core.english.words import plural, singular, singulars, tokens
 from pipelines.core.ledger.ledger import Ledger, World
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
-from pipelines.core.simulation.functions import FUNCTIONS
 from pipelines.core.simulation.rules.axis import in_force
 from pipelines.core.simulation.simulator import Moment
+from pipelines.core.simulation.syntax.functions import FUNCTIONS
 from pipelines.core.text.json_text import Json, JsonObject, dumps, loads
 from pipelines.core.tools.tools_schema import parse_tools_schema
 

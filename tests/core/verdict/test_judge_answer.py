@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from pipelines.core.limits.json_schema import CompiledSchema
-from pipelines.core.verdict.judge_answer import Asked, answer_schema, problems_in, read_answers
-from pipelines.core.verdict.rubric import QUESTIONS, Criterion, CriterionKind
+from pipelines.core.verdict.model_judge.judge_answer import Asked, answer_schema, problems_in, read_answers
+from pipelines.core.verdict.model_judge.rubric import QUESTIONS, Criterion, CriterionKind
 
 
 def criterion(id: str) -> Criterion:

@@ -15,11 +15,11 @@ from pipelines.core.tasks.seed import TrackedConstraint
 from pipelines.core.tools.tools_schema import Tool
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.judge import judge
-from pipelines.core.verdict.judge_answer import answer_schema, problems_in, read_answers
-from pipelines.core.verdict.judge_data import LONGEST_TRACE
-from pipelines.core.verdict.judge_prompt import JudgeQuestion, judge_question
-from pipelines.core.verdict.model_verdict import decide
-from pipelines.core.verdict.rubric import QUESTIONS, CriterionKind
+from pipelines.core.verdict.model_judge.judge_answer import answer_schema, problems_in, read_answers
+from pipelines.core.verdict.model_judge.judge_data import LONGEST_TRACE
+from pipelines.core.verdict.model_judge.judge_prompt import JudgeQuestion, judge_question
+from pipelines.core.verdict.model_judge.model_verdict import decide
+from pipelines.core.verdict.model_judge.rubric import QUESTIONS, CriterionKind
 from pipelines.core.verdict.verdict import Finding, Outcome, PendingReason, Unverified, Verdict, left_open
 
 KEY = b"a key that no agent knows, or not"

@@ -10,7 +10,7 @@ from pipelines.core.ledger.ledger_schema import parse_ledger_schema
 from pipelines.core.tasks.seed import parse_seed
 from pipelines.core.text.problems import Refused
 from pipelines.core.tools.tools_schema import parse_tools_schema
-from pipelines.core.verdict.lint import lint_seed, lint_seeds
+from pipelines.core.verdict.lint.lint import lint_seed, lint_seeds
 
 SCHEMA = parse_ledger_schema(
     {

@@ -2,8 +2,13 @@
 
 import pytest
 
-from pipelines.core.verdict.model_verdict import Answered, CriterionAnswer, decide, verdict_by_model
-from pipelines.core.verdict.rubric import PROMPT_VERSION, Criterion, CriterionKind
+from pipelines.core.verdict.model_judge.model_verdict import (
+    Answered,
+    CriterionAnswer,
+    decide,
+    verdict_by_model,
+)
+from pipelines.core.verdict.model_judge.rubric import PROMPT_VERSION, Criterion, CriterionKind
 from pipelines.core.verdict.verdict import (
     FailureMode,
     Finding,

@@ -5,16 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from verdict_cases import TOOLS, call
 
-from pipelines.core.evals.contract import Contract, contract_problems
-from pipelines.core.evals.match_score import match_score
-from pipelines.core.evals.observed import Observed
+from pipelines.core.evals.scenarios.contract import Contract, contract_problems
+from pipelines.core.evals.scoring.match_score import match_score
+from pipelines.core.evals.scoring.observed import Observed
 from pipelines.core.ledger.ledger import Update
 from pipelines.core.matchers.matching import MATCHER_NAMES, check_expectation, matches, with_today
 from pipelines.core.tasks.seed import parse_seed
 from pipelines.core.text.problems import Refused
 from pipelines.core.verdict.constraints import constraint_findings
 from pipelines.core.verdict.evidence import RunEvidence
-from pipelines.core.verdict.lint import lint_seed
+from pipelines.core.verdict.lint.lint import lint_seed
 from pipelines.core.verdict.oracles import oracles_of
 from pipelines.core.verdict.verdict import Status
 

@@ -12,7 +12,7 @@ from pipelines.core.tasks.seed import TrackedConstraint
 from pipelines.core.tools.tools_schema import Tool
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.judge import judge
-from pipelines.core.verdict.rubric import (
+from pipelines.core.verdict.model_judge.rubric import (
     DONE,
     MOST_CLAIMS,
     PROMPT_VERSION,

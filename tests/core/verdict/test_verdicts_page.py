@@ -16,7 +16,7 @@ from pipelines.core.text.json_text import loads
 from pipelines.core.tools.tools_schema import parse_tools_schema
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.judge import judge
-from pipelines.core.verdict.lint import lint_seed
+from pipelines.core.verdict.lint.lint import lint_seed
 from pipelines.core.verdict.verdict import FailureMode, Outcome, PendingReason, ScoreName
 
 DOCS = Path(__file__).parents[3] / "docs"

@@ -10,9 +10,9 @@ from rich.table import Table
 
 from pipelines.cli.files import read_lines, read_object, read_text, read_tools, stop, stop_with
 from pipelines.core.simulation.build import build_simulator
-from pipelines.core.simulation.fidelity import Report, Tally, replay
+from pipelines.core.simulation.fidelity.fidelity import Report, Tally, replay
+from pipelines.core.simulation.fidelity.recording import SIMULATED, Origin, read_recording
 from pipelines.core.simulation.plan_text import parse_plans_text
-from pipelines.core.simulation.recording import SIMULATED, Origin, read_recording
 from pipelines.core.text.json_text import JsonObject, dumps
 from pipelines.core.text.problems import Refused
 from pipelines.core.tools.tools_schema import Tool

@@ -11,7 +11,7 @@ from pipelines.cli.task_file import read_task_file
 from pipelines.core.task_files.upload_warnings import plan_warnings, sentences_in_file
 from pipelines.core.tasks.rule_warnings import rule_warnings
 from pipelines.core.text.json_text import dumps
-from pipelines.core.verdict.lint import lint_seeds
+from pipelines.core.verdict.lint.lint import lint_seeds
 
 
 def print_lint(tasks: Path, tools: Path | None, *, as_json: bool) -> None:

@@ -10,7 +10,7 @@ import typer
 
 from pipelines.cli.client import Server
 from pipelines.cli.files import stop
-from pipelines.core.simulation.recording import SIMULATED, recording_from_run
+from pipelines.core.simulation.fidelity.recording import SIMULATED, recording_from_run
 from pipelines.core.text.json_text import JsonObject, dumps
 
 REAL = (

@@ -22,7 +22,7 @@ from pipelines.core.tasks.seed import Seed
 from pipelines.core.text.json_text import JsonObject, dumps
 from pipelines.core.text.problems import Problem, Refused, said_of
 from pipelines.core.tools.tools_schema import Tool, read_tools_schema
-from pipelines.core.verdict.lint import lint_seeds
+from pipelines.core.verdict.lint.lint import lint_seeds
 
 AGENT, PLANS, TASKS, RULES, NEEDS = "agent file", "plans", "tasks", "rules", "requirements"
 WRITE_A_PLAN = "see `pipelines odyssey plan`; write what it does beside the tool as `simulation`"

@@ -12,7 +12,7 @@ from pipelines.cli.client import Server
 from pipelines.cli.output import eval_words
 from pipelines.cli.output.junit import printable
 from pipelines.cli.output.listing import UNKNOWN, first_items, print_rows
-from pipelines.core.evals.review import VERDICTS, ReviewKind
+from pipelines.core.evals.reviews.review import VERDICTS, ReviewKind
 
 REVIEWS = "/api/v1/eval/reviews"
 LONGEST = 400  # characters of a value; `--json` has all of it

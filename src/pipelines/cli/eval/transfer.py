@@ -10,10 +10,10 @@ from pipelines.cli.client import Server
 from pipelines.cli.eval.upload import SCENARIOS, VARIATIONS, told, upload
 from pipelines.cli.files import stderr, stop, write_text
 from pipelines.cli.output.eval_words import plural
-from pipelines.core.evals.pair import JOINT
-from pipelines.core.evals.scenario import Scenario
-from pipelines.core.evals.scenario_file import ScenarioFile
-from pipelines.core.evals.variation import Variation
+from pipelines.core.evals.scenarios.pair import JOINT
+from pipelines.core.evals.scenarios.scenario import Scenario
+from pipelines.core.evals.scenarios.scenario_file import ScenarioFile
+from pipelines.core.evals.scenarios.variation import Variation
 
 
 class Target(NamedTuple):

@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from pipelines.core.agents.transcript import MadeCall, Message
-from pipelines.core.evals.otlp import Unreadable, spans_of
-from pipelines.core.evals.spans import Span, is_skill_span, skill_use
+from pipelines.core.evals.telemetry.otlp import Unreadable, spans_of
+from pipelines.core.evals.telemetry.spans import Span, is_skill_span, skill_use
 from pipelines.core.recordings.entries import CallOutcome, Entry, as_arguments, assemble
 from pipelines.core.recordings.genai_messages import INPUT, OUTPUT, Told, instructions_in, told_in
 from pipelines.core.recordings.messages_form import NO_USER

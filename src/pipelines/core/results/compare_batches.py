@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from pipelines.core.evals.resampling import sign_flip_p
+from pipelines.core.evals.matrix.resampling import sign_flip_p
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.statistics import exact_mcnemar
 

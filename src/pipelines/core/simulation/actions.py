@@ -6,7 +6,7 @@ from typing import NamedTuple
 from pipelines.core.simulation.call import ENTITY, Call
 from pipelines.core.simulation.library.lists import sorted_by
 from pipelines.core.simulation.library.numbers import whole_needed
-from pipelines.core.simulation.lookups import Reach, candidates
+from pipelines.core.simulation.syntax.lookups import Reach, candidates
 from pipelines.core.simulation.values import (
     Entity,
     Stopped,

@@ -6,12 +6,13 @@ with it in every reply, update, error and unit of budget; a plan that cannot be 
 
 from collections.abc import Callable, Generator, Iterable
 
-from pipelines.core.simulation import actions, places, steps
+from pipelines.core.simulation import actions, places
 from pipelines.core.simulation.actions import Outcome
 from pipelines.core.simulation.call import Call, Place
-from pipelines.core.simulation.costs import EACH, HIT
 from pipelines.core.simulation.library.world import next_id
+from pipelines.core.simulation.syntax import steps
 from pipelines.core.simulation.syntax.calls import parts_of
+from pipelines.core.simulation.syntax.costs import EACH, HIT
 from pipelines.core.simulation.values import MISSING, Stopped, Value, key_text, leave
 from pipelines.core.text.json_text import JsonObject
 

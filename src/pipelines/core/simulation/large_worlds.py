@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 
 from pipelines.core.ledger.ledger import World
 from pipelines.core.simulation.library.world import seeded_numbering
-from pipelines.core.simulation.lookups import index_of, positions
-from pipelines.core.simulation.steps import Find, ForEach, If, Step
+from pipelines.core.simulation.syntax.lookups import index_of, positions
+from pipelines.core.simulation.syntax.steps import Find, ForEach, If, Step
 
 LARGE = 5_000  # entities: an index over fewer is built in some 20 ms
 

@@ -4,8 +4,8 @@ What the ledger holds is never changed in place: the containers along a path are
 to, and names that stand for places are pointed at the new values.
 """
 
-from pipelines.core.simulation import steps
 from pipelines.core.simulation.call import Call, Place
+from pipelines.core.simulation.syntax import steps
 from pipelines.core.simulation.values import (
     MISSING,
     Entity,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
 from pipelines.core.simulation.expr import Expr, nodes, parse
-from pipelines.core.simulation.syntax.text import BadExpression
+from pipelines.core.simulation.expression_text import BadExpression
 from pipelines.core.text.json_text import Json, JsonObject, dumps
 
 LONGEST_QUOTED = 300  # characters of one expression

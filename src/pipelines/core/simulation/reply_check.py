@@ -14,7 +14,7 @@ from pipelines.core.ledger.ledger import Add, Attributes, Ledger, LedgerUpdate
 from pipelines.core.ledger.ledger_schema import LedgerSchema, update_problems
 from pipelines.core.simulation.expr import Expr, parse
 from pipelines.core.simulation.expr.nodes import Constant, Field, Item, MappingOf, Name, Slice
-from pipelines.core.simulation.syntax.text import BadExpression
+from pipelines.core.simulation.expression_text import BadExpression
 from pipelines.core.text.json_text import Json, JsonObject, same
 from pipelines.core.text.problems import Problem
 

@@ -23,7 +23,7 @@ from pipelines.core.tasks.seed import Seed
 from pipelines.core.text.json_text import JsonObject, dumps, pointer
 from pipelines.core.text.problems import Problem
 from pipelines.core.tools.tools_schema import Tool
-from pipelines.core.verdict.lint import lint_seeds
+from pipelines.core.verdict.lint.lint import lint_seeds
 
 MOST_READ = 200  # behaviour texts that differ, read for one answer: each takes some hundredths of a second
 MAX_WARNINGS = 1_000

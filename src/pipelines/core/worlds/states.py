@@ -10,12 +10,12 @@ from pipelines.core.simulation.build import build_simulator
 from pipelines.core.simulation.domain.fields import Field
 from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.expr.parse import parse
+from pipelines.core.simulation.expression_text import BadExpression
 from pipelines.core.simulation.rules.language.read import Reader
 from pipelines.core.simulation.rules.language.text import sentences
 from pipelines.core.simulation.rules.rule import Rule
 from pipelines.core.simulation.rules.samples import hints_of
 from pipelines.core.simulation.rules.vocabulary import Kind, Vocabulary
-from pipelines.core.simulation.syntax.text import BadExpression
 from pipelines.core.text.json_text import Json
 from pipelines.core.worlds.outline import FieldOutline, TypeOutline
 from pipelines.core.worlds.shapes import Toolset

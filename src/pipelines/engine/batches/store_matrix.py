@@ -10,9 +10,9 @@ from functools import partial
 from typing import NamedTuple
 
 from pipelines.core.calls.run_moment import seed_name
-from pipelines.core.evals.injection import seed_of
-from pipelines.core.evals.matrix_tasks import CellTask, MatrixPlan, shuffled, tasks_of_scenario
-from pipelines.core.evals.scenario import Scenario
+from pipelines.core.evals.matrix.matrix_tasks import CellTask, MatrixPlan, shuffled, tasks_of_scenario
+from pipelines.core.evals.scenarios.injection import seed_of
+from pipelines.core.evals.scenarios.scenario import Scenario
 from pipelines.core.models.model_budget import Budget
 from pipelines.core.tasks.seed import Seed
 from pipelines.core.text.json_text import JsonObject, loads_own

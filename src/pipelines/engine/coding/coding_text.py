@@ -4,7 +4,11 @@ import asyncio
 import json
 
 from pipelines.core.coding.scenario_yaml import scenario_as_yaml
-from pipelines.core.evals.scenario_file import LONGEST_EDITED_TEXT, LONGEST_EDITED_YAML, read_scenario_text
+from pipelines.core.evals.scenarios.scenario_file import (
+    LONGEST_EDITED_TEXT,
+    LONGEST_EDITED_YAML,
+    read_scenario_text,
+)
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.core.text.yaml_text import YamlText

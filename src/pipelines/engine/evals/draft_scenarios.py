@@ -6,8 +6,8 @@ import time
 from functools import partial
 from typing import IO, NamedTuple
 
-from pipelines.core.evals.masking import Masking
-from pipelines.core.evals.spans import DEVICE_KEYS
+from pipelines.core.evals.telemetry.masking import Masking
+from pipelines.core.evals.telemetry.spans import DEVICE_KEYS
 from pipelines.core.text.authored import Fields
 from pipelines.core.text.json_text import Json, JsonObject, loads_own
 from pipelines.core.text.problems import Problem, Refused

@@ -5,8 +5,8 @@ import secrets
 from collections.abc import Mapping
 from functools import partial
 
-from pipelines.core.evals.scenario import Scenario, read_scenario
-from pipelines.core.evals.variation import BUILTIN, Variation, read_variation
+from pipelines.core.evals.scenarios.scenario import Scenario, read_scenario
+from pipelines.core.evals.scenarios.variation import BUILTIN, Variation, read_variation
 from pipelines.core.text.authored import is_id
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem, Refused

@@ -9,9 +9,9 @@ from collections.abc import AsyncIterator, Sequence
 from functools import partial
 from typing import IO, NamedTuple
 
-from pipelines.core.evals.draw import texts_line
-from pipelines.core.evals.heatmap_html import MOST_TEXT
-from pipelines.core.evals.summary import summarize
+from pipelines.core.evals.heatmap.draw import texts_line
+from pipelines.core.evals.heatmap.heatmap_html import MOST_TEXT
+from pipelines.core.evals.matrix.summary import summarize
 from pipelines.core.text.json_text import JsonObject
 from pipelines.engine.evals.edit_scenarios import known_variations
 from pipelines.engine.evals.score_matrix import MatrixReports

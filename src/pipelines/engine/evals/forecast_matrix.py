@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import partial
 from statistics import median
 
-from pipelines.core.evals.detectable import Detectable, detectable
+from pipelines.core.evals.matrix.detectable import Detectable, detectable
 from pipelines.core.text.json_text import JsonObject
 from pipelines.engine.evals.start_matrix import MAX_MATRIX_RUNS, check_matrix
 from pipelines.engine.platform import Platform

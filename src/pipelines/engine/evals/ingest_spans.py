@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-from pipelines.core.evals.otlp import MOST_INFLATED
+from pipelines.core.evals.telemetry.otlp import MOST_INFLATED
 from pipelines.core.text.json_text import Json, JsonObject, loads_own
 from pipelines.engine.platform import Platform
 from pipelines.processes.pool import Input, Job, TookTooMuch

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from pipelines.core.evals.from_run import RunToRepeat, scenario_body
+from pipelines.core.evals.scenarios.from_run import RunToRepeat, scenario_body
 from pipelines.core.text.json_text import Json, dumps, loads_own
 from pipelines.engine.evals.edit_scenarios import create_scenario
 from pipelines.engine.find import find_run

@@ -3,8 +3,12 @@
 import asyncio
 import json
 
-from pipelines.core.evals.scenario import Scenario
-from pipelines.core.evals.scenario_file import LONGEST_EDITED_TEXT, LONGEST_EDITED_YAML, read_scenario_text
+from pipelines.core.evals.scenarios.scenario import Scenario
+from pipelines.core.evals.scenarios.scenario_file import (
+    LONGEST_EDITED_TEXT,
+    LONGEST_EDITED_YAML,
+    read_scenario_text,
+)
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.core.text.yaml_text import YamlText, as_yaml

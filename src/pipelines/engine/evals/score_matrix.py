@@ -13,8 +13,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequenc
 from functools import partial
 from typing import IO, Any, NamedTuple
 
-from pipelines.core.evals.accepted import expected_now
-from pipelines.core.evals.report_input import (
+from pipelines.core.evals.matrix.report_input import (
     SCORES,
     VariationShown,
     error_line,
@@ -22,8 +21,9 @@ from pipelines.core.evals.report_input import (
     output_line,
     row_line,
 )
-from pipelines.core.evals.scenario import CellExpectation, Scenario
-from pipelines.core.evals.variation import BUILTIN, Variation
+from pipelines.core.evals.scenarios.scenario import CellExpectation, Scenario
+from pipelines.core.evals.scenarios.variation import BUILTIN, Variation
+from pipelines.core.evals.scoring.accepted import expected_now
 from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own
 from pipelines.engine.find import find_matrix
 from pipelines.engine.platform import Platform

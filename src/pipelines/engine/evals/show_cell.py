@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from pipelines.core.evals.cell_fields import FieldSides, fields_of_cell
-from pipelines.core.evals.contract import Contract
-from pipelines.core.evals.observed import Observed
-from pipelines.core.evals.scenario import Scenario
+from pipelines.core.evals.matrix.cell_fields import FieldSides, fields_of_cell
+from pipelines.core.evals.scenarios.contract import Contract
+from pipelines.core.evals.scenarios.scenario import Scenario
+from pipelines.core.evals.scoring.observed import Observed
 from pipelines.core.text.json_text import Json, JsonObject, loads_own
 from pipelines.engine.platform import Platform
 from pipelines.storage.database.connection import Connection

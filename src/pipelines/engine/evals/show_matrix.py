@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from functools import partial
 from typing import IO, Any, NamedTuple
 
-from pipelines.core.evals.heatmap_page import heatmap_cell, heatmap_page
+from pipelines.core.evals.heatmap.heatmap_page import heatmap_cell, heatmap_page
 from pipelines.core.text.json_text import JsonObject, loads_own
 from pipelines.engine.evals.export_reports import DRAWING_S, MOST_DRAWN_BYTES, SummaryAsked, summarize_evals
 from pipelines.engine.evals.score_matrix import MatrixReports

@@ -11,17 +11,17 @@ from functools import partial
 from typing import NamedTuple
 
 from pipelines.core.agents.delivery import delivery_for
-from pipelines.core.evals.matrix_request import (
+from pipelines.core.evals.matrix.matrix_request import (
     MatrixAsked,
     read_matrix,
     read_run,
     unknown_scenarios,
     unknown_variations,
 )
-from pipelines.core.evals.matrix_tasks import MatrixPlan
-from pipelines.core.evals.pair import JOINT, with_pairs
-from pipelines.core.evals.scenario import read_scenario
-from pipelines.core.evals.variation import Variation
+from pipelines.core.evals.matrix.matrix_tasks import MatrixPlan
+from pipelines.core.evals.scenarios.pair import JOINT, with_pairs
+from pipelines.core.evals.scenarios.scenario import read_scenario
+from pipelines.core.evals.scenarios.variation import Variation
 from pipelines.core.models.model_question import Purpose
 from pipelines.core.tasks.seed import Seed
 from pipelines.core.text.json_text import Json, JsonObject

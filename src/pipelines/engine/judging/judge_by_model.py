@@ -15,9 +15,9 @@ from typing import NamedTuple
 from pipelines.core.limits.fair_slots import Place
 from pipelines.core.models.model_question import Purpose, cost_usd
 from pipelines.core.text.json_text import Json, JsonObject
-from pipelines.core.verdict.judge_answer import problems_in, read_answers
-from pipelines.core.verdict.model_verdict import CriterionAnswer, verdict_by_model
-from pipelines.core.verdict.rubric import PROMPT_VERSION
+from pipelines.core.verdict.model_judge.judge_answer import problems_in, read_answers
+from pipelines.core.verdict.model_judge.model_verdict import CriterionAnswer, verdict_by_model
+from pipelines.core.verdict.model_judge.rubric import PROMPT_VERSION
 from pipelines.core.verdict.verdict import Status
 from pipelines.engine.judging.judge_run import JudgedHow, OpenRun, judged
 from pipelines.engine.judging.stored_answers import ending_of, responses_of

@@ -28,8 +28,8 @@ from pipelines.core.tools.tools_schema import Tool
 from pipelines.core.tools.trace_row import TOOL_CALL, TraceRow
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence, TookTooLong
 from pipelines.core.verdict.judge import judge
-from pipelines.core.verdict.judge_prompt import JudgeQuestion, judge_question
-from pipelines.core.verdict.rubric import PROMPT_VERSION, can_be_read
+from pipelines.core.verdict.model_judge.judge_prompt import JudgeQuestion, judge_question
+from pipelines.core.verdict.model_judge.rubric import PROMPT_VERSION, can_be_read
 from pipelines.core.verdict.scorers import TAMPERED
 from pipelines.core.verdict.verdict import JudgeError, Outcome, Verdict
 from pipelines.engine.judging import score_eval_run

@@ -2,7 +2,7 @@
 
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem, Refused
-from pipelines.core.verdict.calibration import Label, Said, calibration, comparison
+from pipelines.core.verdict.model_judge.calibration import Label, Said, calibration, comparison
 from pipelines.engine.find import find_batch
 from pipelines.engine.platform import Platform
 from pipelines.storage.database.connection import Connection

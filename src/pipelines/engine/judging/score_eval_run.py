@@ -13,11 +13,11 @@ from functools import lru_cache
 from typing import Any
 
 from pipelines.core.agents.agent_definition import AgentDefinition
-from pipelines.core.evals.contract import Contract
-from pipelines.core.evals.match_score import match_score
-from pipelines.core.evals.observed import Observed, observe, observe_calls
-from pipelines.core.evals.scenario import Scenario
-from pipelines.core.evals.unread_addition import is_in_reply
+from pipelines.core.evals.scenarios.contract import Contract
+from pipelines.core.evals.scenarios.scenario import Scenario
+from pipelines.core.evals.scoring.match_score import match_score
+from pipelines.core.evals.scoring.observed import Observed, observe, observe_calls
+from pipelines.core.evals.scoring.unread_addition import is_in_reply
 from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own
 from pipelines.core.tools.trace_row import TOOL_CALL, TraceRow
 from pipelines.core.verdict.verdict import Outcome, Verdict

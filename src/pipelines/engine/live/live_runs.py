@@ -20,8 +20,8 @@ from pipelines.core.ledger.ledger import Ledger, World
 from pipelines.core.ledger.ledger_schema import LedgerSchema
 from pipelines.core.models.model_question import Purpose
 from pipelines.core.models.simulator_choice import AUTO, MODEL
-from pipelines.core.simulation.added_text import with_added_text
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
+from pipelines.core.simulation.by_model.added_text import with_added_text
 from pipelines.core.simulation.by_model.calls_so_far import MOST_BYTES as CALLS_BYTES
 from pipelines.core.simulation.by_model.calls_so_far import CallsSoFar
 from pipelines.core.simulation.by_model.model_call import AskedFor

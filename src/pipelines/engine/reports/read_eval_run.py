@@ -4,10 +4,10 @@ import asyncio
 from functools import partial
 from typing import Any, NamedTuple
 
-from pipelines.core.evals.cell import CellSettings, Row
-from pipelines.core.evals.observed import Observed
-from pipelines.core.evals.scenario import Scenario
-from pipelines.core.evals.shift import shift
+from pipelines.core.evals.matrix.cell import CellSettings, Row
+from pipelines.core.evals.scenarios.scenario import Scenario
+from pipelines.core.evals.scoring.observed import Observed
+from pipelines.core.evals.scoring.shift import shift
 from pipelines.core.text.json_text import Json, JsonObject, loads_own
 from pipelines.engine.find import find_run
 from pipelines.engine.platform import Platform

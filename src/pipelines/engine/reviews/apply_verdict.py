@@ -1,7 +1,7 @@
 """What a decided review does: to its scenario, its cell, its run. All of it in the write that decides it, and
 all of it taken back when the review is opened again."""
 
-from pipelines.core.evals.review import ReviewKind, Verdict
+from pipelines.core.evals.reviews.review import ReviewKind, Verdict
 from pipelines.core.text.json_text import JsonObject
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.evals import review_marks

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-from pipelines.core.evals.review import (
+from pipelines.core.evals.reviews.review import (
     LEASE_S,
     Claim,
     ReviewKind,
@@ -17,7 +17,7 @@ from pipelines.core.evals.review import (
     in_the_way,
     standing,
 )
-from pipelines.core.evals.review_requests import Bulk, GivenVerdict, read_verdict
+from pipelines.core.evals.reviews.review_requests import Bulk, GivenVerdict, read_verdict
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Refused
 from pipelines.engine.platform import Platform, later

@@ -4,8 +4,8 @@ history, one claim and one count of voices, wherever somebody decides."""
 from dataclasses import dataclass
 from functools import partial
 
-from pipelines.core.evals.review import ReviewKind, ReviewStatus
-from pipelines.core.evals.review_requests import GivenVerdict, read_verdict
+from pipelines.core.evals.reviews.review import ReviewKind, ReviewStatus
+from pipelines.core.evals.reviews.review_requests import GivenVerdict, read_verdict
 from pipelines.core.text.authored import kind
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Problem, Refused

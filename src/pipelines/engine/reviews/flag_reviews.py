@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import partial
 from typing import IO
 
-from pipelines.core.evals.review import (
+from pipelines.core.evals.reviews.review import (
     Flag,
     ReviewKind,
     ReviewStatus,
@@ -22,7 +22,7 @@ from pipelines.core.evals.review import (
     merged_evidence,
     rank_of,
 )
-from pipelines.core.evals.review_requests import ReviewSettings
+from pipelines.core.evals.reviews.review_requests import ReviewSettings
 from pipelines.core.text.json_text import Json, JsonObject, loads_own
 from pipelines.engine.platform import Platform
 from pipelines.processes.pool import Job

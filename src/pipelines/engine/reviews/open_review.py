@@ -4,8 +4,8 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-from pipelines.core.evals.review import Flag, ReviewStatus
-from pipelines.core.evals.review_requests import Opening, ReviewSettings
+from pipelines.core.evals.reviews.review import Flag, ReviewStatus
+from pipelines.core.evals.reviews.review_requests import Opening, ReviewSettings
 from pipelines.core.text.json_text import JsonObject
 from pipelines.engine.platform import Platform
 from pipelines.engine.reviews.flag_reviews import fingerprint_of, flags_in_report, store_audit, store_flag

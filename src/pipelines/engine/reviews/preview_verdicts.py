@@ -1,8 +1,8 @@
 """What each verdict on a review would do, worked out as it would be when given, and nothing is changed."""
 
-from pipelines.core.evals.review import VERDICTS, ReviewStatus, Verdict
-from pipelines.core.evals.review_requests import GivenVerdict
-from pipelines.core.evals.review_words import Effect, effect_of, voice_says
+from pipelines.core.evals.reviews.review import VERDICTS, ReviewStatus, Verdict
+from pipelines.core.evals.reviews.review_requests import GivenVerdict
+from pipelines.core.evals.reviews.review_words import Effect, effect_of, voice_says
 from pipelines.core.text.problems import Refused
 from pipelines.engine.platform import Platform
 from pipelines.engine.reviews.read_reviews import Known, Looker, existing, known

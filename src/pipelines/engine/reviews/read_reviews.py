@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from pipelines.core.evals.agreement import agreement
-from pipelines.core.evals.review import Claim, ReviewKind, ReviewStatus, without_machine
-from pipelines.core.evals.review_requests import ReviewSettings, read_review_settings
+from pipelines.core.evals.reviews.agreement import agreement
+from pipelines.core.evals.reviews.review import Claim, ReviewKind, ReviewStatus, without_machine
+from pipelines.core.evals.reviews.review_requests import ReviewSettings, read_review_settings
 from pipelines.core.text.json_text import JsonObject
 from pipelines.engine.platform import Platform
 from pipelines.engine.reviews.review_evidence import evidence_of

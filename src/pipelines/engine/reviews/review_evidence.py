@@ -1,7 +1,7 @@
 """What a reviewer has to see of an item: the scenario, the very words that were injected, and field by field
 what the agent did with them and without."""
 
-from pipelines.core.evals.review import ReviewKind
+from pipelines.core.evals.reviews.review import ReviewKind
 from pipelines.core.text.json_text import Json, JsonObject, loads_own
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.evals import eval_scenarios, evals

@@ -1,10 +1,10 @@
 """What a verdict asks for beside its word, worked out when it is given: later the cell may look different."""
 
-from pipelines.core.evals.accepted import accepted_behavior, behavior_hash, typical_output
-from pipelines.core.evals.observed import Observed
-from pipelines.core.evals.review import Verdict
-from pipelines.core.evals.review_requests import MOST_RUNS, GivenVerdict
-from pipelines.core.evals.scenario import Scenario
+from pipelines.core.evals.reviews.review import Verdict
+from pipelines.core.evals.reviews.review_requests import MOST_RUNS, GivenVerdict
+from pipelines.core.evals.scenarios.scenario import Scenario
+from pipelines.core.evals.scoring.accepted import accepted_behavior, behavior_hash, typical_output
+from pipelines.core.evals.scoring.observed import Observed
 from pipelines.core.matchers.matching import check_expectation
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Problem, Refused

@@ -16,7 +16,7 @@ from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem
 from pipelines.core.tools.failure_rules import Randomly, chance_of
 from pipelines.core.tools.failure_words import Mark, forecast, rule_in_words
-from pipelines.core.verdict.lint import lint_seeds
+from pipelines.core.verdict.lint.lint import lint_seeds
 from pipelines.core.verdict.oracle_words import OracleInWords, oracle_in_words
 from pipelines.engine.find import find_dataset
 from pipelines.engine.live.live_runs import MOST_READING_S

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from pipelines.core.ledger.ledger import World
 from pipelines.core.models.model_question import Purpose
 from pipelines.core.simulation.build import PlannedSimulator
+from pipelines.core.simulation.fidelity.recording import Recording, read_recording
 from pipelines.core.simulation.plan_text import plan_as_yaml
 from pipelines.core.simulation.proposed_plans.plan_question import plan_question
 from pipelines.core.simulation.proposed_plans.plan_trial import (
@@ -17,7 +18,6 @@ from pipelines.core.simulation.proposed_plans.plan_trial import (
     fidelity_now,
     tried_plan,
 )
-from pipelines.core.simulation.recording import Recording, read_recording
 from pipelines.core.simulation.rules.axis import in_force
 from pipelines.core.tasks.seed import Seed
 from pipelines.core.tasks.seed_limits import LONGEST_BEHAVIOR

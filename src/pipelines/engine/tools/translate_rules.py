@@ -9,14 +9,14 @@ from functools import partial
 from typing import NamedTuple
 
 from pipelines.core.models.model_question import Purpose
-from pipelines.core.simulation.rules.translation import (
+from pipelines.core.simulation.rule_translation.translation import (
     MOST_SENTENCES,
     AnswerCheck,
     Translation,
     translation_question,
     translations,
 )
-from pipelines.core.simulation.rules.translation_trial import TriedTranslation, tried_translation
+from pipelines.core.simulation.rule_translation.trial import TriedTranslation, tried_translation
 from pipelines.core.simulation.rules.vocabulary import Vocabulary
 from pipelines.core.text.authored import Fields, is_id
 from pipelines.core.text.json_text import JsonObject, pointer

@@ -1,7 +1,7 @@
 """Judge models: what they said of runs, and how far they can be believed, as it is answered."""
 
 from pipelines.core.text.json_text import JsonObject
-from pipelines.core.verdict.model_verdict import Answered
+from pipelines.core.verdict.model_judge.model_verdict import Answered
 from pipelines.server.document.parts import (
     ID,
     MOMENT,

@@ -1,6 +1,6 @@
 """Reviews: questions to people, their answers and what these did, as they are answered."""
 
-from pipelines.core.evals.review import ReviewKind, ReviewStatus, Verdict
+from pipelines.core.evals.reviews.review import ReviewKind, ReviewStatus, Verdict
 from pipelines.server.document.evals import RISK
 from pipelines.server.document.matrices import INTERVAL
 from pipelines.server.document.parts import (

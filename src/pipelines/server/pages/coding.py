@@ -17,7 +17,7 @@ from pipelines.core.coding.scorers import (
     TestsScorer,
 )
 from pipelines.core.coding.workspace_seed import FilesSeed
-from pipelines.core.evals.scenario_file import LONGEST_EDITED_TEXT
+from pipelines.core.evals.scenarios.scenario_file import LONGEST_EDITED_TEXT
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.coding import edit_coding_scenarios

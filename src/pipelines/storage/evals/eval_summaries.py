@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pipelines.core.evals.summary import ErrorCount, OutcomeCount
+from pipelines.core.evals.matrix.summary import ErrorCount, OutcomeCount
 from pipelines.storage.database.connection import Connection, in_list
 from pipelines.storage.database.paging import Filter
 from pipelines.storage.evals.evals import BASELINE as BASELINE

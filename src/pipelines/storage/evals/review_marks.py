@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from pipelines.core.evals.review_requests import ReviewSettings
+from pipelines.core.evals.reviews.review_requests import ReviewSettings
 from pipelines.core.text.json_text import JsonObject, dumps, loads_own
 from pipelines.storage.database.connection import Connection, Row, in_list, insert
 from pipelines.storage.database.paging import Filter, Page, page_of

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from pipelines.core.evals.review import NO_RISK, ReviewKind, ReviewStatus
+from pipelines.core.evals.reviews.review import NO_RISK, ReviewKind, ReviewStatus
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.verdict.pending_words import pending_words
 from pipelines.storage.database.connection import Connection, Row, in_list

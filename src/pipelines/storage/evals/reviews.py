@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pipelines.core.evals.review import ReviewKind, ReviewStatus, Verdict
+from pipelines.core.evals.reviews.review import ReviewKind, ReviewStatus, Verdict
 from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own
 from pipelines.storage.database.connection import Connection, Row, in_list
 

@@ -3,8 +3,8 @@
 from itertools import chain
 from typing import NamedTuple
 
-from pipelines.core.evals.kept_spans import KeptSpan
-from pipelines.core.evals.spans import DEVICE_KEYS
+from pipelines.core.evals.telemetry.kept_spans import KeptSpan
+from pipelines.core.evals.telemetry.spans import DEVICE_KEYS
 from pipelines.core.text.json_text import Json, dumps, loads_own, written
 from pipelines.storage.database.connection import ROWS_A_STATEMENT, Connection, Row, in_list
 

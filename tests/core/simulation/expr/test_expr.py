@@ -9,7 +9,7 @@ from tests.core.simulation.random_plans import random_case
 from pipelines.core.simulation.expr import make as m
 from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.expr import parse, template, written
-from pipelines.core.simulation.syntax.text import BadExpression
+from pipelines.core.simulation.expression_text import BadExpression
 from pipelines.core.text.json_text import Json
 
 AS_WRITTEN = [

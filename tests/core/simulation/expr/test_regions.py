@@ -15,8 +15,8 @@ from pipelines.core.simulation.expr import Expr, parse, written
 from pipelines.core.simulation.expr import make as m
 from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.expr.regions import conditions, is_always_true, is_never_true, truths
-from pipelines.core.simulation.expressions import compile_expression
 from pipelines.core.simulation.simulator import Moment
+from pipelines.core.simulation.syntax.expressions import compile_expression
 from pipelines.core.simulation.values import Stopped
 from pipelines.core.text.problems import Refused
 

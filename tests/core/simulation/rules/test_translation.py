@@ -6,18 +6,18 @@ import pytest
 
 from pipelines.core.ledger.ledger import Ledger, World
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
-from pipelines.core.simulation.functions import FUNCTIONS
-from pipelines.core.simulation.rules.forms import FORMS
-from pipelines.core.simulation.rules.translation import (
+from pipelines.core.simulation.rule_translation.prompt import FORM_HELP, instructions
+from pipelines.core.simulation.rule_translation.translation import (
     AnswerCheck,
     rule_problems,
     translation_question,
     translation_schema,
     translations,
 )
-from pipelines.core.simulation.rules.translation_prompt import FORM_HELP, instructions
-from pipelines.core.simulation.rules.translation_trial import TriedTranslation, tried_translation
+from pipelines.core.simulation.rule_translation.trial import TriedTranslation, tried_translation
+from pipelines.core.simulation.rules.forms import FORMS
 from pipelines.core.simulation.simulator import Moment, SimulatedReply
+from pipelines.core.simulation.syntax.functions import FUNCTIONS
 from pipelines.core.tools.tools_schema import parse_tools_schema
 
 

@@ -11,12 +11,12 @@ from pipelines.core.simulation.call import Call
 from pipelines.core.simulation.expr import Expr, parse, written
 from pipelines.core.simulation.expr import make as m
 from pipelines.core.simulation.expr import nodes as n
-from pipelines.core.simulation.expressions import compile_expression
 from pipelines.core.simulation.rules import rule as r
 from pipelines.core.simulation.rules.findings import findings
 from pipelines.core.simulation.rules.rule import Rule
 from pipelines.core.simulation.rules.trial import tried
 from pipelines.core.simulation.simulator import Moment
+from pipelines.core.simulation.syntax.expressions import compile_expression
 from pipelines.core.simulation.values import Stopped
 from pipelines.core.text.json_text import JsonObject
 

@@ -8,7 +8,7 @@ from collections import deque
 from hashlib import sha256
 from typing import NamedTuple
 
-from pipelines.core.simulation.added_text import without_text
+from pipelines.core.simulation.by_model.added_text import without_text
 from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own
 from pipelines.core.tools.trace_row import TraceRow
 from pipelines.wire.names import Source

@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from pipelines.core.simulation import steps
 from pipelines.core.simulation.emit.reading import bare_finds, changes_entities
 from pipelines.core.simulation.emit.writer import Known
+from pipelines.core.simulation.syntax import steps
 
 
 class Bound(NamedTuple):

@@ -3,12 +3,13 @@
 import ast
 from collections.abc import Callable
 
-from pipelines.core.simulation import actions, places, steps
+from pipelines.core.simulation import actions, places
 from pipelines.core.simulation.emit import nodes
 from pipelines.core.simulation.emit.fields import constant_value
 from pipelines.core.simulation.emit.naming import Naming
 from pipelines.core.simulation.emit.writer import Writer
 from pipelines.core.simulation.library.world import next_id
+from pipelines.core.simulation.syntax import steps
 from pipelines.core.simulation.values import key_text
 
 

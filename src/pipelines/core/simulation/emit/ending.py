@@ -2,9 +2,10 @@
 
 import ast
 
-from pipelines.core.simulation import actions, steps
+from pipelines.core.simulation import actions
 from pipelines.core.simulation.emit import nodes
 from pipelines.core.simulation.emit.writer import Writer
+from pipelines.core.simulation.syntax import steps
 from pipelines.core.simulation.syntax.compiler import Formula
 from pipelines.core.simulation.values import leave, leave_all_attributes, leave_attributes
 

@@ -4,14 +4,15 @@ import ast
 from collections.abc import Callable
 from typing import TypeAlias
 
-from pipelines.core.simulation import actions, places, steps
+from pipelines.core.simulation import actions, places
 from pipelines.core.simulation.call import Place
-from pipelines.core.simulation.costs import HIT
 from pipelines.core.simulation.emit import nodes
 from pipelines.core.simulation.emit.changing import place_of
 from pipelines.core.simulation.emit.ending import failure, name_rule
 from pipelines.core.simulation.emit.naming import Naming
 from pipelines.core.simulation.emit.writer import Variable, Writer
+from pipelines.core.simulation.syntax import steps
+from pipelines.core.simulation.syntax.costs import HIT
 
 Hit: TypeAlias = Callable[[ast.expr, ast.expr], None]  # writes what is done with the id and attributes found
 

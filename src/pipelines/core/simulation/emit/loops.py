@@ -3,11 +3,11 @@
 import ast
 from collections.abc import Callable
 
-from pipelines.core.simulation.costs import round_cost
 from pipelines.core.simulation.emit import nodes
 from pipelines.core.simulation.emit.writer import Variable, Writer
-from pipelines.core.simulation.functions import FUNCTIONS, SHORT_CIRCUIT
 from pipelines.core.simulation.syntax.calls import parts_of
+from pipelines.core.simulation.syntax.costs import round_cost
+from pipelines.core.simulation.syntax.functions import FUNCTIONS, SHORT_CIRCUIT
 from pipelines.core.simulation.values import check_size, elements, key_text
 
 

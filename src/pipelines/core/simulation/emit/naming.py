@@ -2,10 +2,10 @@
 
 import ast
 
-from pipelines.core.simulation import steps
 from pipelines.core.simulation.emit import nodes
 from pipelines.core.simulation.emit.bindings import names_of
 from pipelines.core.simulation.emit.writer import Known, Variable, Writer
+from pipelines.core.simulation.syntax import steps
 from pipelines.core.simulation.syntax.compiler import GIVEN_NAMES
 
 _TODAY = slice(10)

@@ -3,16 +3,17 @@
 from collections.abc import Callable
 from typing import TypeAlias
 
-from pipelines.core.simulation import actions, places, steps
+from pipelines.core.simulation import actions, places
 from pipelines.core.simulation.call import Call
-from pipelines.core.simulation.costs import EACH
 from pipelines.core.simulation.emit import changing, nodes
 from pipelines.core.simulation.emit.ending import failure, reply
 from pipelines.core.simulation.emit.expressions import VISITORS
 from pipelines.core.simulation.emit.finding import find
 from pipelines.core.simulation.emit.naming import Naming
 from pipelines.core.simulation.emit.writer import CALL, STEP, Writer
+from pipelines.core.simulation.syntax import steps
 from pipelines.core.simulation.syntax.calls import parts_of
+from pipelines.core.simulation.syntax.costs import EACH
 from pipelines.core.simulation.values import Stopped
 from pipelines.core.text.json_text import Json
 from pipelines.core.text.python_tree import compiled

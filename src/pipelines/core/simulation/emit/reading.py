@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from pipelines.core.simulation import steps
-from pipelines.core.simulation.lookups import Lookup
+from pipelines.core.simulation.syntax import steps
 from pipelines.core.simulation.syntax.compiler import Formula
+from pipelines.core.simulation.syntax.lookups import Lookup
 
 _CHANGES = (steps.Set, steps.Append, steps.Unset, steps.AddEntity, steps.Take)
 

@@ -4,10 +4,10 @@ import ast
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pipelines.core.simulation import expression_text
 from pipelines.core.simulation.expr import nodes as n
-from pipelines.core.simulation.syntax import text
+from pipelines.core.simulation.expression_text import BadExpression, Complaint
 from pipelines.core.simulation.syntax.compiler import CONSTANTS, refuse
-from pipelines.core.simulation.syntax.text import BadExpression, Complaint
 
 _COMPARISONS: Mapping[type[ast.cmpop], n.ComparisonSign] = {
     ast.Eq: "==",
@@ -34,7 +34,7 @@ _ARITHMETIC: Mapping[type[ast.operator], n.ArithmeticSign] = {
 
 def parse(written: str) -> n.Expr:
     """The expression, or BadExpression with what to write instead."""
-    return from_tree(text.parse(written))
+    return from_tree(expression_text.parse(written))
 
 
 def from_tree(tree: ast.AST) -> n.Expr:

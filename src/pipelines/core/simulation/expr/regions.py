@@ -19,9 +19,9 @@ from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.expr.make import all_of
 from pipelines.core.simulation.expr.nodes import Expr
 from pipelines.core.simulation.expr.write import written
-from pipelines.core.simulation.expressions import compile_expression
 from pipelines.core.simulation.simulator import Moment
 from pipelines.core.simulation.syntax.compiler import Evaluate
+from pipelines.core.simulation.syntax.expressions import compile_expression
 from pipelines.core.simulation.values import Stopped
 from pipelines.core.simulation.values import decimal as exact
 from pipelines.core.text.problems import Refused

@@ -9,7 +9,7 @@ from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.expr.make import Draft
 from pipelines.core.simulation.expr.parse import parse
 from pipelines.core.simulation.expr.write import template
-from pipelines.core.simulation.syntax.text import BadExpression, template_parts
+from pipelines.core.simulation.expression_text import BadExpression, template_parts
 from pipelines.core.text.json_text import Json
 
 BLOCKS = ("then", "else", "do")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from pipelines.core.simulation import arithmetic
 from pipelines.core.simulation.call import Call
-from pipelines.core.simulation.syntax.text import MAX_EXPRESSION, BadExpression, sized_tree
+from pipelines.core.simulation.expression_text import MAX_EXPRESSION, BadExpression, sized_tree
 from pipelines.core.simulation.values import (
     DECIMALS,
     Binary,

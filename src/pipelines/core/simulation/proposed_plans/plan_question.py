@@ -5,7 +5,7 @@ from itertools import islice
 from pipelines.core.models.model_question import ModelMessage, ModelQuestion, Purpose
 from pipelines.core.simulation.build import PlannedSimulator
 from pipelines.core.simulation.by_model.prompt import as_data
-from pipelines.core.simulation.recording import Recording
+from pipelines.core.simulation.fidelity.recording import Recording
 from pipelines.core.text.fence import fence_word, fenced, rule_of
 from pipelines.core.text.json_text import Json, JsonObject, dumps
 

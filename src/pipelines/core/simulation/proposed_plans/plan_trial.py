@@ -9,11 +9,11 @@ from itertools import islice
 from pipelines.core.ledger.ledger import Ledger, World
 from pipelines.core.ledger.ledger_schema import LedgerSchema
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
-from pipelines.core.simulation.fidelity import replay
-from pipelines.core.simulation.fidelity_report import Tally
+from pipelines.core.simulation.fidelity.fidelity import replay
+from pipelines.core.simulation.fidelity.fidelity_report import Tally
+from pipelines.core.simulation.fidelity.recording import Recording
 from pipelines.core.simulation.language import parse_plan
 from pipelines.core.simulation.plan_text import plan_as_yaml
-from pipelines.core.simulation.recording import Recording
 from pipelines.core.simulation.reply_check import contradictions, update_check
 from pipelines.core.simulation.rules.rule import Rule
 from pipelines.core.simulation.simulator import Moment, SimulationFailed

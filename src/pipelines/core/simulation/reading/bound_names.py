@@ -13,8 +13,8 @@ from pipelines.core.english.words import singular, tokens
 from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.expr.make import Draft
 from pipelines.core.simulation.expr.steps import bound_by
-from pipelines.core.simulation.functions import FUNCTIONS
 from pipelines.core.simulation.syntax.compiler import CONSTANTS, GIVEN_NAMES
+from pipelines.core.simulation.syntax.functions import FUNCTIONS
 
 _TAKEN = frozenset((*GIVEN_NAMES, *CONSTANTS, *FUNCTIONS, *keyword.kwlist))
 _LEGAL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

@@ -8,12 +8,12 @@ Flags are free.
 from collections.abc import Iterable, Iterator, Sequence
 
 from pipelines.core.simulation.expr import nodes as n
-from pipelines.core.simulation.functions import FUNCTIONS
 from pipelines.core.simulation.rules import rule as r
 from pipelines.core.simulation.rules.circles import circles
 from pipelines.core.simulation.rules.known_fields import KnownFields, Wrong
 from pipelines.core.simulation.rules.rule import Rule
 from pipelines.core.simulation.rules.vocabulary import ToolNouns, Vocabulary
+from pipelines.core.simulation.syntax.functions import FUNCTIONS
 from pipelines.core.text.json_text import pointer
 from pipelines.core.text.problems import Problem
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 from pipelines.core.simulation.expr import Expr
 from pipelines.core.simulation.expr import make as m
 from pipelines.core.simulation.expr import nodes as n
-from pipelines.core.simulation.functions import IMPURE, SECTIONS
 from pipelines.core.simulation.rules.rule import ARGS
 from pipelines.core.simulation.rules.vocabulary import ToolNouns, Vocabulary
+from pipelines.core.simulation.syntax.functions import IMPURE, SECTIONS
 
 _READS_LEDGER = IMPURE | {"calls"}
 #: What gives no value where something that it is worked out from is missing.

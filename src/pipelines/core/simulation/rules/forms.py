@@ -13,9 +13,9 @@ from pipelines.core.simulation.expr import make as m
 from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.expr.nodes import Path
 from pipelines.core.simulation.expr.parse import parse
+from pipelines.core.simulation.expression_text import BadExpression
 from pipelines.core.simulation.rules import rule as r
 from pipelines.core.simulation.rules.rule import Origin, Rule
-from pipelines.core.simulation.syntax.text import BadExpression
 from pipelines.core.text.authored import Fields, as_list, as_object, did_you_mean, quoted
 from pipelines.core.text.json_text import Json, JsonObject, pointer
 from pipelines.core.text.problems import Problem

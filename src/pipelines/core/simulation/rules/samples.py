@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 from pipelines.core.limits.json_schema import CompiledSchema
 from pipelines.core.simulation.expr import Expr, written
 from pipelines.core.simulation.expr import nodes as n
-from pipelines.core.simulation.expressions import compile_expression
 from pipelines.core.simulation.library.dates import moment_of
 from pipelines.core.simulation.rules.rule import ARGS
 from pipelines.core.simulation.rules.vocabulary import Keys, ToolNouns
 from pipelines.core.simulation.syntax.compiler import Evaluate
+from pipelines.core.simulation.syntax.expressions import compile_expression
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Refused
 

@@ -18,7 +18,7 @@ from pipelines.core.simulation.domain.tool_facts import ToolFacts
 from pipelines.core.simulation.domain.tool_names import without_generic
 from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.expr.parse import parse
-from pipelines.core.simulation.syntax.text import BadExpression
+from pipelines.core.simulation.expression_text import BadExpression
 from pipelines.core.text.json_text import Json, JsonObject
 
 Keys = tuple[str, ...]

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 from pipelines.core.simulation.call import Call
-from pipelines.core.simulation.costs import round_cost
-from pipelines.core.simulation.functions import FUNCTIONS, SHORT_CIRCUIT, Function
+from pipelines.core.simulation.expression_text import BadExpression, Complaint, did_you_mean
 from pipelines.core.simulation.syntax.compiler import CONSTANTS, GIVEN_NAMES, Compiler, Evaluate
-from pipelines.core.simulation.syntax.text import BadExpression, Complaint, did_you_mean
+from pipelines.core.simulation.syntax.costs import round_cost
+from pipelines.core.simulation.syntax.functions import FUNCTIONS, SHORT_CIRCUIT, Function
 from pipelines.core.simulation.values import (
     MISSING,
     Stopped,

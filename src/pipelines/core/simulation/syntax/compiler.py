@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple, NoReturn, TypeAlias
 
 from pipelines.core.simulation.call import Call
-from pipelines.core.simulation.syntax.text import BadExpression, Complaint
+from pipelines.core.simulation.expression_text import BadExpression, Complaint
 from pipelines.core.simulation.values import Value
 
 Evaluate: TypeAlias = Callable[[Call], Value]

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from pipelines.core.ledger.ledger import Ledger, World
 from pipelines.core.simulation.call import Call
-from pipelines.core.simulation.functions import IMPURE
 from pipelines.core.simulation.simulator import Moment
 from pipelines.core.simulation.syntax.compiler import CONSTANTS, Evaluate
+from pipelines.core.simulation.syntax.functions import IMPURE
 from pipelines.core.simulation.values import Stopped
 
 _TRIAL_STEPS = 5_000  # saving a plan must stay quick; whatever takes longer is left to the run's own budget

@@ -4,9 +4,9 @@ import ast
 
 from pipelines.core.simulation import arithmetic
 from pipelines.core.simulation.call import Call
-from pipelines.core.simulation.functions import FUNCTIONS
+from pipelines.core.simulation.expression_text import did_you_mean
 from pipelines.core.simulation.syntax.compiler import CONSTANTS, Compiler, Evaluate
-from pipelines.core.simulation.syntax.text import did_you_mean
+from pipelines.core.simulation.syntax.functions import FUNCTIONS
 from pipelines.core.simulation.values import (
     MAX_INTEGER,
     MISSING,

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Response
 from fastapi.responses import StreamingResponse
 
-from pipelines.core.evals.heatmap_style import POLICY
+from pipelines.core.evals.heatmap.heatmap_style import POLICY
 from pipelines.engine.evals import export_reports
 from pipelines.engine.evals.export_reports import SummaryAsked
 from pipelines.server.api.common import MAX_ID, OptionalId, Ours, Viewer, answer, read_moment

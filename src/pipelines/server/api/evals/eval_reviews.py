@@ -6,8 +6,13 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.params import Path as PathParam
 
 from pipelines.core.access.identity import Identity, TokenBearer
-from pipelines.core.evals.review import ReviewKind, ReviewStatus, Verdict
-from pipelines.core.evals.review_requests import read_bulk, read_opening, read_reopening, read_reviewer
+from pipelines.core.evals.reviews.review import ReviewKind, ReviewStatus, Verdict
+from pipelines.core.evals.reviews.review_requests import (
+    read_bulk,
+    read_opening,
+    read_reopening,
+    read_reviewer,
+)
 from pipelines.core.text.json_text import JsonObject
 from pipelines.engine.evals.queue_requested_runs import queue_asked_runs
 from pipelines.engine.reviews import decide_reviews, read_reviews

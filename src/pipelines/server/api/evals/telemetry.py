@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from fastapi import APIRouter, Request, Response
 
-from pipelines.core.evals.otlp import Encoding, export_response
+from pipelines.core.evals.telemetry.otlp import Encoding, export_response
 from pipelines.core.text.json_text import InvalidJson, JsonObject
 from pipelines.engine.evals.ingest_spans import Ingested, Telemetry, ingest_spans
 from pipelines.engine.platform import Platform

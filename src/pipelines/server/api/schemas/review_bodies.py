@@ -1,7 +1,7 @@
 """Bodies of the review queue as the OpenAPI document shows them. The real checks are core's."""
 
-from pipelines.core.evals.review import MOST_REVIEWERS, Verdict
-from pipelines.core.evals.review_requests import (
+from pipelines.core.evals.reviews.review import MOST_REVIEWERS, Verdict
+from pipelines.core.evals.reviews.review_requests import (
     MOST_AT_ONCE,
     MOST_LABEL,
     MOST_LABELS,

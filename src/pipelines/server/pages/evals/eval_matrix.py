@@ -8,9 +8,9 @@ from urllib.parse import quote
 from fastapi import APIRouter, Request, Response
 from starlette.datastructures import FormData
 
-from pipelines.core.evals.cell_words import cell_sentences
-from pipelines.core.evals.heatmap_page import SHOWN
-from pipelines.core.evals.variation import BUILTIN, DEFAULT_INTENSITY, INTENSITIES
+from pipelines.core.evals.heatmap.cell_words import cell_sentences
+from pipelines.core.evals.heatmap.heatmap_page import SHOWN
+from pipelines.core.evals.scenarios.variation import BUILTIN, DEFAULT_INTENSITY, INTENSITIES
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.evals import start_matrix

@@ -7,7 +7,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from pipelines.core.evals.scenario import RISK_LEVELS, Scenario
+from pipelines.core.evals.scenarios.scenario import RISK_LEVELS, Scenario
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.evals import edit_scenarios

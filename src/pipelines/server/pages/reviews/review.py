@@ -5,9 +5,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
-from pipelines.core.evals.review import RISK_RANKS, ReviewKind, Verdict
-from pipelines.core.evals.review_requests import read_bulk
-from pipelines.core.evals.review_words import KINDS, effects_in_general
+from pipelines.core.evals.reviews.review import RISK_RANKS, ReviewKind, Verdict
+from pipelines.core.evals.reviews.review_requests import read_bulk
+from pipelines.core.evals.reviews.review_words import KINDS, effects_in_general
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.engine.evals.queue_requested_runs import queue_asked_runs
 from pipelines.engine.judging.read_judges import read_calibration

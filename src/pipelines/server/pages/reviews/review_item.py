@@ -6,8 +6,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Request, Response
 from fastapi.params import Path as PathParam
 
-from pipelines.core.evals.review import ReviewKind, ReviewStatus, Verdict
-from pipelines.core.evals.review_words import LABELS
+from pipelines.core.evals.reviews.review import ReviewKind, ReviewStatus, Verdict
+from pipelines.core.evals.reviews.review_words import LABELS
 from pipelines.core.tasks.oracle_axes import oracle_in
 from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, loads
 from pipelines.core.text.problems import Refused

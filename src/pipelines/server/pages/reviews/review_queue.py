@@ -8,8 +8,8 @@ from urllib.parse import quote, unquote, urlencode
 from fastapi import Request
 
 from pipelines.core.access.identity import TokenBearer
-from pipelines.core.evals.review import RISK_RANKS, ReviewKind, ReviewStatus
-from pipelines.core.evals.review_words import KINDS, LABELS
+from pipelines.core.evals.reviews.review import RISK_RANKS, ReviewKind, ReviewStatus
+from pipelines.core.evals.reviews.review_words import KINDS, LABELS
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.platform import Platform

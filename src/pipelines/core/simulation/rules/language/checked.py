@@ -8,12 +8,12 @@ from typing import TypeAlias
 from pipelines.core.simulation.domain.fields import Field
 from pipelines.core.simulation.expr import Expr, written
 from pipelines.core.simulation.expr import nodes as n
-from pipelines.core.simulation.expressions import compile_expression
+from pipelines.core.simulation.expression_text import BadExpression
 from pipelines.core.simulation.rules import rule as r
 from pipelines.core.simulation.rules.forms import from_text
 from pipelines.core.simulation.rules.language.nouns import Literal, Named
 from pipelines.core.simulation.rules.language.scope import NotResolved, Scope
-from pipelines.core.simulation.syntax.text import BadExpression
+from pipelines.core.simulation.syntax.expressions import compile_expression
 from pipelines.core.text.authored import did_you_mean
 from pipelines.core.text.problems import Refused
 

@@ -1,0 +1,1 @@
+"""A report drawn as a heatmap: HTML, SVG, CSV and pages."""

@@ -1,0 +1,130 @@
+"""The table of a heatmap as markup: the same in the file that works from disk and in the page of the server.
+
+They differ in where its links lead, and in whether a cell carries the sentence that is shown when somebody
+points at it.
+"""
+
+import re
+from typing import Any, Protocol
+
+from pipelines.core.evals.heatmap.heatmap import MARKS, MEANINGS, HeatCell, HeatColumn, Heatmap, HeatRow
+from pipelines.core.evals.heatmap.heatmap_details import number_text, percent_text
+from pipelines.core.evals.heatmap.markup import cut, escaped, value_text
+
+TIP_FIELDS = 2  # that moved, in the sentence of a cell
+TIP_CHARACTERS = 48  # of each value in it
+_WITHIN = re.compile(r"(?<=[_/.\-])(?=\w)")  # where a name of several words may go to the next line
+
+
+class Links(Protocol):
+    """Where a place of the table leads; None: nowhere."""
+
+    has_tips: bool
+
+    def row(self, row: HeatRow) -> str | None: ...
+    def baseline(self, number: int, row: HeatRow) -> str: ...
+    def cell(self, number: int, at: int, row: HeatRow, column: HeatColumn) -> str | None: ...
+
+
+def table_head(heatmap: Heatmap) -> str:
+    columns = "".join(
+        f'<th scope="col"><bdi>{broken(column.name)}</bdi>{" (placebo)" if column.is_placebo else ""}</th>'
+        for column in heatmap.columns
+    )
+    return (
+        f'<table class="map"><caption class="sr">{escaped(heatmap.described)}</caption>'
+        '<thead><tr><th scope="col">scenario</th><th scope="col">risk</th><th scope="col">baseline<br>'
+        f"matched</th>{columns}</tr></thead>"
+    )
+
+
+def table_row(number: int, row: HeatRow, columns: tuple[HeatColumn, ...], links: Links) -> str:
+    kinds = ["has-flagged"] if any(cell.is_flagged for cell in row.cells) else []
+    kinds += ["has-moved"] if any(cell.band in ("amber", "red") for cell in row.cells) else []
+    risk, matched = escaped(row.risk_level), row.baseline
+    baseline = (
+        f"<b>{matched}</b>{percent_text(matched.k / matched.n)}" if matched is not None else "<b>–</b>no runs"
+    )
+    cells = "".join(
+        _cell(f"{number}-{at}", cell, links.cell(number, at, row, columns[at]), has_tip=links.has_tips)
+        for at, cell in enumerate(row.cells)
+    )
+    name, link = f'<bdi class="name">{escaped(row.name)}</bdi>', links.row(row)
+    linked = f'<a href="{escaped(link)}">{name}</a>' if link is not None else name
+    return (
+        f'<tr class="{" ".join(kinds)}" id="row-{number}"><th scope="row">{linked}</th>'
+        f'<td class="risk risk-{risk}">{risk}</td><td class="none">'
+        f'<a id="base-{number}" href="{escaped(links.baseline(number, row))}">{baseline}</a></td>{cells}</tr>'
+    )
+
+
+def _cell(place: str, cell: HeatCell, link: str | None, *, has_tip: bool) -> str:
+    kinds = [cell.band or "none", cell.verdict] + (["flagged"] if cell.is_flagged else [])
+    match = str(cell.match) if cell.match is not None else "no runs"
+    shown = f"<b>{f'{cell.shown} {cell.marks}'.rstrip()}</b>{match}"
+    if has_tip:  # who hears the sentence needs the signs no more
+        inside = f'<span aria-hidden="true">{shown}</span><span class="tip">{escaped(cell_said(cell))}</span>'
+    else:
+        said = cell.verdict + (", flagged" if cell.is_flagged else "")
+        inside = f'{shown}<span class="sr"> {escaped(said)}</span>'
+    href = f' href="{escaped(link)}"' if link is not None else ""
+    return f'<td class="{escaped(" ".join(kinds))}"><a id="at-{place}"{href}>{inside}</a></td>'
+
+
+def cell_said(cell: HeatCell) -> str:
+    """What a cell comes to, for whoever points at it or hears it."""
+    body: Any = cell.detail
+    said = [cell.verdict + (", flagged" if cell.is_flagged else "")]
+    if cell.more_runs:
+        said[0] += f": {cell.more_runs}"
+    said.append(f"shift {cell.shown}{_spread(body)}" if cell.shift is not None else "no run has ended")
+    if cell.match is not None:
+        said.append(f"{cell.match.k} of {cell.match.n} runs matched")
+    if body.get("errors"):
+        said.append(f"{body['errors']} runs failed and are not counted")
+    if body.get("expectation") not in (None, "invariant"):
+        said.append(f"{body['expectation']} here")
+    moved = [each for each in body.get("components") or () if each.get("distance")]
+    said += [_moved(each) for each in moved[:TIP_FIELDS]]
+    if len(moved) > TIP_FIELDS:
+        said.append(f"{len(moved) - TIP_FIELDS} more fields moved")
+    return ". ".join(part[:1].upper() + part[1:] for part in said) + "."
+
+
+def legend(heatmap: Heatmap) -> str:
+    low, high = heatmap.bands
+    edges = {"green": f"0 to {low:g}", "amber": f"{low:g} to {high:g}", "red": f"{high:g} to 1"}
+    parts = [
+        f'<li><i class="{band}"></i>{edge}: {MEANINGS[band].rstrip(".")}</li>' for band, edge in edges.items()
+    ]
+    parts += [f'<li><i class="none {mark}"></i>{mark}: {meaning}</li>' for mark, meaning in MARKS.items()]
+    return (
+        f'<ul class="legend" aria-label="Legend">{"".join(parts)}'
+        f"<li>flagged by its shift: {escaped(heatmap.flag_limits)}</li></ul>"
+    )
+
+
+def broken(name: str) -> str:
+    """A name that goes to the next line between its words, also where an underscore joins them."""
+    return "<wbr>".join(escaped(part) for part in _WITHIN.split(name))
+
+
+def _spread(body: Any) -> str:
+    if body.get("interval"):
+        return f" (95 % interval {number_text(body['interval'][0])} to {number_text(body['interval'][1])})"
+    if body.get("range"):
+        low, high = body["range"]
+        return f" (range {number_text(low)} to {number_text(high)})" if low != high else " in every run"
+    return ""
+
+
+def _moved(component: Any) -> str:
+    path = str(component.get("path")).removeprefix("/") or "the output"
+    return f"{cut(path, TIP_CHARACTERS)}: {_side(component, 'from')} → {_side(component, 'to')}"
+
+
+def _side(component: Any, name: str) -> str:
+    """A value that is missing is not null."""
+    if component.get(f"{name}_missing"):
+        return "missing"
+    return cut(value_text(component.get(name), TIP_CHARACTERS), TIP_CHARACTERS)

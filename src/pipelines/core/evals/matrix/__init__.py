@@ -1,0 +1,1 @@
+"""A matrix: what it asks, the statistics of its cells, its report."""

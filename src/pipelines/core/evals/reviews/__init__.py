@@ -1,0 +1,1 @@
+"""What people are asked to review, and how far they agree."""

@@ -1,0 +1,1 @@
+"""Scenarios and variations: what is asked, under which pressure, and what is expected."""

@@ -1,0 +1,1 @@
+"""What an agent did against what was expected: match, and shift from its baseline."""

@@ -1,0 +1,1 @@
+"""From spans to drafts of scenarios."""

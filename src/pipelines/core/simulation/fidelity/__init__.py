@@ -1,0 +1,1 @@
+"""How close a simulated backend comes to a recorded one."""

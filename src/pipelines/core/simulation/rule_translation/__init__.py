@@ -1,0 +1,1 @@
+"""Sentences that a model translates into typed rules: the question, the answer, the trial."""

@@ -1,0 +1,1 @@
+"""What is wrong with a task's oracle before any agent runs."""

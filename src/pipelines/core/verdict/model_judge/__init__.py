@@ -1,0 +1,1 @@
+"""The judge model: what it is asked, and how its answer becomes a verdict."""
