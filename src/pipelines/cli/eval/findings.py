@@ -82,7 +82,8 @@ def _hopeless(scenario: Any) -> list[str]:
         return [printable(scenario["name"]), _unended(baseline["errors"])]
     return [
         printable(scenario["name"]),
-        f"{eval_words.rate(baseline['match_rate'])} without pressure: correct the agent or expected_behavior",
+        f"{eval_words.rate(baseline['match_rate'])} without any pressure: "
+        "correct the agent or expected_behavior",
     ]
 
 
@@ -168,7 +169,8 @@ def _errors(cell: Any) -> str:
     asked = cell["runs"] + cell["errors"]
     if not cell["errors"]:
         return "no run of it has ended, or none without pressure to compare it with"
-    return f"{cell['errors']} of {eval_words.plural(asked, 'run')} ended with an error: too few are left to judge"
+    runs = eval_words.plural(asked, "run")
+    return f"{cell['errors']} of {runs} ended with an error: too few are left to judge by"
 
 
 def _placebos(report: Any) -> Iterator[tuple[str, list[str]]]:
