@@ -29,11 +29,11 @@ from pipelines.core.simulation.emit.expressions import VISITORS
 from pipelines.core.simulation.interpret import run_block
 from pipelines.core.simulation.language import Plan, parse_plan
 from pipelines.core.simulation.plan_text import parse_plans_text
+from pipelines.core.simulation.plan_verbs import VERBS
 from pipelines.core.simulation.run_plan import answered, run
 from pipelines.core.simulation.simulator import Moment, SimulationFailed
 from pipelines.core.simulation.syntax.compiler import Given
 from pipelines.core.simulation.syntax.functions import FUNCTIONS
-from pipelines.core.simulation.syntax.plan_verbs import VERBS
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Refused
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.core.simulation.language import Plan, parse_plan
-from pipelines.core.simulation.syntax.plan_verbs import VERBS
+from pipelines.core.simulation.plan_verbs import VERBS
 from pipelines.core.text.problems import Problem, Refused
 
 FIND = {"find": {"as": "order", "in": "order", "id": "args.order_id"}}

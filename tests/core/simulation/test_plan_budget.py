@@ -11,9 +11,9 @@ from pipelines.core.simulation.call import Call
 from pipelines.core.simulation.emit import Code, emitted
 from pipelines.core.simulation.interpret import run_block
 from pipelines.core.simulation.language import parse_plan
+from pipelines.core.simulation.plan_checker import MAX_PARTS
 from pipelines.core.simulation.run_plan import answered
 from pipelines.core.simulation.simulator import Moment, SimulatedReply, SimulationFailed
-from pipelines.core.simulation.syntax.plan_checker import MAX_PARTS
 from pipelines.core.simulation.values import LONGEST_S, MAX_STEPS, SLICE
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Refused

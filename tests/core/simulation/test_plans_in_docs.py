@@ -7,10 +7,10 @@ import pytest
 
 from pipelines.core.ledger.ledger import Add, Ledger, Update, World
 from pipelines.core.simulation.plan_text import parse_plans_text, read_plans_text
+from pipelines.core.simulation.plan_verbs import VERBS
 from pipelines.core.simulation.run_plan import run
 from pipelines.core.simulation.simulator import Moment
 from pipelines.core.simulation.syntax.functions import SECTIONS
-from pipelines.core.simulation.syntax.plan_verbs import VERBS
 from pipelines.core.text.json_text import Json, JsonObject
 
 DOCS = Path(__file__).parents[3] / "docs"

@@ -14,9 +14,9 @@ from typing import Literal, TypeAlias
 
 from pipelines.core.simulation.emit import Code, emitted
 from pipelines.core.simulation.interpret import run_block
+from pipelines.core.simulation.plan_checker import Checker, GivenUp, under
+from pipelines.core.simulation.plan_verbs import read_block
 from pipelines.core.simulation.syntax import steps as plan_steps
-from pipelines.core.simulation.syntax.plan_checker import Checker, GivenUp, under
-from pipelines.core.simulation.syntax.plan_verbs import read_block
 from pipelines.core.text.json_text import Json, depth
 from pipelines.core.text.problems import Refused
 from pipelines.core.tools.failure_rules import MAX_LATENCY_MS

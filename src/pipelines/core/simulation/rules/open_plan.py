@@ -15,11 +15,11 @@ from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.expr.make import Draft, plan_text
 from pipelines.core.simulation.expr.steps import BLOCKS, bound_by, draft_of, expressions_in, names_in
 from pipelines.core.simulation.expression_text import BadExpression
+from pipelines.core.simulation.plan_checker import MAX_PARTS
+from pipelines.core.simulation.plan_verbs import MAX_STEPS_IN_PLAN
 from pipelines.core.simulation.rules.rule import ARGS, GIVEN, Rule
 from pipelines.core.simulation.rules.vocabulary import ToolNouns, Vocabulary
 from pipelines.core.simulation.syntax.compiler import CONSTANTS, GIVEN_NAMES
-from pipelines.core.simulation.syntax.plan_checker import MAX_PARTS
-from pipelines.core.simulation.syntax.plan_verbs import MAX_STEPS_IN_PLAN
 from pipelines.core.text.json_text import Json
 
 Step: TypeAlias = dict[Any, Draft]

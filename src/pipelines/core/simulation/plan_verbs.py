@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeAlias
 
 from pipelines.core.simulation.expression_text import did_you_mean
+from pipelines.core.simulation.plan_checker import Checker, Kind, Scope, under
 from pipelines.core.simulation.syntax import steps
 from pipelines.core.simulation.syntax.compiler import Formula
 from pipelines.core.simulation.syntax.costs import with_cost
 from pipelines.core.simulation.syntax.expressions import Expression
 from pipelines.core.simulation.syntax.lookups import Lookup, comparison_in, reads_only_fields
-from pipelines.core.simulation.syntax.plan_checker import Checker, Kind, Scope, under
 from pipelines.core.text.json_text import Json, JsonObject
 
 MAX_STEPS_IN_PLAN = 500
