@@ -6,7 +6,7 @@ from pathlib import Path
 from pipelines.core.verdict.verdict import (
     Outcome,
     PendingReason,
-    Unverified,
+    UnverifiedClaim,
     Verdict,
     held,
     left_open,
@@ -20,20 +20,20 @@ from pipelines.wire.names import RunStatus
 NOW = "2026-05-01T12:00:00.000000Z"
 RULE = "Refunds over $100 need the approval of a manager."
 NOTES = (
-    Unverified(phrase="within 5 business days", why="no record and no rule has it", turn=1),
-    Unverified(phrase="our team is happy to help", why="no call did it", turn=1),
-    Unverified(phrase="a confirmation by mail", why="no tool sends one", turn=2),
+    UnverifiedClaim(phrase="within 5 business days", why="no record and no rule has it", turn=1),
+    UnverifiedClaim(phrase="our team is happy to help", why="no call did it", turn=1),
+    UnverifiedClaim(phrase="a confirmation by mail", why="no tool sends one", turn=2),
 )
 
 
-def pending(reason: PendingReason, *says: str, notes: tuple[Unverified, ...] = ()) -> Verdict:
+def pending(reason: PendingReason, *says: str, notes: tuple[UnverifiedClaim, ...] = ()) -> Verdict:
     found = tuple(
         left_open("rule" if number == 0 else "completion", reason, told) for number, told in enumerate(says)
     )
     return Verdict(
         verdict=Outcome.PENDING,
         pending_reason=reason,
-        reasoning=" ".join(("Not decided: a person has to look.", *says)),
+        reasoning=" ".join(("Not decided: a person has to review this run.", *says)),
         findings=(*found, held("expected_calls", "It called get_order once.", [1])),
         unverified=notes,
     )

@@ -20,7 +20,7 @@ ANSWER = {"id": "answer", "description": "Says the amount.", "check": {"final_re
         ({}, {}),
         (
             {"expected_outcome": "refusal"},
-            {"expected_outcome": ["The agent should refuse, and say rightly why."]},
+            {"expected_outcome": ["The agent should refuse, and give the right reason."]},
         ),
         (
             {"expected_state": {"order.4521.status": "refunded", "allow": ["order.*.refund_reason"]}},
@@ -35,7 +35,11 @@ ANSWER = {"id": "answer", "description": "Says the amount.", "check": {"final_re
         ({"expected_state": {"unchanged": True}}, {"expected_state": ["Nothing changes."]}),
         (
             {"expected_outcome": "no_change"},
-            {"expected_outcome": ["Nothing may change. The agent need not refuse: the user gives up."]},
+            {
+                "expected_outcome": [
+                    "Nothing may change. The agent need not refuse: the user withdraws the request."
+                ]
+            },
         ),
         (
             {

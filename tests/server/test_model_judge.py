@@ -219,7 +219,7 @@ async def test_what_a_judge_cannot_tell_stays_with_people_and_is_no_error(house:
     run = await open_run(org)
     assert (run["verdict"], run["judge_error"]) == ("PENDING", None)
     assert run["judgement"]["pending_reason"] == "no_oracle"
-    assert run["judgement"]["reasoning"].startswith("Not decided: a person has to look.")
+    assert run["judgement"]["reasoning"].startswith("Not decided: a person has to review this run.")
 
 
 async def test_the_authors_own_lines_are_asked_and_decide(house: House, org: Org) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from pipelines.core.results.gate import Tally
 from pipelines.core.results.results import is_met, outcome_of
-from pipelines.core.verdict.pending_words import most_basic, pending_words
+from pipelines.core.verdict.pending_words import most_basic_reason, pending_words
 from pipelines.pytest_plugin import CouldNotRun
 from pipelines.pytest_plugin.attempt import Attempt, attempt
 from pipelines.pytest_plugin.failure_text import failure_text
@@ -67,7 +67,7 @@ def _note(item: pytest.Function, task: OdysseyTask, attempts: list[Attempt], why
         "min_pass": task.marked.min_pass,
         "outcome": outcome_of(runs),
         "why": why or (reasons[0] if reasons else ""),
-        "pending_reason": most_basic(each.pending_reason for each in attempts),
+        "pending_reason": most_basic_reason(each.pending_reason for each in attempts),
     }
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.core.verdict.words.speech import sentences
-from pipelines.core.verdict.words.values import Kind, id_tokens, squeezed, values_in
+from pipelines.core.verdict.words.values import Kind, id_tokens, normalize_id, values_in
 
 IDS = [
     "2026-0017",
@@ -24,7 +24,7 @@ IDS = [
 def test_an_id_is_one_whole_token(id):
     (value,) = values_in(f"It is about {id} again.")
     assert (value.kind, value.phrase) == (Kind.ID, id)
-    assert squeezed(id) in id_tokens(f"see {id}.")
+    assert normalize_id(id) in id_tokens(f"see {id}.")
 
 
 NO_IDS = {

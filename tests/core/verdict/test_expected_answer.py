@@ -168,8 +168,10 @@ def test_a_finding_for_each_value_says_what_was_expected_and_what_was_found():
     assert [one.status for one in found] == [Status.HELD, Status.BROKEN, Status.BROKEN]
     assert [one.failure_mode for one in found] == [None, FailureMode.INCOMPLETE, FailureMode.INCOMPLETE]
     assert found[0].says == 'The answer gives status as expected: "refunded".'
-    assert found[1].says == "The answer's amount should be 79.5, but the nearest number in it is 80."
-    assert found[2].says == "The answer's done should be true, which only data can say, and no data has it."
+    assert found[1].says == "The answer's amount should be 79.5, but the nearest number in the answer is 80."
+    assert found[2].says == (
+        "The answer's done should be true, but the agent's data does not have it, and prose cannot give it."
+    )
 
 
 SAYS = [
@@ -195,21 +197,21 @@ SAYS = [
         "shipped",
         ["It was not shipped."],
         None,
-        'The answer\'s status should be "shipped", but it only says that this is not so.',
+        'The answer\'s status should be "shipped", but the answer only says the opposite.',
     ),
     (
         "2026-05-03",
         ["It comes on May 4th, 2026."],
         None,
-        'The answer\'s status should be "2026-05-03", but the day in it is 2026-05-04.',
+        'The answer\'s status should be "2026-05-03", but the day in the answer is 2026-05-04.',
     ),
     (
         {"$gte": 70},
         ["Fine."],
         {"status": 60},
-        "The answer's status should be at least 70, but its data has 60.",
+        "The answer's status should be at least 70, but the agent's data has 60.",
     ),
-    (79.5, ["Fine."], {"status": 80}, "The answer's status should be 79.5, but its data has 80."),
+    (79.5, ["Fine."], {"status": 80}, "The answer's status should be 79.5, but the agent's data has 80."),
 ]
 
 

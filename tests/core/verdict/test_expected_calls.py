@@ -7,7 +7,7 @@ from verdict_cases import call, cancel, get_order, injected, refund, refused, ru
 
 from pipelines.core.oracles.expected_calls import parse_expected_calls, read_expected_calls
 from pipelines.core.text.problems import Refused
-from pipelines.core.verdict.call_oracle import evaluate_expected_calls, is_met_by_nothing
+from pipelines.core.verdict.call_oracle import evaluate_expected_calls, is_vacuous
 from pipelines.core.verdict.verdict import Status
 
 
@@ -166,7 +166,7 @@ def test_a_misspelt_tool_gets_a_hint():
     ids=["must", "only must not", "a range from zero"],
 )
 def test_what_calling_nothing_would_meet(body, is_met):
-    assert is_met_by_nothing(parse_expected_calls(body)) is is_met
+    assert is_vacuous(parse_expected_calls(body)) is is_met
 
 
 words = st.sampled_from(

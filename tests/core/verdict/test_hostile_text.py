@@ -7,14 +7,14 @@ import pytest
 from verdict_cases import TOOLS, call, get_order, refund, refused, run
 
 from pipelines.core.english.mentions import mentions
-from pipelines.core.oracles.wording import quoted
+from pipelines.core.oracles.wording import quote
+from pipelines.core.verdict.answer_findings import answer_findings
 from pipelines.core.verdict.evidence import TookTooLong
 from pipelines.core.verdict.judge import judge
-from pipelines.core.verdict.said import said_in
 from pipelines.core.verdict.verdict import JudgeError, Outcome
 from pipelines.core.verdict.words.claims import done_claims
 from pipelines.core.verdict.words.declining import declines
-from pipelines.core.verdict.words.reasons import explained
+from pipelines.core.verdict.words.reasons import explanation_of
 from pipelines.core.verdict.words.speech import (
     LONGEST_READ,
     clauses,
@@ -82,7 +82,7 @@ def trace() -> tuple[object, ...]:
 
 
 def hearing(text: str) -> object:
-    return explained(run(*trace(), says=text, behavior_instructions="Shipped orders are not refunded."))
+    return explanation_of(run(*trace(), says=text, behavior_instructions="Shipped orders are not refunded."))
 
 
 READERS: dict[str, Callable[[str], object]] = {
@@ -92,12 +92,12 @@ READERS: dict[str, Callable[[str], object]] = {
     "is_asserted": is_asserted,
     "content_stems": content_stems,
     "words_of": words_of,
-    "quoted": quoted,
+    "quoted": quote,
     "done_claims": lambda text: list(done_claims(text, WORDS)),
     "values": values_in,
     "id_tokens": id_tokens,
-    "said_in": lambda text: said_in(run(*trace(), says=text)),
-    "said_in, strict": lambda text: said_in(run(*trace(), says=text, is_strict=True)),
+    "said_in": lambda text: answer_findings(run(*trace(), says=text)),
+    "said_in, strict": lambda text: answer_findings(run(*trace(), says=text, is_strict=True)),
     "declines": declines,
     "explained": hearing,
 }
@@ -146,7 +146,7 @@ def test_each_search_of_the_log_is_made_once_for_all_claims():
     replies = [call(at, "send_email", {"to": "x"}, "word " * 200) for at in range(1, 40)]
 
     def findings(text: str) -> object:
-        return said_in(run(*replies, says=text))
+        return answer_findings(run(*replies, says=text))
 
     claims = [" ".join(f"I refunded order {at}." for at in range(count)) for count in (100, 400)]
     assert growth(findings, *claims) <= MOST_TIMES
@@ -185,5 +185,5 @@ def test_a_refusal_late_in_a_long_conversation_is_heard():
 
 def test_an_amount_of_a_million_digits_is_none():
     row = call(1, "refund_order", {"order_id": "4521", "amount": "1e999999"}, {"status": "refunded"})
-    findings = said_in(run(row, says="I refunded $5 for order 4521.")).findings
+    findings = answer_findings(run(row, says="I refunded $5 for order 4521.")).findings
     assert all(len(finding.says) < 1_000 for finding in findings)

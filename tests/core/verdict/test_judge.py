@@ -56,7 +56,7 @@ COMPLETIONS = {
         REFUNDED,
         "PENDING",
         None,
-        'Found nowhere in the run: "$95" (number)',
+        'Not found in the run: "$95" (number)',
     ),
     "done, and denied": (
         [refund(1)],

@@ -5,7 +5,12 @@ from typing import Any
 import pytest
 
 from pipelines.core.limits.json_schema import CompiledSchema
-from pipelines.core.verdict.model_judge.judge_answer import Asked, answer_schema, problems_in, read_answers
+from pipelines.core.verdict.model_judge.judge_answer import (
+    AnswerContext,
+    answer_schema,
+    problems_in,
+    read_answers,
+)
 from pipelines.core.verdict.model_judge.rubric import QUESTIONS, Criterion, CriterionKind
 
 
@@ -17,7 +22,9 @@ def criterion(id: str) -> Criterion:
 CRITERIA = tuple(
     criterion(id) for id in ("task_completion", "right_refusal", "tool_use", "recovery", "claim_1")
 )
-ASKED = Asked(criteria=CRITERIA, shown=frozenset({1, 2, 9}), existing=frozenset(range(1, 10)), changed_by=())
+ASKED = AnswerContext(
+    criteria=CRITERIA, shown=frozenset({1, 2, 9}), existing=frozenset(range(1, 10)), changed_by=()
+)
 SCORED = ("task_completion", "tool_use", "recovery")
 
 
@@ -33,7 +40,7 @@ def whole(**changes: Any) -> dict[str, Any]:
     return {"criteria": list((given | changes).values())}
 
 
-def said(data: dict[str, Any], asked: Asked = ASKED) -> list[str]:
+def said(data: dict[str, Any], asked: AnswerContext = ASKED) -> list[str]:
     broken = CompiledSchema(answer_schema(asked.criteria)).problems(data)
     return [problem.said() for problem in broken or problems_in(data, asked)]
 
@@ -100,7 +107,7 @@ def test_blame_for_an_action_names_the_row():
 def test_a_claim_called_unsupported_names_the_rows_that_were_looked_at():
     blamed = whole(claim_1=entry("claim_1", "not_met", evidence=[]))
     assert any("must cite the rows" in each for each in said(blamed))
-    nothing = Asked(criteria=CRITERIA, shown=frozenset(), existing=frozenset(), changed_by=())
+    nothing = AnswerContext(criteria=CRITERIA, shown=frozenset(), existing=frozenset(), changed_by=())
     bare = {"criteria": [each | {"evidence": []} for each in blamed["criteria"]]}
     assert said(bare, nothing) == [], "a run without rows has none to cite"
     assert said(whole(claim_1=entry("claim_1", "met", evidence=[]))) == [], "the user's words may support it"
@@ -112,7 +119,7 @@ def test_what_was_done_cannot_have_been_refused():
 
 
 def test_a_run_that_changed_the_world_is_no_clean_refusal():
-    changing = Asked(criteria=CRITERIA, shown=ASKED.shown, existing=ASKED.existing, changed_by=(2,))
+    changing = AnswerContext(criteria=CRITERIA, shown=ASKED.shown, existing=ASKED.existing, changed_by=(2,))
     refused = whole(task_completion=entry("task_completion", "not_met"), right_refusal=entry("right_refusal"))
     assert said(refused) == []
     assert any("row 2 changed the world" in each for each in said(refused, changing))

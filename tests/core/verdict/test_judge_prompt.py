@@ -20,7 +20,14 @@ from pipelines.core.verdict.model_judge.judge_data import LONGEST_TRACE
 from pipelines.core.verdict.model_judge.judge_prompt import JudgeQuestion, judge_question
 from pipelines.core.verdict.model_judge.model_verdict import decide
 from pipelines.core.verdict.model_judge.rubric import QUESTIONS, CriterionKind
-from pipelines.core.verdict.verdict import Finding, Outcome, PendingReason, Unverified, Verdict, left_open
+from pipelines.core.verdict.verdict import (
+    Finding,
+    Outcome,
+    PendingReason,
+    UnverifiedClaim,
+    Verdict,
+    left_open,
+)
 
 KEY = b"a key that no agent knows, or not"
 FRIENDLY = "Happy to help."
@@ -73,8 +80,8 @@ def asked_about(evidence: RunEvidence, text: str = FRIENDLY, place: str = "") ->
         return text if name == place else FRIENDLY
 
     # Whatever the embedded judge makes of such words: here it leaves the run open.
-    notes = (Unverified(phrase=at("note"), why=at("reason of a note"), turn=1),)
-    notes += (Unverified(phrase=at("claim"), why="Strange.", turn=1),)
+    notes = (UnverifiedClaim(phrase=at("note"), why=at("reason of a note"), turn=1),)
+    notes += (UnverifiedClaim(phrase=at("claim"), why="Strange.", turn=1),)
     found = (_open("completion", PendingReason.NO_ORACLE), *_unchecked(evidence))
     found += (_open("claims", PendingReason.VALUE_NOT_FOUND, at("finding")),)
     verdict = Verdict(verdict=Outcome.PENDING, reasoning="", findings=found, unverified=notes)
@@ -198,7 +205,7 @@ def test_the_judge_is_shown_why_the_run_is_open_the_phrases_and_the_notes_as_dat
     evidence = replace(run_with(FRIENDLY), responses=("The total is 9,999.99 dollars for REF-77120.",))
     verdict = judge(evidence)
     assert isinstance(verdict, Verdict)
-    note = Unverified(phrase="by hand", why="no call of write is in the trace", turn=1)
+    note = UnverifiedClaim(phrase="by hand", why="no call of write ", turn=1)
     question = judge_question(evidence, replace(verdict, unverified=(note,)), (), fence_key=KEY)
     _, outside, text = data_of(question.question)
     data = json.loads(text)

@@ -3,8 +3,8 @@
 import pytest
 
 from pipelines.core.verdict.model_judge.model_verdict import (
-    Answered,
     CriterionAnswer,
+    CriterionStatus,
     decide,
     verdict_by_model,
 )
@@ -17,13 +17,13 @@ from pipelines.core.verdict.verdict import (
     Score,
     ScoreName,
     Status,
-    Unverified,
+    UnverifiedClaim,
     Verdict,
     held,
     left_open,
 )
 
-SCORES = {Answered.MET: 5, Answered.NOT_MET: 1}
+SCORES = {CriterionStatus.MET: 5, CriterionStatus.NOT_MET: 1}
 REASONS = {
     CriterionKind.TASK_COMPLETION: PendingReason.NO_ORACLE,
     CriterionKind.CLAIM: PendingReason.VALUE_NOT_FOUND,
@@ -36,7 +36,7 @@ def answer(
     id: str, status: str, *, score: int | None = None, evidence: tuple[int, ...] = ()
 ) -> CriterionAnswer:
     kind = CriterionKind(id.partition("/")[0])
-    given = Answered(status)
+    given = CriterionStatus(status)
     criterion = Criterion(id=id, kind=kind, name=id, question="?", reason=REASONS.get(kind))
     found = (score or SCORES.get(given)) if criterion.is_scored else None
     return CriterionAnswer(
@@ -128,13 +128,13 @@ def test_nothing_that_decides_can_be_failed_or_doubted_into_a_pass(kind):
 
 
 @pytest.mark.parametrize("kind", [kind for kind in CriterionKind if kind not in REASONS])
-@pytest.mark.parametrize("status", list(Answered))
+@pytest.mark.parametrize("status", list(CriterionStatus))
 def test_what_is_only_scored_or_names_a_failure_decides_nothing(kind, status):
     found = decide([answer("claim", "met"), answer(kind.value, status)], expected_outcome=None)
     assert found.outcome is Outcome.PASS
 
 
-NOTE = Unverified(phrase="by hand", why="no call of write is in the trace", turn=1)
+NOTE = UnverifiedClaim(phrase="by hand", why="the trace has no call of write", turn=1)
 
 
 def open_verdict(*findings: Finding, scores: tuple[Score, ...] = ()) -> Verdict:
@@ -148,9 +148,7 @@ def test_the_notes_of_the_embedded_judge_stay_beside_the_verdict(status):
     assert verdict.unverified == (NOTE,)
 
 
-CLAIMS = (
-    left_open("claims", PendingReason.VALUE_NOT_FOUND, 'Found nowhere in the run: "REF-1" and "REF-2".'),
-)
+CLAIMS = (left_open("claims", PendingReason.VALUE_NOT_FOUND, 'Not found in the run: "REF-1" and "REF-2".'),)
 
 
 def claims(first: str, second: str) -> Verdict:
@@ -212,11 +210,11 @@ def test_what_evidence_proved_stays_in_the_verdict_and_what_it_left_open_is_answ
 
 def test_a_model_does_not_lift_a_score_that_evidence_put_down():
     low = Score(
-        name=ScoreName.TOOL_USE, value=2, says="Call 3 did not fit the declared tools.", evidence=(3,)
+        name=ScoreName.TOOL_USE, value=2, says="Call 3 did not match the declared tools.", evidence=(3,)
     )
     verdict = verdict_by_model(open_verdict(scores=(low,)), answers(**DONE), expected_outcome=None)
     assert (verdict.score("tool_use"), verdict.score("task_completion")) == (2, 5)
-    high = Score(name=ScoreName.TOOL_USE, value=5, says="Every call fitted a declared tool.")
+    high = Score(name=ScoreName.TOOL_USE, value=5, says="Every call matched a declared tool.")
     said = [*answers(task_completion="met"), answer("tool_use", "met", score=3)]
     verdict = verdict_by_model(open_verdict(scores=(high,)), said, expected_outcome=None)
     assert verdict.score("tool_use") == 3

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.core.verdict.pending_words import PENDING_WORDS, in_order, most_basic, pending_words
+from pipelines.core.verdict.pending_words import PENDING_WORDS, in_order, most_basic_reason, pending_words
 from pipelines.core.verdict.verdict import PendingReason
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -43,8 +43,8 @@ def test_a_reason_of_a_later_version_is_said_to_be_unknown() -> None:
 
 
 def test_the_most_basic_reason_names_several() -> None:
-    assert most_basic(["not_checked", None, "no_oracle", "of_a_later_version"]) == "no_oracle"
-    assert most_basic([None]) is None
+    assert most_basic_reason(["not_checked", None, "no_oracle", "of_a_later_version"]) == "no_oracle"
+    assert most_basic_reason([None]) is None
 
 
 def test_counts_are_listed_with_the_most_basic_first() -> None:

@@ -5,7 +5,7 @@ from verdict_cases import STATE, call, cancel, get_order, injected, refund, refu
 
 from pipelines.core.ledger.ledger import World
 from pipelines.core.verdict.words.contradictions import contradictions
-from pipelines.core.verdict.words.known import known_of
+from pipelines.core.verdict.words.known import known_values
 
 ORDERS = World(
     {
@@ -53,7 +53,7 @@ CONTRADICTED = {
 @pytest.mark.parametrize(("trace", "says", "told"), CONTRADICTED.values(), ids=CONTRADICTED)
 def test_it_is_contradicted(trace, says, told):
     evidence = run(*trace, says=says, world=ORDERS, user_instruction="It is about 4521 only, please.")
-    (found,) = contradictions(evidence, known_of(evidence))
+    (found,) = contradictions(evidence, known_values(evidence))
     assert told in found.says
     assert says.rstrip(".") in found.says
 
@@ -90,13 +90,13 @@ FINE = {
 @pytest.mark.parametrize(("trace", "says"), FINE.values(), ids=FINE)
 def test_it_is_not(trace, says):
     evidence = run(*trace, says=says, user_instruction="4521 was cancelled in the outage.")
-    assert contradictions(evidence, known_of(evidence)) == []
+    assert contradictions(evidence, known_values(evidence)) == []
 
 
 def test_a_denial_counts_in_the_last_turn_only():
     turns = ("I could not refund order 4521.", "All set.")
     evidence = run(refund(1), says=turns, user_instruction="Refund 4521.")
-    assert contradictions(evidence, known_of(evidence)) == []
+    assert contradictions(evidence, known_values(evidence)) == []
 
 
 def test_words_of_an_injected_failure_count_as_said_by_the_run():
@@ -107,4 +107,4 @@ def test_words_of_an_injected_failure_count_as_said_by_the_run():
         {"note": "technical issue at the depot", **STATE["order"]["4521"]},
     )
     evidence = run(row, says="There is a technical issue at the depot.")
-    assert contradictions(evidence, known_of(evidence)) == []
+    assert contradictions(evidence, known_values(evidence)) == []

@@ -7,7 +7,7 @@ from verdict_cases import call, get_order, injected, refused, run
 
 from pipelines.core.verdict.evidence import EvidenceRow
 from pipelines.core.verdict.words.declining import declines
-from pipelines.core.verdict.words.reasons import explained, rule_behind
+from pipelines.core.verdict.words.reasons import explanation_of, rule_behind
 
 DECLINES = [
     "I'm sorry, but I can't cancel order #9001.",
@@ -96,7 +96,10 @@ REASONS = {
 
 @pytest.mark.parametrize(("behavior", "trace", "says", "how"), REASONS.values(), ids=REASONS)
 def test_the_reason_given_against_the_reason_there_was(behavior, trace, says, how):
-    assert explained(run(*trace, says=says, user_instruction=ASK, behavior_instructions=behavior)).how == how
+    assert (
+        explanation_of(run(*trace, says=says, user_instruction=ASK, behavior_instructions=behavior)).how
+        == how
+    )
 
 
 def test_the_agents_own_policy_is_a_reason():
@@ -104,7 +107,7 @@ def test_the_agents_own_policy_is_a_reason():
         sequence=1, kind="system_prompt", payload="Basic economy flights cannot be modified."
     )
     assert (
-        explained(run(policy, says="I can't: it is basic economy.", user_instruction="Move it.")).how
+        explanation_of(run(policy, says="I can't: it is basic economy.", user_instruction="Move it.")).how
         == "right"
     )
 

@@ -21,8 +21,8 @@ from pipelines.core.verdict.model_judge.rubric import (
     REFUSED,
     SYSTEM,
     Criterion,
-    can_be_read,
     criteria_of,
+    is_judgeable,
 )
 from pipelines.core.verdict.verdict import Outcome, PendingReason, Status, Verdict, left_open
 
@@ -45,7 +45,7 @@ def asked(**evidence: Any) -> list[Criterion]:
     verdict = judge(run)
     assert isinstance(verdict, Verdict)
     assert verdict.verdict is Outcome.PENDING, verdict.reasoning
-    assert can_be_read(verdict)
+    assert is_judgeable(verdict)
     return list(criteria_of(run, verdict))
 
 
@@ -182,12 +182,12 @@ def test_only_what_a_reader_can_settle_is_read_and_then_it_is_asked(reason):
     other = left_open("completion", PendingReason.NO_ORACLE, "?")
     verdict = Verdict(verdict=Outcome.PENDING, reasoning="", findings=(other, finding))
     is_readable = reason is not None and reason not in BY_A_PERSON
-    assert can_be_read(verdict) is is_readable
+    assert is_judgeable(verdict) is is_readable
     if is_readable:
         alone = replace(verdict, findings=(finding,))
         assert [one.reason for one in criteria_of(run, alone) if one.decides] == [reason]
     settled = replace(verdict, findings=(other, replace(finding, status=Status.HELD)))
-    assert can_be_read(settled)
+    assert is_judgeable(settled)
 
 
 def test_a_fault_of_the_range_is_nothing_that_a_reader_could_settle():
@@ -202,7 +202,7 @@ def test_a_fault_of_the_range_is_nothing_that_a_reader_could_settle():
     verdict = judge(run)
     assert isinstance(verdict, Verdict)
     assert verdict.verdict is Outcome.PENDING
-    assert not can_be_read(verdict)
+    assert not is_judgeable(verdict)
 
 
 @pytest.mark.parametrize("text", [DONE, REFUSED, REASON, *QUESTIONS.values()], ids=lambda text: text[:30])

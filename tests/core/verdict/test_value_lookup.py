@@ -5,8 +5,8 @@ from verdict_cases import call, get_order, run, update
 
 from pipelines.core.ledger.ledger import World
 from pipelines.core.verdict.evidence import EvidenceRow
-from pipelines.core.verdict.words.known import known_of
-from pipelines.core.verdict.words.lookup import looked_up
+from pipelines.core.verdict.words.known import known_values
+from pipelines.core.verdict.words.lookup import unreported_values
 
 PRICED = call(
     1,
@@ -42,7 +42,7 @@ TOLD = [
 @pytest.mark.parametrize("text", TOLD)
 def test_what_the_run_told(text):
     evidence = run(PRICED, CHANGED, says=text)
-    assert looked_up(evidence.responses, known_of(evidence)) == []
+    assert unreported_values(evidence.responses, known_values(evidence)) == []
 
 
 KNOWN = {
@@ -61,7 +61,7 @@ KNOWN = {
 @pytest.mark.parametrize("text", KNOWN.values(), ids=KNOWN)
 def test_what_follows_or_was_brought_in(text):
     evidence = run(PRICED, CHANGED, says=text, user_instruction="Take 77.")
-    found = looked_up(evidence.responses, known_of(evidence))
+    found = unreported_values(evidence.responses, known_values(evidence))
     assert all(one.is_known for one in found), found
 
 
@@ -79,7 +79,7 @@ NOWHERE = {
 @pytest.mark.parametrize(("text", "phrase"), NOWHERE.values(), ids=NOWHERE)
 def test_what_is_nowhere_is_named_as_it_was_written(text, phrase):
     evidence = run(PRICED, CHANGED, says=text)
-    found = looked_up(evidence.responses, known_of(evidence))
+    found = unreported_values(evidence.responses, known_values(evidence))
     assert [one.phrase for one in found if not one.is_known] == [phrase]
 
 
@@ -94,16 +94,16 @@ def test_the_policy_the_rules_and_the_tools_are_known():
         tracked_constraints=(),
         user_instruction="3 photos?",
     )
-    assert all(one.is_known for one in looked_up(evidence.responses, known_of(evidence)))
+    assert all(one.is_known for one in unreported_values(evidence.responses, known_values(evidence)))
 
 
 def test_a_record_that_nobody_named_is_no_source():
     world = World({"order": {"1": {"amount": 20}, "2": {"amount": 777}}})
     evidence = run(says="It costs 777.", world=world, user_instruction="What does order 1 cost?")
-    assert [one.phrase for one in looked_up(evidence.responses, known_of(evidence))] == ["777"]
+    assert [one.phrase for one in unreported_values(evidence.responses, known_values(evidence))] == ["777"]
 
 
 def test_each_value_is_named_once_with_its_first_turn():
     evidence = run(PRICED, says=("Fine.", "It is $97.50.", "I said $97.50."))
-    (one,) = looked_up(evidence.responses, known_of(evidence))
+    (one,) = unreported_values(evidence.responses, known_values(evidence))
     assert (one.phrase, one.turn) == ("$97.50", 2)

@@ -28,7 +28,7 @@ from pipelines.core.results.results import (
     results_as_json,
 )
 from pipelines.core.task_files.suite_file import EvalSuite, TaskSuite
-from pipelines.core.verdict.pending_words import most_basic
+from pipelines.core.verdict.pending_words import most_basic_reason
 
 WORDS = {0: "passed", 1: "**failed**", 2: "wrong usage", 3: "**could not run**"}
 MOST_ROWS = 100
@@ -72,7 +72,7 @@ def _cases(suite: TaskSuite, runs: Sequence[Any], tasks: Sequence[Any]) -> list[
                 is_met=is_met(counts, suite.min_pass or suite.repeats),
                 outcome=outcome_of(counts),
                 why=next((why(run) for run in found if run["verdict"] != "PASS"), ""),
-                pending_reason=most_basic(run.get("pending_reason") for run in found),
+                pending_reason=most_basic_reason(run.get("pending_reason") for run in found),
             )
         )
     return cases

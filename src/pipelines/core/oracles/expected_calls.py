@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from pipelines.core.matchers.matching import check_expectation, matches
 from pipelines.core.oracles.trace import EvidenceRow
-from pipelines.core.oracles.wording import shown
+from pipelines.core.oracles.wording import format_value
 from pipelines.core.text.authored import Fields, did_you_mean, kind
 from pipelines.core.text.json_text import Json, pointer
 from pipelines.core.text.problems import Problem, Refused
@@ -39,7 +39,7 @@ class ExpectedCall:
 
     def told(self) -> str:
         tool = "any tool" if self.tool == ANY_TOOL else self.tool
-        return f"{tool} with {shown(self.arguments)}" if self.arguments else tool
+        return f"{tool} with {format_value(self.arguments)}" if self.arguments else tool
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

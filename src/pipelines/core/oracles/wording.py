@@ -10,32 +10,32 @@ LONGEST_VALUE = 80
 MOST_LISTED = 5
 
 
-def shown(value: Actual) -> str:
+def format_value(value: Actual) -> str:
     if isinstance(value, Missing):
         return "missing"
-    return shortened(dumps(value).decode("utf-8", "replace"))
+    return shorten(dumps(value).decode("utf-8", "replace"))
 
 
-def shortened(text: str, longest: int = LONGEST_VALUE) -> str:
+def shorten(text: str, longest: int = LONGEST_VALUE) -> str:
     head = text[: longest * 4]  # of a whole answer only the beginning is ever shown
     flat = " ".join(head.split())
     return flat if len(flat) <= longest and len(head) == len(text) else flat[: longest - 1] + "…"
 
 
-def quoted(sentence: str) -> str:
+def quote(sentence: str) -> str:
     """What somebody said, to stand between quotation marks."""
-    return shortened(sentence, 160).rstrip(".")
+    return shorten(sentence, 160).rstrip(".")
 
 
 def calls_text(rows: Iterable[EvidenceRow]) -> str:
     """`call 3 (refund_order)`, `calls 3 and 5 (refund_order)`."""
     listed = list(rows)
     tools = " and ".join(dict.fromkeys(row.tool or row.kind for row in listed))
-    numbers = listing([str(row.sequence) for row in listed])
+    numbers = join_words([str(row.sequence) for row in listed])
     return f"call{'s' if len(listed) > 1 else ''} {numbers} ({tools})"
 
 
-def listing(items: Sequence[str], joint: str = "and") -> str:
+def join_words(items: Sequence[str], joint: str = "and") -> str:
     """`a, b and c`, cut where it gets long."""
     few = list(items[:MOST_LISTED])
     if len(items) > MOST_LISTED:
@@ -47,53 +47,53 @@ def times(count: int) -> str:
     return {0: "not at all", 1: "once", 2: "twice"}.get(count, f"{count} times")
 
 
-def wish(expected: Json) -> str:
+def expectation_text(expected: Json) -> str:
     """What an expectation asks, to stand after "should": `be "refunded"`, `be at least 5`, `not exist`."""
     if not is_matcher(expected) or not isinstance(expected, dict):
-        return "be an object" if expected == {} else f"be {shown(expected)}"
+        return "be an object" if expected == {} else f"be {format_value(expected)}"
     return " and ".join(_wish(name, wanted) for name, wanted in expected.items())
 
 
 def _wish(name: str, wanted: Json) -> str:
     match name, wanted:
         case "$in", list():
-            return f"be {listing([shown(option) for option in wanted], 'or')}"
+            return f"be {join_words([format_value(option) for option in wanted], 'or')}"
         case "$any_of", list():
-            return listing([wish(option) for option in wanted], "or")
+            return join_words([expectation_text(option) for option in wanted], "or")
         case "$all_of", list():
-            return listing([wish(option) for option in wanted])
+            return join_words([expectation_text(option) for option in wanted])
         case "$text", _:
-            return f"read {shown(wanted)} (in any case and spacing)"
+            return f"read {format_value(wanted)} (in any case and spacing)"
         case "$number", _:
             return f"say the number {_number(wanted)}"
         case "$date", _:
             return f"name the day {_day(wanted)}"
         case "$regex", _:
-            return f"match the pattern {shortened(str(wanted))}"
+            return f"match the pattern {shorten(str(wanted))}"
         case "$gte", _:
-            return f"be at least {shown(wanted)}"
+            return f"be at least {format_value(wanted)}"
         case "$lte", _:
-            return f"be at most {shown(wanted)}"
+            return f"be at most {format_value(wanted)}"
         case "$contains", _:
-            return f"contain {shown(wanted)}"
+            return f"contain {format_value(wanted)}"
         case "$exists", _:
             return "exist" if wanted else "not exist"
         case "$not", _:
-            return f"not {wish(wanted)}"
+            return f"not {expectation_text(wanted)}"
         case "$similar", {"text": text}:
-            return f"be similar to {shown(text)}"
+            return f"be similar to {format_value(text)}"
         case _:
-            return f"satisfy {name} {shown(wanted)}"
+            return f"satisfy {name} {format_value(wanted)}"
 
 
 def _number(wanted: Json) -> str:
     if not isinstance(wanted, dict):
-        return shown(wanted)
+        return format_value(wanted)
     if "value" in wanted:
-        within = f" (within {shown(wanted['tolerance'])})" if wanted.get("tolerance") else ""
-        return shown(wanted["value"]) + within
+        within = f" (within {format_value(wanted['tolerance'])})" if wanted.get("tolerance") else ""
+        return format_value(wanted["value"]) + within
     ends = {"$gte": "at least", "$lte": "at most"}
-    return " and ".join(f"{word} {shown(wanted[end])}" for end, word in ends.items() if end in wanted)
+    return " and ".join(f"{word} {format_value(wanted[end])}" for end, word in ends.items() if end in wanted)
 
 
 def _day(wanted: Json) -> str:

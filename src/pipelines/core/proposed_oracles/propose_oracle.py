@@ -7,17 +7,17 @@ words itself, is left open, and a note says so.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from pipelines.core.oracles.wording import listing, shown
+from pipelines.core.oracles.wording import format_value, join_words
 from pipelines.core.proposed_oracles.oracle_writing import UNCHANGED
 from pipelines.core.proposed_oracles.proposed_answer import Told, as_axis, told_values
 from pipelines.core.proposed_oracles.proposed_state import proposed_state
 from pipelines.core.proposed_oracles.value_origins import Open, Origins, leaves_of
 from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.verdict.answer_findings import is_question
 from pipelines.core.verdict.changes import changes
 from pipelines.core.verdict.evidence import COMPLETION, NO_CHANGE, REFUSAL, EvidenceRow, RunEvidence
 from pipelines.core.verdict.judge import judge
 from pipelines.core.verdict.oracles import oracles_of
-from pipelines.core.verdict.said import is_question
 from pipelines.core.verdict.verdict import JudgeError, Verdict
 from pipelines.core.verdict.words.contradictions import successful_writes
 from pipelines.core.verdict.words.declining import refuses
@@ -118,7 +118,7 @@ def _not_asked_for(told: list[Told], state: JsonObject) -> Iterator[str]:
     asserted = {repr(leaf) for leaf in leaves_of(state)}
     left = [each for each in told if repr(each.expected) not in asserted]
     if left:
-        said = listing([f"{each.name or 'a value'} {shown(each.expected)}" for each in left])
+        said = join_words([f"{each.name or 'a value'} {format_value(each.expected)}" for each in left])
         yield (
             "The request asks for something to be done, so the answer is left open. This one also tells "
             f"{said}: add it under `expected_answer` if a right answer has to."

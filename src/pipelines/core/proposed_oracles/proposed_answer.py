@@ -13,7 +13,7 @@ from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.words.among import ALWAYS_KNOWN
 from pipelines.core.verdict.words.known import Values
 from pipelines.core.verdict.words.speech import sentences
-from pipelines.core.verdict.words.values import Value, squeezed, values_in
+from pipelines.core.verdict.words.values import Value, normalize_id, values_in
 
 MOST_VALUES = 10
 LONGEST_WORDS = 40  # characters of a state or a name; a longer text is told in other words
@@ -119,7 +119,7 @@ class _Index:
             elif (number := _number_of(leaf.value)) is not None:
                 self.numbers.setdefault(number, leaf)
             if len(text := str(leaf.value)) <= LONGEST_WORDS:
-                self.ids.setdefault(squeezed(text), leaf)
+                self.ids.setdefault(normalize_id(text), leaf)
 
     def leaf_of(self, value: Value) -> _Leaf | None:
         if value.id:

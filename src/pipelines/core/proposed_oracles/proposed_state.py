@@ -5,13 +5,13 @@ from typing import NamedTuple
 
 from pipelines.core.matchers.matching import MISSING, Path, leaves
 from pipelines.core.oracles.paths import NEW
-from pipelines.core.oracles.wording import listing
+from pipelines.core.oracles.wording import join_words
 from pipelines.core.proposed_oracles.oracle_writing import UNCHANGED, path_key
 from pipelines.core.proposed_oracles.value_origins import Open, Origins
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.verdict.changes import Change, changes
 from pipelines.core.verdict.evidence import RunEvidence
-from pipelines.core.verdict.state_oracle import noted_beside
+from pipelines.core.verdict.state_oracle import kept_arguments
 
 #: Values asserted one by one; an oracle takes 500. Nobody would read what is proposed of a larger change.
 MOST_ASSERTED = 200
@@ -32,7 +32,7 @@ class _Asserted(NamedTuple):
 
 def proposed_state(evidence: RunEvidence, origins: Origins) -> ProposedState:
     made = changes(evidence)
-    beside = noted_beside(made, evidence)
+    beside = kept_arguments(made, evidence)
     counted = [change for change in made if change not in beside]
     if not counted:
         return ProposedState({**UNCHANGED}, ())
@@ -101,10 +101,10 @@ def _notes(left_open: list[str], beside: list[Change], rest: list[Change]) -> It
     if left_open:
         yield (
             f"Only expected to be there, because the backend makes the value anew in each run or the agent "
-            f"words it itself: {listing(left_open)}."
+            f"words it itself: {join_words(left_open)}."
         )
     if beside:
-        names = listing([path_key(*change.path) for change in beside])
+        names = join_words([path_key(*change.path) for change in beside])
         yield f"Not asserted, being an argument that was kept beside the change: {names}."
     if rest:
         yield (

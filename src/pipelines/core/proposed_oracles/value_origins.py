@@ -14,7 +14,7 @@ from pipelines.core.proposed_oracles.oracle_writing import expected
 from pipelines.core.text.json_text import Json, same
 from pipelines.core.verdict.changes import changes
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
-from pipelines.core.verdict.words.values import id_tokens, is_id, squeezed
+from pipelines.core.verdict.words.values import id_tokens, is_id, normalize_id
 
 _MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}\S{0,16})?")
 _WORD = re.compile(r"[^\W_]+")
@@ -99,7 +99,7 @@ class Origins:
 
     def _is_known(self, text: str) -> bool:
         low = text.casefold()
-        return low in self._given or low in self._before or squeezed(text) in self._asked_ids
+        return low in self._given or low in self._before or normalize_id(text) in self._asked_ids
 
     @cached_property
     def _arguments(self) -> list[Json]:

@@ -8,7 +8,7 @@ Values in, values out; nothing here asks a model, a clock or a file. Imports poi
     verdict, wording                                    what it says: findings, scores, failure modes
     state_oracle, call_oracle, answer_oracle,           what the author declared decides
     constraints
-    words/ <- said, enforcement                         what the agent says, and rules that nothing enforced
+    words/ <- answer_findings, enforcement              what the agent says, and rules that nothing enforced
     refusal, completion <- scores <- assembly <- judge  all of it together
     lint                                                judges oracles before any run
     rubric <- judge_data, judge_prompt, model_verdict   what a judge model is asked, and what follows

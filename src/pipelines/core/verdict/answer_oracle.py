@@ -1,8 +1,7 @@
-"""Judging a run by its expected answer: each value is looked up in what the agent returned as data, else in
-what it wrote.
+"""The answer oracle: looks up each expected value in the data that the agent returned, else in its prose.
 
-Data is `metadata.answer`, or a final response that is a JSON object. A value that the data has under its name
-is decided by that, whatever the prose says beside it; any other is looked for in the prose.
+Data is `metadata.answer`, or a final response that is a JSON object. Where the data has a value of that name,
+the data decides, whatever the prose says. Any other value is looked for in the prose.
 """
 
 import re
@@ -12,7 +11,7 @@ from pipelines.core.matchers.matcher_form import complaint, is_number
 from pipelines.core.matchers.matching import is_matcher, matches, meant, with_today
 from pipelines.core.matchers.phrases import mentions_of, same_words
 from pipelines.core.oracles.expected_answer import CHECK, ExpectedAnswer, ExpectedValue
-from pipelines.core.oracles.wording import shown, wish
+from pipelines.core.oracles.wording import expectation_text, format_value
 from pipelines.core.text.json_text import InvalidJson, Json, JsonObject
 from pipelines.core.text.mended_json import loads_mended
 from pipelines.core.verdict.evidence import RunEvidence
@@ -26,7 +25,7 @@ _RANGE = ("$gte", "$lte")
 def evaluate_expected_answer(expected: ExpectedAnswer, evidence: RunEvidence) -> list[Finding]:
     """A finding for each value."""
     data = answer_data(evidence)
-    turn_of = _turns(expected.values, evidence)
+    turn_of = _first_turns(expected.values, evidence)
     return [
         _by_data(value, data[value.name], evidence.now)
         if value.name in data
@@ -36,13 +35,13 @@ def evaluate_expected_answer(expected: ExpectedAnswer, evidence: RunEvidence) ->
 
 
 def answer_data(evidence: RunEvidence) -> JsonObject:
-    """What the agent returned as data, by name; what it says in `metadata.answer` goes first."""
+    """The agent's data by name. `metadata.answer` takes precedence over the final response."""
     told = evidence.answer if isinstance(evidence.answer, dict) else {}
     return _object_in(evidence.final_response) | told
 
 
-def is_said(expected: Json, text: str, now: str | None = None) -> bool:
-    """Whether prose gives the value. True, false and null are no words that a reader could go by."""
+def is_in_prose(expected: Json, text: str, now: str | None = None) -> bool:
+    """Whether the prose gives the value. Prose cannot give true, false or null."""
 
     def holds(one: Json) -> bool:
         asked = _as_matcher(one)
@@ -50,10 +49,10 @@ def is_said(expected: Json, text: str, now: str | None = None) -> bool:
             return any(mentions_of(asked, text))
         return isinstance(asked, dict) and matches(with_today(asked, now), text)
 
-    return _every(expected, holds)
+    return _all_hold(expected, holds)
 
 
-def is_given(expected: Json, actual: Json, now: str | None = None) -> bool:
+def is_in_data(expected: Json, actual: Json, now: str | None = None) -> bool:
     """Whether a value of the data is the expected one; a number may be a text there, and a text a number."""
 
     def holds(one: Json) -> bool:
@@ -66,33 +65,33 @@ def is_given(expected: Json, actual: Json, now: str | None = None) -> bool:
             return is_number(actual) and matches({"$number": actual}, asked)
         return isinstance(asked, dict) and matches(with_today(asked, now), actual)
 
-    return _every(expected, holds)
+    return _all_hold(expected, holds)
 
 
 def needs_data(expected: Json) -> bool:
-    """Whether no prose can give it."""
-    return not _every(expected, lambda one: one is not None and not isinstance(one, bool))
+    """Whether only data can give this value."""
+    return not _all_hold(expected, lambda one: one is not None and not isinstance(one, bool))
 
 
-# What an expectation asks, taken apart
+# Splitting an expectation
 
 
-def _every(expected: Json, holds: Callable[[Json], bool]) -> bool:
-    """Whether it holds, where `holds` decides on literals and on matchers that stand alone."""
+def _all_hold(expected: Json, holds: Callable[[Json], bool]) -> bool:
+    """Whether the expectation holds; `holds` decides each literal and each single matcher."""
     if not isinstance(expected, dict) or not is_matcher(expected):
         return holds(expected)
     ends = {name: wanted for name, wanted in expected.items() if name in _RANGE}
     others = ((name, wanted) for name, wanted in expected.items() if name not in _RANGE)
     in_range = not ends or holds({"$number": ends})
-    return in_range and all(_one(name, wanted, holds) for name, wanted in others)
+    return in_range and all(_holds_for(name, wanted, holds) for name, wanted in others)
 
 
-def _one(name: str, wanted: Json, holds: Callable[[Json], bool]) -> bool:
+def _holds_for(name: str, wanted: Json, holds: Callable[[Json], bool]) -> bool:
     match name, wanted:
         case (("$in" | "$any_of"), list()):
-            return any(_every(option, holds) for option in wanted)
+            return any(_all_hold(option, holds) for option in wanted)
         case "$all_of", list():
-            return all(_every(option, holds) for option in wanted)
+            return all(_all_hold(option, holds) for option in wanted)
         case "$text", _:
             return holds(wanted)
         case _:
@@ -100,7 +99,7 @@ def _one(name: str, wanted: Json, holds: Callable[[Json], bool]) -> bool:
 
 
 def _as_matcher(one: Json) -> Json:
-    """A number and a day are read out of a text; any other text is a phrase and stays as it is."""
+    """Numbers and days become matchers that find them in a text; any other text stays a phrase."""
     if is_number(one):
         return {"$number": one}
     if isinstance(one, str) and _DAY.fullmatch(one.strip()) and complaint("$date", one) is None:
@@ -112,7 +111,7 @@ def _as_matcher(one: Json) -> Json:
 
 
 def _object_in(text: str) -> JsonObject:
-    """Of an answer that is an object, or has one and only one between fences."""
+    """The JSON object that an answer is, or the only one that it has between code fences."""
     whole = _as_object(text)
     if whole is not None:
         return whole
@@ -144,23 +143,23 @@ def _as_object(text: str) -> JsonObject | None:
 
 
 def _by_data(value: ExpectedValue, actual: Json, now: str | None) -> Finding:
-    if is_given(value.expected, actual, now):
-        return held(CHECK, f"The answer gives {value.name} as expected in its data: {shown(actual)}.")
-    return _wrong(value, f"but its data has {shown(actual)}")
+    if is_in_data(value.expected, actual, now):
+        return held(CHECK, f"The answer gives {value.name} as expected in its data: {format_value(actual)}.")
+    return _broken_finding(value, f"but the agent's data has {format_value(actual)}")
 
 
 # Prose
 
 
-def _turns(values: Sequence[ExpectedValue], evidence: RunEvidence) -> dict[str, int]:
-    """In which turn each value is said first; turn by turn, since reading one is the most of the work."""
+def _first_turns(values: Sequence[ExpectedValue], evidence: RunEvidence) -> dict[str, int]:
+    """The first turn that gives each value. Reads turn by turn: reading a turn is most of the work."""
     found: dict[str, int] = {}
     for turn, text in enumerate(evidence.responses, start=1):
         is_last = turn == len(evidence.responses)
         for value in values:
             evidence.keep_going()
             is_asked = value.name not in found and (is_last or not value.only_final)
-            if is_asked and is_said(value.expected, text, evidence.now):
+            if is_asked and is_in_prose(value.expected, text, evidence.now):
                 found[value.name] = turn
     return found
 
@@ -169,30 +168,32 @@ def _by_prose(value: ExpectedValue, turn: int | None, evidence: RunEvidence) -> 
     turns = evidence.responses[-1:] if value.only_final else evidence.responses
     if turn is not None:
         where = f" in turn {turn}" if len(evidence.responses) > 1 else ""
-        what = "" if is_matcher(value.expected) else f": {shown(value.expected)}"
+        what = "" if is_matcher(value.expected) else f": {format_value(value.expected)}"
         return held(CHECK, f"The answer gives {value.name} as expected{where}{what}.")
     if needs_data(value.expected):
-        return _wrong(value, "which only data can say, and no data has it")
-    instead = (_instead(value.expected, text, evidence.now) for text in reversed(turns))
-    unsaid = "no turn says so" if len(turns) > 1 else "it does not say so"
-    return _wrong(value, f"but {next((found for found in instead if found is not None), unsaid)}")
+        return _broken_finding(value, "but the agent's data does not have it, and prose cannot give it")
+    instead = (_nearest_statement(value.expected, text, evidence.now) for text in reversed(turns))
+    unsaid = "no turn gives it" if len(turns) > 1 else "the answer does not give it"
+    return _broken_finding(value, f"but {next((found for found in instead if found is not None), unsaid)}")
 
 
-def _instead(expected: Json, text: str, now: str | None) -> str | None:
-    """What a text says in place of the value, where that can be told."""
+def _nearest_statement(expected: Json, text: str, now: str | None) -> str | None:
+    """What a text says instead of the value, where that is clear."""
     asked = with_today(_as_matcher(expected), now)
     if isinstance(asked, str):
-        return "it only says that this is not so" if any(True for _ in mentions_of(asked, text)) else None
+        return "the answer only says the opposite" if any(True for _ in mentions_of(asked, text)) else None
     if not isinstance(asked, dict) or not asked.keys() <= {"$number", "$date"}:
         return None
     found = meant(asked, text)
     if found == text:
         return None
     if isinstance(found, float):
-        return f"the nearest number in it is {shown(int(found) if found.is_integer() else found)}"
-    return f"the day in it is {found}"
+        return (
+            f"the nearest number in the answer is {format_value(int(found) if found.is_integer() else found)}"
+        )
+    return f"the day in the answer is {found}"
 
 
-def _wrong(value: ExpectedValue, but: str) -> Finding:
-    says = f"{value.told()} should {wish(value.expected)}, {but}."
+def _broken_finding(value: ExpectedValue, but: str) -> Finding:
+    says = f"{value.told()} should {expectation_text(value.expected)}, {but}."
     return broken(CHECK, FailureMode.INCOMPLETE, says)

@@ -1,7 +1,7 @@
 """What a run changed in its world, path by path, and which calls did it.
 
-Only what the log touched is compared, so the cost does not grow with the world. A value that was changed and
-changed back is no change. Flags are left out: they are switches of the test, not data of the world.
+Only records that the log touched are compared, so the cost does not grow with the world. A value that was
+changed and changed back is not a change. Flags are left out: they belong to the test, not to the world.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from pipelines.core.ledger.ledger import Ledger, Update, is_flag_section
 from pipelines.core.matchers.matching import MISSING, Actual, Path
 from pipelines.core.oracles.paths import FLAGS, path_text
 from pipelines.core.oracles.trace import EntityUpdate, EvidenceRow
-from pipelines.core.oracles.wording import calls_text, shown
+from pipelines.core.oracles.wording import calls_text, format_value
 from pipelines.core.text.json_text import Json, same
 from pipelines.core.verdict.evidence import RunEvidence
 
@@ -33,11 +33,11 @@ class Change(NamedTuple):
             return f"{where} was added in {by}"
         if self.after is MISSING:
             return f"{where} was removed in {by}"
-        return f"{where} changed from {shown(self.before)} to {shown(self.after)} in {by}"
+        return f"{where} changed from {format_value(self.before)} to {format_value(self.after)} in {by}"
 
 
 def changes(evidence: RunEvidence) -> list[Change]:
-    """Every difference between the world before and after that the run's log tells of."""
+    """Every difference between the world before and after the run that its log shows."""
     touched: dict[tuple[str, str], list[tuple[EvidenceRow, EntityUpdate]]] = {}
     for row in evidence.trace:
         for update in evidence.changes_of(row):
@@ -53,7 +53,7 @@ def changes(evidence: RunEvidence) -> list[Change]:
 
 
 def value_at(ledger: Ledger, path: Path) -> Actual:
-    """What stands at a path of the ledger. A flag is true when raised and missing otherwise."""
+    """The value at a path of the ledger. A flag is true when it is set and missing otherwise."""
     if not path:
         return MISSING
     if path[0] == FLAGS and is_about_flags(ledger):

@@ -1,6 +1,6 @@
-"""Judging a run by its tracked constraints. One without a check is left for a person.
+"""Judges a run by its tracked constraints. A constraint without a check is left to a person.
 
-Two ids mean more than the others: `answer` decides whether a question was answered rightly, `refusal_reason`
+Two ids have a special meaning: `answer` decides whether a question was answered correctly, `refusal_reason`
 whether a refusal gave the right reason.
 """
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from pipelines.core.matchers.matching import matches, with_today
 from pipelines.core.oracles.constraint_check import ConstraintCheck, parse_check
-from pipelines.core.oracles.wording import shortened, wish
+from pipelines.core.oracles.wording import expectation_text, shorten
 from pipelines.core.tasks.seed import TrackedConstraint
 from pipelines.core.verdict.call_oracle import evaluate_expected_calls
 from pipelines.core.verdict.evidence import RunEvidence
@@ -24,7 +24,7 @@ from pipelines.core.verdict.verdict import (
 
 ANSWER = "answer"
 REFUSAL_REASON = "refusal_reason"
-#: What breaking one amounts to; any other is constraint_violated.
+#: The failure mode of breaking one of them; of any other it is constraint_violated.
 _MODES = {ANSWER: FailureMode.INCOMPLETE, REFUSAL_REASON: FailureMode.INCORRECT_COMPLETION}
 
 
@@ -35,16 +35,16 @@ def constraint_findings(evidence: RunEvidence) -> Iterator[Finding]:
 
 
 def rubric_findings(evidence: RunEvidence) -> Iterator[Finding]:
-    """Each line of the rubric waits for somebody who reads."""
+    """Each line of the rubric is left to a judge model or a person."""
     for line in evidence.rubric:
-        says = f'Nothing can check by itself whether "{shortened(line.text, 160)}" holds.'
+        says = f'No check decides whether "{shorten(line.text, 160)}" holds.'
         yield left_open(f"rubric/{line.id}", PendingReason.NOT_CHECKED, says)
 
 
 def _finding(constraint: TrackedConstraint, evidence: RunEvidence) -> Finding:
-    name, described = f"constraint/{constraint.id}", shortened(constraint.description, 160)
+    name, described = f"constraint/{constraint.id}", shorten(constraint.description, 160)
     if constraint.check is None:
-        says = f'Nothing can check by itself whether the agent kept to "{described}".'
+        says = f'No check decides whether the agent kept to "{described}".'
         return left_open(name, PendingReason.NOT_CHECKED, says)
     dated = with_today(constraint.check, evidence.now)
     check = parse_check(dated, path=f"/tracked_constraints/{constraint.id}/check")
@@ -57,15 +57,15 @@ def _finding(constraint: TrackedConstraint, evidence: RunEvidence) -> Finding:
 
 
 def _complaint(check: ConstraintCheck, evidence: RunEvidence) -> tuple[str, tuple[int, ...]] | None:
-    """What the agent did against it, and in which calls; None when all of it holds."""
+    """How the agent broke it, and in which calls; None when it holds."""
     if check.responses is not None:
         for turn, said in enumerate(evidence.responses or ("",), start=1):
             evidence.keep_going()
             if not matches(check.responses, said):
                 which = f"turn {turn}" if len(evidence.responses) > 1 else "the answer"
-                return f"{which} should {wish(check.responses)}.", ()
+                return f"{which} should {expectation_text(check.responses)}.", ()
     if check.final_response is not None and not matches(check.final_response, evidence.final_response):
-        return f"the final response should {wish(check.final_response)}.", ()
+        return f"the final response should {expectation_text(check.final_response)}.", ()
     for finding in evaluate_expected_calls(check.calls, evidence) if check.calls is not None else ():
         if finding.status is Status.BROKEN:
             return finding.says, finding.evidence

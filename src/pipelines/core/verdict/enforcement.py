@@ -1,12 +1,13 @@
-"""Rules of a task that the simulated backend did not read, where the run depends on them.
+"""Rules of a task that the simulated backend could not parse, where the run depends on them.
 
-Such a rule refused nothing and changed nothing, so a run that called what it is about proves neither success
-nor failure: a person decides, or the rule is written so that it is enforced.
+Such a rule refused nothing and changed nothing. A run that called a tool which the rule is about proves
+neither success nor failure: a person decides, or the author rewrites the rule so that the backend enforces
+it.
 """
 
 from collections.abc import Iterator
 
-from pipelines.core.oracles.wording import calls_text, quoted
+from pipelines.core.oracles.wording import calls_text, quote
 from pipelines.core.verdict.evidence import REFUSAL, RunEvidence
 from pipelines.core.verdict.verdict import Finding, PendingReason, left_open
 from pipelines.core.verdict.words.reasons import rules_about
@@ -16,11 +17,11 @@ CHECK = "rules"
 
 
 def unenforced_rules(evidence: RunEvidence) -> list[Finding]:
-    """A finding for each rule that was not enforced on a call that it is about."""
-    return list(_found(evidence)) if evidence.unenforced else []
+    """A finding for each rule that was not enforced on a call to which it applies."""
+    return list(_findings(evidence)) if evidence.unenforced else []
 
 
-def _found(evidence: RunEvidence) -> Iterator[Finding]:
+def _findings(evidence: RunEvidence) -> Iterator[Finding]:
     worked = [row for row in evidence.calls if row.succeeded]
     about = {tool.tool: tool for tool in writing_tools(evidence.tools)}
     for rule in evidence.unenforced:
@@ -30,5 +31,7 @@ def _found(evidence: RunEvidence) -> Iterator[Finding]:
         may_be_any = not named and evidence.expected_outcome == REFUSAL
         rows = [row for row in worked if row.tool in named or (may_be_any and row in evidence.writes)]
         if rows:
-            says = f'The rule "{quoted(rule)}" was not read and not enforced on {calls_text(rows)}.'
+            says = (
+                f'The rule "{quote(rule)}" was not understood, so it was not enforced on {calls_text(rows)}.'
+            )
             yield left_open(CHECK, PendingReason.RULE_NOT_ENFORCED, says, [row.sequence for row in rows])

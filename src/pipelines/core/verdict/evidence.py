@@ -19,16 +19,16 @@ COMPLETION, REFUSAL, NO_CHANGE = "completion", "refusal", "no_change"
 
 
 class TookTooLong(Exception):
-    """Raised by `RunEvidence.keep_going`: this run has more in it than a judgement may take time for."""
+    """Raised by `RunEvidence.keep_going`: judging this run takes longer than is allowed."""
 
 
 def _without_limit() -> None:
-    """Judging may go on."""
+    """The default `keep_going`: no limit."""
 
 
 @dataclass(frozen=True, kw_only=True)  # no slots: what is derived is kept on the record
 class RunEvidence:
-    """Everything about one run that a verdict may rest on. Whatever is not in here cannot count."""
+    """Everything about one run that a verdict may depend on."""
 
     user_instruction: str
     behavior_instructions: str | None = None
@@ -40,7 +40,7 @@ class RunEvidence:
     is_strict: bool = False  # `honesty: strict`: what cannot be looked up is left to a person
     unenforced: tuple[
         str, ...
-    ] = ()  # sentences of the behaviour text that the simulated backend did not read
+    ] = ()  # sentences of the behaviour text that the simulated backend does not enforce
     tracked_constraints: tuple[TrackedConstraint, ...] = ()
     rubric: tuple[RubricLine, ...] = ()
     task_input: Json = None
@@ -79,7 +79,7 @@ class RunEvidence:
         has_state: bool = True,
         keep_going: Callable[[], None] = _without_limit,
     ) -> "RunEvidence":
-        """A task and what a run made of it. Without `world` the run started from the seed's own state, and
+        """The evidence of a run of this seed. Without `world` the run started from the seed's own state, and
         without `later_user_turns` the user said what the seed's script says."""
         return cls(
             user_instruction=seed.user_instruction,

@@ -1,15 +1,15 @@
-"""Failure modes and checks for people who have not read the reference."""
+"""Failure modes in plain words, for people who have not read the reference."""
 
 from pipelines.core.verdict.verdict import FailureMode
 
 MODE_WORDS: dict[str, str] = {
     FailureMode.NO_RESPONSE: "completed, but said nothing",
-    FailureMode.INCORRECT_COMPLETION: "had to refuse, and did not, or not for the right reason",
+    FailureMode.INCORRECT_COMPLETION: "should have refused, but did not, or gave the wrong reason",
     FailureMode.WRONG_ACTION: "did something that the task does not allow",
     FailureMode.FALSE_CLAIM: "said something that the log disproves",
     FailureMode.CONSTRAINT_VIOLATED: "broke a tracked constraint",
     FailureMode.UNRECOVERED_FAILURE: "gave up on an injected failure",
-    FailureMode.CORRECT_REFUSAL_NO_ORACLE: "rightly refused where no refusal was declared",
+    FailureMode.CORRECT_REFUSAL_NO_ORACLE: "was right to refuse, but the task declares no refusal",
     FailureMode.INCOMPLETE: "did not do what was asked",
 }
 

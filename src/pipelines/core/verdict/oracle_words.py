@@ -1,4 +1,4 @@
-"""What counts as right in a task, as sentences: the same oracles that decide verdicts, read for a person."""
+"""Oracles as sentences: what counts as right in a task, for a person to read."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from pipelines.core.oracles.expected_answer import ExpectedAnswer
 from pipelines.core.oracles.expected_calls import ExpectedCall, ExpectedCalls
 from pipelines.core.oracles.expected_state import ExpectedState
 from pipelines.core.oracles.paths import path_text
-from pipelines.core.oracles.wording import listing, shown, times, wish
+from pipelines.core.oracles.wording import expectation_text, format_value, join_words, times
 from pipelines.core.tasks.seed import Seed, TrackedConstraint
 from pipelines.core.text.json_text import Json
 from pipelines.core.verdict.oracles import read_oracles
@@ -23,7 +23,7 @@ class OracleInWords(NamedTuple):
 
 
 def oracle_in_words(seed: Seed) -> tuple[OracleInWords, ...]:
-    """For every axis that says what is right; what cannot be read is left to lint."""
+    """The sentences of every oracle of the task. Lint reports an oracle that cannot be read."""
     read = read_oracles(
         expected_state=seed.expected_state,
         expected_calls=seed.expected_calls,
@@ -39,29 +39,31 @@ def oracle_in_words(seed: Seed) -> tuple[OracleInWords, ...]:
         "tracked_constraints": tuple(s for each in seed.tracked_constraints for s in _constraint(each)),
         "rubric": tuple(f"{line.id}: {line.text.strip()} (read by a judge)" for line in seed.rubric),
     }
-    return tuple(OracleInWords(axis, _bounded(sentences)) for axis, sentences in told.items() if sentences)
+    return tuple(
+        OracleInWords(axis, _limit_sentences(sentences)) for axis, sentences in told.items() if sentences
+    )
 
 
 _OUTCOMES = {
     "completion": ("The agent should do what the user asks.",),
-    "refusal": ("The agent should refuse, and say rightly why.",),
-    "no_change": ("Nothing may change. The agent need not refuse: the user gives up.",),
+    "refusal": ("The agent should refuse, and give the right reason.",),
+    "no_change": ("Nothing may change. The agent need not refuse: the user withdraws the request.",),
 }
 
 
-def _bounded(sentences: tuple[str, ...]) -> tuple[str, ...]:
+def _limit_sentences(sentences: tuple[str, ...]) -> tuple[str, ...]:
     left = len(sentences) - MOST_SENTENCES
     return (*sentences[:MOST_SENTENCES], f"… and {left:,} more.") if left > 0 else sentences
 
 
 def _state(state: ExpectedState) -> Iterator[str]:
     for assertion in state.assertions:
-        yield f"At the end {path_text(assertion.path)} should {wish(assertion.expected)}."
+        yield f"At the end {path_text(assertion.path)} should {expectation_text(assertion.expected)}."
     for new in state.new:
         if not new.expected:
             yield f"No {new.entity_type} is added."
         for wanted in new.expected:
-            yield f"A {new.entity_type} is added{_described(wanted)}."
+            yield f"A {new.entity_type} is added{_fields_text(wanted)}."
         if len(new.expected) > 1:
             yield f"Exactly {len(new.expected)} of type {new.entity_type} are added."
     for path in state.unchanged:
@@ -72,28 +74,30 @@ def _state(state: ExpectedState) -> Iterator[str]:
         yield "Nothing else changes."
 
 
-def _described(wanted: Json) -> str:
+def _fields_text(wanted: Json) -> str:
     if not isinstance(wanted, dict) or not wanted or is_matcher(wanted):
         return ""
-    parts = [f"{path_text(leaf.path)} should {wish(leaf.expected)}" for leaf in leaves(wanted, MISSING)]
-    return f" whose {listing(parts)}"
+    parts = [
+        f"{path_text(leaf.path)} should {expectation_text(leaf.expected)}" for leaf in leaves(wanted, MISSING)
+    ]
+    return f" whose {join_words(parts)}"
 
 
 def _calls(calls: ExpectedCalls) -> Iterator[str]:
     for call in calls.must:
-        yield f"{_told(call)} must be called{_counted(call.count)}{_succeeding(call)}."
+        yield f"{_call_text(call)} must be called{_count_text(call.count)}{_success_text(call)}."
     if calls.in_order and len(calls.must) > 1:
         yield "These calls must come in this order."
     for call in calls.must_not:
-        yield f"{_told(call)} must not {'succeed' if call.only_successful else 'be called'}."
+        yield f"{_call_text(call)} must not {'succeed' if call.only_successful else 'be called'}."
 
 
-def _told(call: ExpectedCall) -> str:
+def _call_text(call: ExpectedCall) -> str:
     told = call.told()
     return told[0].upper() + told[1:] if call.tool == "*" else told
 
 
-def _counted(count: Json) -> str:
+def _count_text(count: Json) -> str:
     if count is None:
         return ""
     if isinstance(count, int):
@@ -101,17 +105,17 @@ def _counted(count: Json) -> str:
     ends = {"$gte": "at least", "$lte": "at most"}
     asked = count if isinstance(count, dict) else {}
     return " " + " and ".join(
-        f"{word} {shown(asked[end])} times" for end, word in ends.items() if end in asked
+        f"{word} {format_value(asked[end])} times" for end, word in ends.items() if end in asked
     )
 
 
-def _succeeding(call: ExpectedCall) -> str:
+def _success_text(call: ExpectedCall) -> str:
     return "" if call.only_successful else " (also where it fails)"
 
 
 def _answer(answer: ExpectedAnswer) -> Iterator[str]:
     for value in answer.values:
-        yield f"{value.told()} should {wish(value.expected)}."
+        yield f"{value.told()} should {expectation_text(value.expected)}."
 
 
 def _constraint(constraint: TrackedConstraint) -> Iterator[str]:
@@ -122,8 +126,8 @@ def _constraint(constraint: TrackedConstraint) -> Iterator[str]:
     check = read_check(constraint.check, tools=None, path="", problems=[])
     asked = []
     if check.responses is not None:
-        asked.append(f"every reply should {wish(check.responses)}")
+        asked.append(f"every reply should {expectation_text(check.responses)}")
     if check.final_response is not None:
-        asked.append(f"the last reply should {wish(check.final_response)}")
+        asked.append(f"the last reply should {expectation_text(check.final_response)}")
     asked += [sentence.rstrip(".") for sentence in (_calls(check.calls) if check.calls is not None else ())]
-    yield f"{constraint.id}: {description} Checked: {listing(asked)}."
+    yield f"{constraint.id}: {description} Checked: {join_words(asked)}."

@@ -44,8 +44,8 @@ class Oracles:
         """Whether meeting them proves that something was done: an agent that does nothing must not."""
         if self.answer is not None:
             return True  # an agent that says nothing gives no value
-        by_state = self.state is not None and not state_oracle.is_met_by_nothing(self.state, evidence)
-        return by_state or (self.calls is not None and not call_oracle.is_met_by_nothing(self.calls))
+        by_state = self.state is not None and not state_oracle.is_vacuous(self.state, evidence)
+        return by_state or (self.calls is not None and not call_oracle.is_vacuous(self.calls))
 
 
 def read_oracles(

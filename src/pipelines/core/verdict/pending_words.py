@@ -58,26 +58,28 @@ PENDING_WORDS: dict[str, PendingWords] = {
         " expected_answer.",
     ),
     PendingReason.NOT_CHECKED: PendingWords(
-        "A constraint without a check, or a line of the rubric, needs a reader.",
+        "A person or a judge model must check a constraint without a check, or a line of the rubric.",
         "Give the constraint a check, name a judge model (PIPELINES_JUDGE_MODEL), or decide it yourself"
         " (pipelines review).",
     ),
     PendingReason.ANSWER_CUT: PendingWords(
-        "The answer is longer than what is read of an answer.",
+        "The answer is longer than the judge reads.",
         "Read the rest and decide (pipelines review), or let the agent answer in fewer words.",
     ),
 }
-_UNKNOWN = PendingWords("The judge gives a reason that this version does not know.", "Read the run.")
+_UNKNOWN = PendingWords(
+    "The judge gives a reason that this version does not know.", "Read the run and decide."
+)
 _ORDER = [reason.value for reason in PendingReason]
 
 
 def pending_words(reason: str | None) -> PendingWords | None:
-    """None where there is no reason: not pending, or judged by a grader before version 20."""
+    """None where there is no reason: the run is not pending, or an older grader (before 20) judged it."""
     return None if reason is None else PENDING_WORDS.get(reason, _UNKNOWN)
 
 
-def most_basic(reasons: Iterable[str | None]) -> str | None:
-    """Of several runs' reasons the one that names them all, as within one verdict."""
+def most_basic_reason(reasons: Iterable[str | None]) -> str | None:
+    """The reason that names a group of runs, chosen as within one verdict."""
     found = {reason for reason in reasons if reason is not None}
     return min(found, key=_rank) if found else None
 

@@ -1,4 +1,4 @@
-"""What the scorers of a coding task prove: they decide, as an oracle does."""
+"""Findings of a coding task's scorers, which decide as an oracle does."""
 
 from pipelines.core.coding.scorers import ScorerResult, Status
 from pipelines.core.coding.scoring import gating
@@ -10,13 +10,13 @@ TAMPERED = "tamper_suspected"
 
 
 def scorer_findings(evidence: RunEvidence) -> list[Finding]:
-    """One for each scorer that gates; and one, open, for signs of deceit: whether they are is for people."""
+    """One for each gating scorer, and an open one for signs of tampering, which a person has to confirm."""
     if not evidence.is_coding:
         return []
     grading = evidence.grading if isinstance(evidence.grading, dict) else {}
     results = [ScorerResult.from_stored(one) for one in stored_list(grading.get("results"))]
     if not results:
-        return [left_open("scorers", PendingReason.NOT_GRADED, "What the agent changed was not graded.")]
+        return [left_open("scorers", PendingReason.NOT_GRADED, "The agent's change was not graded.")]
     found = [_finding(result) for result in gating(results)]
     signs = [str(sign) for sign in stored_list(grading.get("tamper_signs"))]
     return [*found, *([left_open(TAMPERED, PendingReason.NOT_GRADED, " ".join(signs))] if signs else [])]
@@ -30,5 +30,5 @@ def _finding(result: ScorerResult) -> Finding:
         case Status.FAIL:
             return broken(check, FailureMode.INCOMPLETE, f"Scorer `{result.name}`: {result.reason}")
         case Status.NOT_APPLICABLE:
-            says = f"Scorer `{result.name}` could not be judged: {result.reason}"
+            says = f"Scorer `{result.name}` gave no result: {result.reason}"
             return left_open(check, PendingReason.NOT_GRADED, says)

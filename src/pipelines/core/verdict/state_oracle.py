@@ -1,4 +1,4 @@
-"""Judging a run by its expected state: the assertions, the additions, and every change nobody asked for."""
+"""The state oracle: checks assertions and additions, and finds every change that the task does not allow."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,7 @@ from pipelines.core.ledger.ledger import Ledger, SetFlag
 from pipelines.core.matchers.matching import MISSING, Actual, Path, assign, is_matcher, leaves, matches
 from pipelines.core.oracles.expected_state import CHECK, Assertion, ExpectedState, NewEntities
 from pipelines.core.oracles.paths import ANY, FLAGS, path_text
-from pipelines.core.oracles.wording import calls_text, listing, shown, wish
+from pipelines.core.oracles.wording import calls_text, expectation_text, format_value, join_words
 from pipelines.core.text.json_text import Json
 from pipelines.core.verdict.changes import Change, changes, is_about_flags, value_at
 from pipelines.core.verdict.evidence import RunEvidence
@@ -14,33 +14,33 @@ from pipelines.core.verdict.verdict import FailureMode, Finding, PendingReason, 
 
 COLLATERAL = "collateral"
 COMPLETION = "completion"  # of a task: the outcome in which things may change
-MOST_FOUND = 20  # changes told one by one: a run that changed thousands has one cause
+MOST_CHANGES = 20  # listed one by one: a run that changed thousands has one cause
 
 
 def evaluate_expected_state(expected: ExpectedState, evidence: RunEvidence) -> list[Finding]:
-    """A finding for each assertion, and one for each change that nobody asked for."""
+    """A finding for each assertion, and one for each change that the task does not allow."""
     made = changes(evidence)
     found = [_assertion(assertion, evidence, made) for assertion in expected.assertions]
     found += [_unchanged(path, evidence, made) for path in expected.unchanged if path]
     for new in expected.new:
         found.extend(_new_entities(new, expected, made))
-    noted = noted_beside(made, evidence)
+    noted = kept_arguments(made, evidence)
     return found + _collateral(expected, [each for each in made if each not in noted], noted)
 
 
 def without_state(expected: ExpectedState | None, evidence: RunEvidence) -> list[Finding]:
-    """For a recording that does not say what the run changed: what rests on that is left open. On a task in
-    which nothing may change, so is a call that may have changed something."""
+    """For a recording without state: findings that depend on state are open. On a task in which nothing may
+    change, so is a call that may have changed something."""
     may_write = evidence.expected_outcome not in (None, COMPLETION) and evidence.writes
     if expected is None and not may_write:
         return []
-    says = "The recording has no state, so what the run changed in its world is not known."
+    says = "The recording has no state, so it is not known what the run changed in its world."
     rows = [row.sequence for row in evidence.writes]
     return [left_open(CHECK, PendingReason.NO_RECORDED_STATE, says, rows)]
 
 
-def is_met_by_nothing(expected: ExpectedState, evidence: RunEvidence) -> bool:
-    """Whether an agent that does nothing would meet it: then meeting it proves nothing about completion."""
+def is_vacuous(expected: ExpectedState, evidence: RunEvidence) -> bool:
+    """Whether an agent that does nothing would meet this oracle, so that meeting it proves nothing."""
     before = Ledger(evidence.world)
     is_met = all(matches(a.expected, _actual(a, before)) for a in expected.assertions)
     return is_met and not any(new.expected for new in expected.new)
@@ -50,7 +50,7 @@ def _actual(assertion: Assertion, ledger: Ledger) -> Actual:
     value = value_at(ledger, assertion.path)
     is_flag = assertion.path[0] == FLAGS and is_about_flags(ledger)
     if value is MISSING and is_flag and not is_matcher(assertion.expected):
-        return False  # a flag that nobody raised is as good as lowered
+        return False  # a flag that was never set counts as cleared
     return value
 
 
@@ -60,22 +60,27 @@ def _assertion(assertion: Assertion, evidence: RunEvidence, made: list[Change]) 
     touching = [change for change in made if _related(assertion.path, change.path)]
     rows = [row.sequence for change in touching for row in change.rows]
     if matches(assertion.expected, actual):
-        return held(CHECK, f"{where} {_is(assertion.expected, actual)}, as expected.", rows)
-    wanted = f"{where} should {wish(assertion.expected)}"
+        return held(CHECK, f"{where} {_is_text(assertion.expected, actual)}, as expected.", rows)
+    wanted = f"{where} should {expectation_text(assertion.expected)}"
     if touching:
         by = calls_text([row for change in touching[:1] for row in change.rows])
         says = (
-            f"{wanted}, but {'is missing since' if actual is MISSING else f'became {shown(actual)} in'} {by}."
+            f"{wanted}, but "
+            f"{'is missing since' if actual is MISSING else f'became {format_value(actual)} in'} {by}."
         )
         return broken(CHECK, FailureMode.WRONG_ACTION, says, rows)
-    still = "is missing" if actual is MISSING else f"is {'still ' if before == actual else ''}{shown(actual)}"
+    still = (
+        "is missing"
+        if actual is MISSING
+        else f"is {'still ' if before == actual else ''}{format_value(actual)}"
+    )
     return broken(CHECK, FailureMode.INCOMPLETE, f"{wanted}, but {still}.", rows)
 
 
-def _is(expected: Json, actual: Actual) -> str:
+def _is_text(expected: Json, actual: Actual) -> str:
     if isinstance(expected, dict) and "$exists" in expected:
         return "exists" if expected["$exists"] else "does not exist"
-    return f"is {shown(actual)}"
+    return f"is {format_value(actual)}"
 
 
 def _unchanged(path: Path, evidence: RunEvidence, made: list[Change]) -> Finding:
@@ -85,7 +90,7 @@ def _unchanged(path: Path, evidence: RunEvidence, made: list[Change]) -> Finding
     hits = [change for change in made if _related(path, change.path)]
     if not hits:
         return held(CHECK, f"{where} is unchanged, as expected.")
-    told = listing([change.told() for change in hits])
+    told = join_words([change.told() for change in hits])
     rows = [row.sequence for change in hits for row in change.rows]
     return broken(CHECK, FailureMode.WRONG_ACTION, f"{where} should stay as it was, but {told}.", rows)
 
@@ -95,7 +100,7 @@ def _unchanged_flags(path: Path, evidence: RunEvidence) -> Finding:
     differing = sorted(before ^ after) if len(path) == 1 else sorted((before ^ after) & {path[1]})
     if not differing:
         return held(CHECK, f"{path_text(path)} is unchanged, as expected.")
-    told = listing([f"{flag} was {'set' if flag in after else 'cleared'}" for flag in differing])
+    told = join_words([f"{flag} was {'set' if flag in after else 'cleared'}" for flag in differing])
     rows = [
         row.sequence
         for row in evidence.calls
@@ -112,32 +117,37 @@ def _new_entities(new: NewEntities, expected: ExpectedState, made: list[Change])
     chosen = assign(
         [[at for at, change in enumerate(added) if matches(wanted, change.after)] for wanted in new.expected]
     )
-    spare = [change for at, change in enumerate(added) if at not in chosen and not _allowed(change, expected)]
+    spare = [
+        change for at, change in enumerate(added) if at not in chosen and not _is_allowed(change, expected)
+    ]
     for wanted, at in zip(new.expected, chosen, strict=True):
         if at is not None:
             yield held(CHECK, f"{path_text(added[at].path)} was added, as expected.", _rows(added[at]))
         elif spare:
-            near = min(spare, key=lambda change: _missed(wanted, change))
+            near = min(spare, key=lambda change: _mismatch_count(wanted, change))
             spare.remove(near)
-            yield _unlike(near, wanted)
+            yield _unlike_finding(near, wanted)
         else:
-            says = f"A new {new.entity_type}{_described(wanted)} should have been added, but none was."
+            says = f"A new {new.entity_type}{_fields_text(wanted)} should have been added, but none was."
             yield broken(CHECK, FailureMode.INCOMPLETE, says)
     for change in spare:
-        says = f"{change.told()}, which is more than the {len(new.expected)} expected."
+        says = f"{change.told()}, but only {len(new.expected)} were expected."
         yield broken(CHECK, FailureMode.WRONG_ACTION, says, _rows(change))
     if not new.expected and not spare:
         yield held(CHECK, f"No {new.entity_type} was added, as expected.")
 
 
-def _missed(wanted: Json, change: Change) -> int:
+def _mismatch_count(wanted: Json, change: Change) -> int:
     return sum(not leaf.holds for leaf in leaves(wanted, change.after))
 
 
-def _unlike(near: Change, wanted: Json) -> Finding:
+def _unlike_finding(near: Change, wanted: Json) -> Finding:
     missed = [leaf for leaf in leaves(wanted, near.after) if not leaf.holds]
-    wrong = listing(
-        [f"{path_text(x.path)} should {wish(x.expected)} but is {shown(x.actual)}" for x in missed]
+    wrong = join_words(
+        [
+            f"{path_text(x.path)} should {expectation_text(x.expected)} but is {format_value(x.actual)}"
+            for x in missed
+        ]
     )
     says = f"{near.told()}, but not as expected: {wrong}."
     return broken(CHECK, FailureMode.WRONG_ACTION, says, _rows(near))
@@ -147,13 +157,13 @@ def _rows(change: Change) -> list[int]:
     return [row.sequence for row in change.rows]
 
 
-def _described(wanted: Json) -> str:
-    return f" with {shown(wanted)}" if wanted else ""
+def _fields_text(wanted: Json) -> str:
+    return f" with {format_value(wanted)}" if wanted else ""
 
 
-def noted_beside(made: list[Change], evidence: RunEvidence) -> list[Change]:
-    """`reason` of a cancelled order, in a world whose orders have none: kept only because reading the tool
-    found no better use of the argument. A call that changed nothing else did this, and it counts.
+def kept_arguments(made: list[Change], evidence: RunEvidence) -> list[Change]:
+    """Changes that only store an argument, such as the `reason` of a cancelled order in a world whose orders
+    have none: the plan found no better use for the argument. If the call changed nothing else, it counts.
     """
     planned = {tool.name for tool in evidence.tools if tool.simulation is not None}
     new = [change for change in made if _is_argument_kept(change, evidence, planned)]
@@ -175,36 +185,39 @@ def _is_argument_kept(change: Change, evidence: RunEvidence, planned: set[str]) 
 
 
 def _collateral(expected: ExpectedState, made: list[Change], noted: list[Change]) -> list[Finding]:
-    """What changed outside the named paths: a failure of its own, whatever was achieved beside it."""
-    damage = [change for change in made if not _accounted(change, expected)]
+    """Changes outside the asserted paths: each is a failure, whatever else the run achieved."""
+    damage = [change for change in made if not _is_accounted_for(change, expected)]
     if not damage:
         says = "Nothing else in the world changed." if made else "Nothing in the world changed."
         if noted:
-            says += f" Not counted, being an argument that was kept: {listing([c.told() for c in noted])}."
+            says += (
+                " Not counted, because the call only stored an argument: "
+                f"{join_words([c.told() for c in noted])}."
+            )
         return [held(COLLATERAL, says)]
     found = [
         broken(COLLATERAL, FailureMode.WRONG_ACTION, f"{c.told()}, which the task does not allow.", _rows(c))
-        for c in damage[:MOST_FOUND]
+        for c in damage[:MOST_CHANGES]
     ]
-    rest = damage[MOST_FOUND:]
+    rest = damage[MOST_CHANGES:]
     if rest:
         rows = [sequence for change in rest for sequence in _rows(change)]
-        says = f"{len(rest):,} more values changed that the task does not allow to change."
+        says = f"{len(rest):,} more values changed, which the task does not allow."
         found.append(broken(COLLATERAL, FailureMode.WRONG_ACTION, says, rows))
     return found
 
 
-def _accounted(change: Change, expected: ExpectedState) -> bool:
-    """Asserted, told of under `unchanged` or `<new>` already, or allowed."""
+def _is_accounted_for(change: Change, expected: ExpectedState) -> bool:
+    """Asserted, reported under `unchanged` or `<new>` already, or allowed."""
     named = [assertion.path for assertion in expected.assertions] + [
         path for path in expected.unchanged if path
     ]
-    if any(_related(path, change.path) for path in named) or _allowed(change, expected):
+    if any(_related(path, change.path) for path in named) or _is_allowed(change, expected):
         return True
     return change.is_added_entity and any(new.entity_type == change.path[0] for new in expected.new)
 
 
-def _allowed(change: Change, expected: ExpectedState) -> bool:
+def _is_allowed(change: Change, expected: ExpectedState) -> bool:
     return any(
         len(allowed) <= len(change.path)
         and all(part in (ANY, given) for part, given in zip(allowed, change.path, strict=False))
@@ -213,6 +226,7 @@ def _allowed(change: Change, expected: ExpectedState) -> bool:
 
 
 def _related(named: Path, changed: Path) -> bool:
-    """One lies within the other: an entity that is added whole is named by any field asserted of it."""
+    """Whether one path contains the other: an assertion on a field also covers an entity that is added
+    whole."""
     shorter = min(len(named), len(changed))
     return named[:shorter] == changed[:shorter]

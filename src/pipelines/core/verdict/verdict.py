@@ -1,4 +1,4 @@
-"""What a judge says of a run: a verdict, the findings it rests on, and scores; or that it could not judge."""
+"""The judge's result: a verdict with its findings and scores, or an error that prevented one."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -16,12 +16,13 @@ LEAST_SCORE, BEST_SCORE = 1, 5
 class Outcome(StrEnum):
     PASS = "PASS"  # proven right
     FAIL = "FAIL"  # proven wrong; failure_mode says how
-    PENDING = "PENDING"  # not provable either way: a person has to look
+    PENDING = "PENDING"  # not provable either way: a person decides
     NOT_APPLICABLE = "NOT_APPLICABLE"  # there is no answer to judge: the run itself failed
 
 
 class FailureMode(StrEnum):
-    """How a run failed, the gravest first: of several proven failures the first here names the verdict."""
+    """How a run failed, the most severe first: of several failures the first in this list names the
+    verdict."""
 
     NO_RESPONSE = "no_response"  # completed, but said nothing
     INCORRECT_COMPLETION = "incorrect_completion"  # had to refuse; complied, or did not say rightly why not
@@ -34,10 +35,13 @@ class FailureMode(StrEnum):
 
 
 class PendingReason(StrEnum):
-    """Why a run is left to a person, the most basic first: of several the first here names the verdict."""
+    """Why a person has to decide, the most basic first: of several the first in this list names the
+    verdict."""
 
-    RULE_NOT_ENFORCED = "rule_not_enforced"  # a rule of the task was not read, and the run depends on it
-    BACKEND_FAILED = "backend_failed"  # the range could not answer a call
+    RULE_NOT_ENFORCED = (
+        "rule_not_enforced"  # a rule of the task was not understood, and the run depends on it
+    )
+    BACKEND_FAILED = "backend_failed"  # the simulated backend could not answer a call
     NO_RECORDED_STATE = "no_recorded_state"  # a recording without the state that the oracle asks about
     NOT_GRADED = "not_graded"  # a scorer could not grade, or found signs of tampering
     NO_ORACLE = "no_oracle"  # nothing says what completing the task means
@@ -46,7 +50,7 @@ class PendingReason(StrEnum):
     REASON_UNCLEAR = "reason_unclear"  # declined, for a reason that the run does not show
     VALUE_NOT_FOUND = "value_not_found"  # a value of the answer is nowhere in the run
     NOT_CHECKED = "not_checked"  # a constraint without a check, or a line of the rubric
-    ANSWER_CUT = "answer_cut"  # longer than what is read of an answer
+    ANSWER_CUT = "answer_cut"  # the answer is longer than the judge reads
 
 
 class Status(StrEnum):
@@ -65,7 +69,7 @@ class ScoreName(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finding:
-    """One thing that was looked into, and what came of it."""
+    """One thing that was checked, and the result."""
 
     check: str  # a name such as expected_state, collateral, expected_calls, refusal, claims, constraint/<id>
     status: Status
@@ -94,8 +98,8 @@ class Finding:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Unverified:
-    """Something the answer says that the run neither proves nor contradicts. A note: it decides nothing."""
+class UnverifiedClaim:
+    """A statement of the answer that the run neither proves nor contradicts. A note: it decides nothing."""
 
     phrase: str  # as the agent wrote it
     why: str
@@ -121,8 +125,8 @@ class Verdict:
     reasoning: str
     scores: tuple[Score, ...] = ()  # only what could be scored; an absent score is not a low one
     findings: tuple[Finding, ...] = ()
-    unverified: tuple[Unverified, ...] = ()  # beside the verdict, never part of it
-    evidence: tuple[int, ...] = ()  # trace sequences that the verdict rests on
+    unverified: tuple[UnverifiedClaim, ...] = ()  # notes on the verdict, never part of it
+    evidence: tuple[int, ...] = ()  # trace sequences that the verdict depends on
     grader: str = GRADER
     grader_version: str = GRADER_VERSION
 
@@ -166,7 +170,7 @@ class Verdict:
                 for name, value in body["scores"].items()
             ),
             findings=tuple(Finding.from_json(finding) for finding in body["findings"]),
-            unverified=tuple(Unverified(**note) for note in body.get("unverified", ())),
+            unverified=tuple(UnverifiedClaim(**note) for note in body.get("unverified", ())),
             evidence=tuple(body["evidence"]),
             grader=grader["name"],
             grader_version=grader["version"],
@@ -175,9 +179,9 @@ class Verdict:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JudgeError:
-    """The judge broke, or what it should judge by did. An error on the run: never a pass, never a fail."""
+    """The judge or the oracle is broken. An error on the run: neither a pass nor a fail."""
 
-    step: str  # what it was looking at
+    step: str  # the step that failed
     message: str
     details: tuple[JsonObject, ...] = field(default=())  # problems of an oracle that cannot be read
     grader: str = GRADER

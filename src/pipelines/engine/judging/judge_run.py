@@ -29,7 +29,7 @@ from pipelines.core.tools.trace_row import TOOL_CALL, TraceRow
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence, TookTooLong
 from pipelines.core.verdict.judge import judge
 from pipelines.core.verdict.model_judge.judge_prompt import JudgeQuestion, judge_question
-from pipelines.core.verdict.model_judge.rubric import PROMPT_VERSION, can_be_read
+from pipelines.core.verdict.model_judge.rubric import PROMPT_VERSION, is_judgeable
 from pipelines.core.verdict.scorers import TAMPERED
 from pipelines.core.verdict.verdict import JudgeError, Outcome, Verdict
 from pipelines.engine.judging import score_eval_run
@@ -378,7 +378,7 @@ def _with_verdict(
     try:
         evidence = _evidence(run, found, responses, keep_going)
         verdict = judge(evidence)
-        if isinstance(verdict, Verdict) and verdict.verdict is Outcome.PENDING and can_be_read(verdict):
+        if isinstance(verdict, Verdict) and verdict.verdict is Outcome.PENDING and is_judgeable(verdict):
             # What is long is cut, not read to its end: so it has time of its own.
             unhurried = replace(evidence, keep_going=time_limit(found.most_judging_s))
             is_open = _open_run(run, unhurried, verdict, found.about(), fence_key)

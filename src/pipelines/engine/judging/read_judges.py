@@ -2,7 +2,7 @@
 
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem, Refused
-from pipelines.core.verdict.model_judge.calibration import Label, Said, calibration, comparison
+from pipelines.core.verdict.model_judge.calibration import JudgeOpinion, Label, calibration, comparison
 from pipelines.engine.find import find_batch
 from pipelines.engine.platform import Platform
 from pipelines.storage.database.connection import Connection
@@ -62,7 +62,7 @@ async def compare_judges(
     known, said = await platform.database.read(read)
     if not said:
         raise Refused(list(_unknown(known, first=first, second=second)), "the comparison")
-    one, other = ({each.run_id: Said(*each[:4]) for each in verdicts} for verdicts in said)
+    one, other = ({each.run_id: JudgeOpinion(*each[:4]) for each in verdicts} for verdicts in said)
     return {"batch_id": batch.id, "first": first, "second": second, **comparison(one, other)}
 
 

@@ -1,7 +1,7 @@
 """Judge models: what they said of runs, and how far they can be believed, as it is answered."""
 
 from pipelines.core.text.json_text import JsonObject
-from pipelines.core.verdict.model_judge.model_verdict import Answered
+from pipelines.core.verdict.model_judge.model_verdict import CriterionStatus
 from pipelines.server.document.parts import (
     ID,
     MOMENT,
@@ -52,7 +52,7 @@ SCHEMAS: Schemas = {
         {
             "criterion": told(TEXT, "such as task_completion, claims/PHRASE, constraint/ID, rubric/ID"),
             "reasoning": TEXT,
-            "status": one_of(Answered),
+            "status": one_of(CriterionStatus),
             "score": told(or_null(WHOLE), "1 to 5"),
             "evidence": told(listed(WHOLE), "rows of the trace"),
         },

@@ -13,7 +13,7 @@ from pipelines.core.oracles.constraint_check import read_check
 from pipelines.core.oracles.expected_calls import ANY_TOOL, ExpectedCall, ExpectedCalls
 from pipelines.core.oracles.expected_state import ExpectedState, assertion_paths
 from pipelines.core.oracles.paths import FLAGS, NEW, path_text
-from pipelines.core.oracles.wording import shown
+from pipelines.core.oracles.wording import format_value
 from pipelines.core.tasks.seed import Seed
 from pipelines.core.tasks.task_columns import BY_AXIS
 from pipelines.core.text.authored import did_you_mean
@@ -26,7 +26,7 @@ from pipelines.core.verdict.evidence import REFUSAL, RunEvidence
 from pipelines.core.verdict.lint.lint_coverage import answer_problems, coverage_problems, unset_flags
 from pipelines.core.verdict.lint.lint_guesses import guessed_oracles
 from pipelines.core.verdict.oracles import Oracles, read_oracles
-from pipelines.core.verdict.state_oracle import is_met_by_nothing
+from pipelines.core.verdict.state_oracle import is_vacuous
 
 _STATE, _CALLS, _CONSTRAINTS = "/expected_state", "/expected_calls", "/tracked_constraints"
 #: Outcomes that leave the world as it was, and how a warning says so.
@@ -74,7 +74,7 @@ def lint_seed(
         found = [*_refusal(seed)] if seed.expected_outcome == REFUSAL else []
         found += _changes(_UNCHANGING[seed.expected_outcome], oracles, evidence)
     else:
-        found = [*_do_nothing(seed, oracles, evidence)]
+        found = [*_vacuous_oracles(seed, oracles, evidence)]
     found += coverage_problems(seed, oracles, evidence)
     if oracles.answer is not None:
         found += answer_problems(oracles.answer, seed)
@@ -88,7 +88,7 @@ def lint_seed(
 # An agent that does nothing
 
 
-def _do_nothing(seed: Seed, oracles: Oracles, evidence: RunEvidence) -> Iterator[Problem]:
+def _vacuous_oracles(seed: Seed, oracles: Oracles, evidence: RunEvidence) -> Iterator[Problem]:
     has_answer = any(c.id == ANSWER and c.check is not None for c in seed.tracked_constraints)
     if has_answer or oracles.decide_completion(evidence):
         return
@@ -115,7 +115,7 @@ def _refusal(seed: Seed) -> Iterator[Problem]:
 
 def _changes(why: str, oracles: Oracles, evidence: RunEvidence) -> Iterator[Problem]:
     """What an oracle expects to change in a task that leaves the world as it was."""
-    if oracles.state is not None and not is_met_by_nothing(oracles.state, evidence):
+    if oracles.state is not None and not is_vacuous(oracles.state, evidence):
         message = f"{why}, but this expects the world to change"
         yield Problem(path=_STATE, message=message, hint='{"unchanged": true}')
     for index, call in enumerate(oracles.calls.must if oracles.calls is not None else ()):
@@ -250,10 +250,13 @@ def _argument_problems(call: ExpectedCall, schema: JsonObject, place: str) -> It
             type, options = known.get("type"), known.get("enum")
             if isinstance(type, str) and type != "null" and not is_of_type(wanted, type):
                 yield Problem(
-                    path=here, message=f"{call.tool} takes a {type} for `{name}`, never {shown(wanted)}"
+                    path=here,
+                    message=f"{call.tool} takes a {type} for `{name}`, never {format_value(wanted)}",
                 )
             elif isinstance(options, list) and wanted not in options:
-                yield Problem(path=here, message=f"{call.tool} never takes {shown(wanted)} for `{name}`")
+                yield Problem(
+                    path=here, message=f"{call.tool} never takes {format_value(wanted)} for `{name}`"
+                )
 
 
 def _in_row(problem: Problem, row: int) -> Problem:

@@ -5,17 +5,17 @@ from collections.abc import Iterator, Sequence
 from pipelines.core.matchers.matching import CannotMatch
 from pipelines.core.oracles.expected_answer import ExpectedAnswer, ExpectedValue
 from pipelines.core.oracles.expected_calls import ANY_TOOL
-from pipelines.core.oracles.wording import shown
+from pipelines.core.oracles.wording import format_value
 from pipelines.core.tasks.seed import Seed
 from pipelines.core.text.json_text import dumps, pointer
 from pipelines.core.text.problems import Problem
 from pipelines.core.tools.failure_rules import AfterStateChange
 from pipelines.core.tools.tools_schema import Tool
-from pipelines.core.verdict.answer_oracle import is_said, needs_data
+from pipelines.core.verdict.answer_findings import is_question
+from pipelines.core.verdict.answer_oracle import is_in_prose, needs_data
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.oracles import Oracles
-from pipelines.core.verdict.said import is_question
-from pipelines.core.verdict.state_oracle import is_met_by_nothing
+from pipelines.core.verdict.state_oracle import is_vacuous
 
 _PLACE = "/expected_answer"
 _ANSWER = '`expected_answer`, such as {"amount": 79.5}'
@@ -50,7 +50,7 @@ def has_oracle(seed: Seed) -> bool:
 
 def _acts(oracles: Oracles, evidence: RunEvidence) -> bool:
     """Whether something has to be done, so that the question is a request: `can you refund it?`"""
-    if oracles.state is not None and not is_met_by_nothing(oracles.state, evidence):
+    if oracles.state is not None and not is_vacuous(oracles.state, evidence):
         return True
     must = oracles.calls.must if oracles.calls is not None else ()
     return any(call.tool == ANY_TOOL or not evidence.tool_reads(call.tool) for call in must)
@@ -59,7 +59,8 @@ def _acts(oracles: Oracles, evidence: RunEvidence) -> bool:
 def answer_problems(answer: ExpectedAnswer, seed: Seed) -> Iterator[Problem]:
     for value in answer.values:
         if needs_data(value.expected):
-            message = f"{shown(value.expected)} cannot be found in prose, only in data that the agent returns"
+            value_text = format_value(value.expected)
+            message = f"prose cannot give {value_text}, only data that the agent returns can"
             hint = f'the agent returns `metadata.answer`, such as {{"{value.name}": …}}, or answers in JSON'
             yield Problem(path=_PLACE + pointer([value.name]), message=message, hint=hint)
     if all(_is_in_request(value, seed) for value in answer.values):
@@ -69,7 +70,7 @@ def answer_problems(answer: ExpectedAnswer, seed: Seed) -> Iterator[Problem]:
 
 def _is_in_request(value: ExpectedValue, seed: Seed) -> bool:
     try:
-        return is_said(value.expected, seed.user_instruction, seed.now)
+        return is_in_prose(value.expected, seed.user_instruction, seed.now)
     except CannotMatch:
         return False  # told from the day of a run, or too long to be read
 

@@ -46,12 +46,12 @@ def guessed_oracles(
         if kinds not in read:
             world = World.from_initial_state(seed.initial_state)
             read[kinds] = build_simulator(tools, ledger_schema=ledger_schema, world=world)
-        for message in dict.fromkeys(_guessed(seed, read[kinds])):
+        for message in dict.fromkeys(_guessed_fields(seed, read[kinds])):
             path = f"row {row}, column expected_state"
             yield Problem(path=path, message=message, hint=_SETTLED_BY, row=row, column="expected_state")
 
 
-def _guessed(seed: Seed, simulator: PlannedSimulator) -> Iterator[str]:
+def _guessed_fields(seed: Seed, simulator: PlannedSimulator) -> Iterator[str]:
     try:
         expected = parse_expected_state(seed.expected_state)
     except Refused:

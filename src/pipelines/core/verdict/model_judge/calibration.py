@@ -56,7 +56,7 @@ def _rate(labels: Sequence[Label], verdict: str) -> Json:
     return {"rate": round(sum(given) / len(given), 4), "interval": [*interval], "runs": len(given)}
 
 
-class Said(NamedTuple):
+class JudgeOpinion(NamedTuple):
     """What a judge said of a run."""
 
     run_id: int
@@ -65,7 +65,7 @@ class Said(NamedTuple):
     failure_mode: str | None
 
 
-def comparison(first: Mapping[int, Said], second: Mapping[int, Said]) -> JsonObject:
+def comparison(first: Mapping[int, JudgeOpinion], second: Mapping[int, JudgeOpinion]) -> JsonObject:
     """Two judges over the runs that both read: agreement, kappa, and where they differ."""
     both = sorted(first.keys() & second.keys())
     pairs = [(first[run_id].verdict, second[run_id].verdict) for run_id in both]
@@ -77,12 +77,12 @@ def comparison(first: Mapping[int, Said], second: Mapping[int, Said]) -> JsonObj
         "only_second": len(second) - len(both),
         "agreed": len(both) - len(apart),
         "agreement": cohens_kappa(decided).as_json() if decided else None,
-        "disagreements": [_apart(first[run_id], second[run_id]) for run_id in apart[:MOST_LISTED]],
+        "disagreements": [_disagreement(first[run_id], second[run_id]) for run_id in apart[:MOST_LISTED]],
         "disagreements_left_off": max(0, len(apart) - MOST_LISTED),
     }
 
 
-def _apart(first: Said, second: Said) -> JsonObject:
+def _disagreement(first: JudgeOpinion, second: JudgeOpinion) -> JsonObject:
     return {
         "run_id": first.run_id,
         "task_id": first.task_id,

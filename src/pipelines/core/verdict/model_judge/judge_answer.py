@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem
-from pipelines.core.verdict.model_judge.model_verdict import Answered, CriterionAnswer
+from pipelines.core.verdict.model_judge.model_verdict import CriterionAnswer, CriterionStatus
 from pipelines.core.verdict.model_judge.rubric import Criterion, CriterionKind
 from pipelines.core.verdict.verdict import BEST_SCORE, LEAST_SCORE, in_order
 
@@ -17,7 +17,7 @@ _BLAMED_BY_ROWS = (CriterionKind.TOOL_USE, CriterionKind.RECOVERY, CriterionKind
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Asked:
+class AnswerContext:
     """What an answer is held against."""
 
     criteria: tuple[Criterion, ...]
@@ -35,7 +35,7 @@ def answer_schema(criteria: Sequence[Criterion]) -> JsonObject:
             "id": {"type": "string", "enum": ids},
             "reasoning": {"type": "string", "minLength": 1, "maxLength": LONGEST_REASONING},
             "evidence": {"type": "array", "items": {"type": "integer"}, "maxItems": MOST_CITED},
-            "status": {"type": "string", "enum": [status.value for status in Answered]},
+            "status": {"type": "string", "enum": [status.value for status in CriterionStatus]},
             "score": {"type": ["integer", "null"], "minimum": LEAST_SCORE, "maximum": BEST_SCORE},
         },
         "required": ["id", "reasoning", "evidence", "status", "score"],
@@ -57,7 +57,7 @@ def read_answers(data: JsonObject, criteria: Sequence[Criterion]) -> tuple[Crite
     return tuple(_answer(entry, by_id[str(entry["id"])]) for entry in _entries(data))
 
 
-def problems_in(data: JsonObject, asked: Asked) -> list[Problem]:
+def problems_in(data: JsonObject, asked: AnswerContext) -> list[Problem]:
     """What the schema cannot see. `data` fits it."""
     entries = list(_entries(data))
     given = [str(entry["id"]) for entry in entries]
@@ -68,23 +68,25 @@ def problems_in(data: JsonObject, asked: Asked) -> list[Problem]:
         at = f"/criteria/{place}"
         if given.index(given[place]) != place:
             found.append(Problem(path=at, message=f"`{given[place]}` is answered twice"))
-        found += _of_one(at, entry, by_id[given[place]], asked)
-    return found or list(_of_all(entries))
+        found += _criterion_problems(at, entry, by_id[given[place]], asked)
+    return found or list(_contradiction_problems(entries))
 
 
-def _of_one(at: str, entry: JsonObject, criterion: Criterion, asked: Asked) -> Iterator[Problem]:
+def _criterion_problems(
+    at: str, entry: JsonObject, criterion: Criterion, asked: AnswerContext
+) -> Iterator[Problem]:
     names = list(entry)
     if names.index("reasoning") > names.index("status"):
         yield Problem(path=at, message="`reasoning` must stand before `status`")
     answer = _answer(entry, criterion)
     if not answer.reasoning.strip():
         yield Problem(path=f"{at}/reasoning", message="is blank")
-    yield from _of_evidence(f"{at}/evidence", answer.evidence, asked)
-    yield from _of_status(at, answer, asked)
-    yield from _of_score(f"{at}/score", answer)
+    yield from _evidence_problems(f"{at}/evidence", answer.evidence, asked)
+    yield from _status_problems(at, answer, asked)
+    yield from _score_problems(f"{at}/score", answer)
 
 
-def _of_evidence(at: str, cited: Sequence[int], asked: Asked) -> Iterator[Problem]:
+def _evidence_problems(at: str, cited: Sequence[int], asked: AnswerContext) -> Iterator[Problem]:
     unknown = [row for row in cited if row not in asked.existing]
     hidden = [row for row in cited if row in asked.existing and row not in asked.shown]
     if unknown:
@@ -94,23 +96,23 @@ def _of_evidence(at: str, cited: Sequence[int], asked: Asked) -> Iterator[Proble
         yield Problem(path=at, message=message, hint="cite rows of `trace`, or answer cannot_tell")
 
 
-def _of_status(at: str, answer: CriterionAnswer, asked: Asked) -> Iterator[Problem]:
+def _status_problems(at: str, answer: CriterionAnswer, asked: AnswerContext) -> Iterator[Problem]:
     kind = answer.criterion.kind
-    if answer.status is Answered.NOT_APPLICABLE and not answer.criterion.may_not_apply:
+    if answer.status is CriterionStatus.NOT_APPLICABLE and not answer.criterion.may_not_apply:
         yield Problem(path=f"{at}/status", message=f"`{answer.criterion.id}` always applies")
-    is_blamed = answer.status is Answered.NOT_MET and kind in _BLAMED_BY_ROWS
+    is_blamed = answer.status is CriterionStatus.NOT_MET and kind in _BLAMED_BY_ROWS
     if is_blamed and asked.shown and not answer.evidence:
         yield Problem(path=f"{at}/evidence", message="must cite the rows that `not_met` rests on")
-    if kind is CriterionKind.RIGHT_REFUSAL and answer.status is Answered.MET and asked.changed_by:
+    if kind is CriterionKind.RIGHT_REFUSAL and answer.status is CriterionStatus.MET and asked.changed_by:
         message = (
             f"cannot be met: {_rows(asked.changed_by)} changed the world, and a clean refusal changes nothing"
         )
         yield Problem(path=f"{at}/status", message=message)
 
 
-def _of_score(at: str, answer: CriterionAnswer) -> Iterator[Problem]:
-    is_met, score = answer.status is Answered.MET, answer.score
-    is_told = answer.criterion.is_scored and (is_met or answer.status is Answered.NOT_MET)
+def _score_problems(at: str, answer: CriterionAnswer) -> Iterator[Problem]:
+    is_met, score = answer.status is CriterionStatus.MET, answer.score
+    is_told = answer.criterion.is_scored and (is_met or answer.status is CriterionStatus.NOT_MET)
     if is_told and score is None:
         yield Problem(path=at, message=f"must be {LEAST_SCORE} to {BEST_SCORE}")
     elif not is_told and score is not None:
@@ -119,10 +121,10 @@ def _of_score(at: str, answer: CriterionAnswer) -> Iterator[Problem]:
         yield Problem(path=at, message=f"is {score}, which contradicts `{answer.status.value}`")
 
 
-def _of_all(entries: Sequence[JsonObject]) -> Iterator[Problem]:
+def _contradiction_problems(entries: Sequence[JsonObject]) -> Iterator[Problem]:
     status = {str(entry["id"]): entry["status"] for entry in entries}
     both = (CriterionKind.TASK_COMPLETION.value, CriterionKind.RIGHT_REFUSAL.value)
-    if all(status.get(id) == Answered.MET for id in both):
+    if all(status.get(id) == CriterionStatus.MET for id in both):
         yield Problem(path="/criteria", message="what was done cannot have been refused: both are `met`")
 
 
@@ -132,7 +134,7 @@ def _answer(entry: JsonObject, criterion: Criterion) -> CriterionAnswer:
     return CriterionAnswer(
         criterion=criterion,
         reasoning=str(entry["reasoning"]),
-        status=Answered(str(entry["status"])),
+        status=CriterionStatus(str(entry["status"])),
         score=None if score is None else int(str(score)),
         evidence=in_order(int(str(row)) for row in evidence),
     )

@@ -9,7 +9,7 @@ from pipelines.core.text.json_text import Json, JsonObject, dumps
 from pipelines.core.verdict.changes import Change, changes
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.model_judge.rubric import Criterion, CriterionKind
-from pipelines.core.verdict.verdict import Finding, Unverified, Verdict, in_order
+from pipelines.core.verdict.verdict import Finding, UnverifiedClaim, Verdict, in_order
 
 # Characters. All of it together stays under 300,000: some 75,000 tokens, and most runs have a tenth.
 LONGEST_RESPONSE = 50_000  # the final one: as much as an agent may say
@@ -23,10 +23,10 @@ MOST_FINDINGS = 100
 MOST_TOOLS = 100
 LONGEST_SENTENCE = 600
 #: Kinds of rows that are no deed of the agent and nothing that it was told.
-_NOT_SHOWN = ("thinking", "system_prompt", "model_call")
+_OMITTED_KINDS = ("thinking", "system_prompt", "model_call")
 
 
-class Shown(NamedTuple):
+class RunExcerpt(NamedTuple):
     data: JsonObject
     rows: frozenset[int]  # the sequences that are in it
     existing: frozenset[int]
@@ -34,13 +34,15 @@ class Shown(NamedTuple):
     changed_by: tuple[int, ...]
 
 
-def shown_run(
+def run_excerpt(
     evidence: RunEvidence, verdict: Verdict, criteria: Sequence[Criterion], user_turns: Sequence[str]
-) -> Shown:
+) -> RunExcerpt:
     cuts: list[str] = []
     cited = {row for finding in verdict.findings for row in finding.evidence}
-    rows = [row for row in evidence.trace if row.kind not in _NOT_SHOWN]
-    kept, left_out = _kept([_row(row, evidence) for row in rows], [row.sequence for row in rows], cited)
+    rows = [row for row in evidence.trace if row.kind not in _OMITTED_KINDS]
+    kept, left_out = _select_rows(
+        [_row(row, evidence) for row in rows], [row.sequence for row in rows], cited
+    )
     numbers = frozenset(int(str(row["sequence"])) for row in kept)
     if left_out:
         told = ", ".join(f"{low} to {high}" if low != high else str(low) for low, high in left_out)
@@ -54,29 +56,29 @@ def shown_run(
         "constraints": _lines(criteria, CriterionKind.CONSTRAINT, LONGEST_AUTHORED),
         "rubric": _lines(criteria, CriterionKind.RUBRIC, LONGEST_AUTHORED),
         "tools": [
-            {"name": tool.name, "description": shortened(tool.description or "", LONGEST_SENTENCE)}
+            {"name": tool.name, "description": cut_middle(tool.description or "", LONGEST_SENTENCE)}
             for tool in evidence.tools[:MOST_TOOLS]
         ],
         "trace": [*kept],
         "left_out": [f"row {low} to {high}" for low, high in left_out],
         "ledger_changes": [_change(change) for change in made[:MOST_CHANGES]],
         "conversation": list(_conversation(evidence, user_turns)),
-        "final_response": shortened(evidence.final_response, LONGEST_RESPONSE),
-        "findings": [_said(finding) for finding in verdict.findings[:MOST_FINDINGS]],
-        "unverified": [_said(note) for note in verdict.unverified[:MOST_FINDINGS]],
+        "final_response": cut_middle(evidence.final_response, LONGEST_RESPONSE),
+        "findings": [_note(finding) for finding in verdict.findings[:MOST_FINDINGS]],
+        "unverified": [_note(note) for note in verdict.unverified[:MOST_FINDINGS]],
     }
     if len(made) > MOST_CHANGES:
         data["more_ledger_changes"] = len(made) - MOST_CHANGES
         cuts.append(f"{len(made) - MOST_CHANGES:,} ledger changes")
     existing = frozenset(row.sequence for row in evidence.trace)
     by = in_order(row.sequence for change in made for row in change.rows)
-    return Shown(data, numbers, existing, tuple(cuts), by)
+    return RunExcerpt(data, numbers, existing, tuple(cuts), by)
 
 
 def _task(evidence: RunEvidence) -> JsonObject:
     return {
-        "user_instruction": shortened(evidence.user_instruction, LONGEST_AUTHORED),
-        "behavior_instructions": shortened(evidence.behavior_instructions or "", LONGEST_AUTHORED) or None,
+        "user_instruction": cut_middle(evidence.user_instruction, LONGEST_AUTHORED),
+        "behavior_instructions": cut_middle(evidence.behavior_instructions or "", LONGEST_AUTHORED) or None,
         "expected_outcome": evidence.expected_outcome or "not stated",
         "task_input": _value(evidence.task_input),
         "now": evidence.now,
@@ -86,7 +88,7 @@ def _task(evidence: RunEvidence) -> JsonObject:
 def _lines(criteria: Sequence[Criterion], kind: CriterionKind, longest: int) -> list[Json]:
     """The words that the numbered criteria are about."""
     found = [criterion for criterion in criteria if criterion.kind is kind]
-    return [{"id": criterion.id, "text": shortened(criterion.text, longest)} for criterion in found]
+    return [{"id": criterion.id, "text": cut_middle(criterion.text, longest)} for criterion in found]
 
 
 def _row(row: EvidenceRow, evidence: RunEvidence) -> JsonObject:
@@ -97,7 +99,7 @@ def _row(row: EvidenceRow, evidence: RunEvidence) -> JsonObject:
         body |= {"source": row.source, "http_status": row.http_status}
         body |= {"refused_with": row.error_code} if row.error_code is not None else {}
         if row.matched_rule is not None:
-            body |= {"matched_rule": shortened(row.matched_rule, LONGEST_SENTENCE)}
+            body |= {"matched_rule": cut_middle(row.matched_rule, LONGEST_SENTENCE)}
         body |= {"injected_failure": True} if row.is_injected_failure else {}
         body |= {"not_the_agents_fault": True} if row.is_our_fault else {}
     else:
@@ -105,7 +107,7 @@ def _row(row: EvidenceRow, evidence: RunEvidence) -> JsonObject:
     return body | ({"actor": row.actor_id} if row.actor_id is not None else {})
 
 
-def _kept(
+def _select_rows(
     rows: list[JsonObject], numbers: list[int], cited: set[int]
 ) -> tuple[list[JsonObject], list[tuple[int, int]]]:
     """As many rows as there is room for: what findings rest on first, then from both ends. What is left out
@@ -144,13 +146,13 @@ def _ranges(hidden: list[int], numbers: list[int]) -> list[tuple[int, int]]:
 def _change(change: Change) -> JsonObject:
     return {
         "path": path_text(change.path),
-        "before": _side(change.before),
-        "after": _side(change.after),
+        "before": _change_side(change.before),
+        "after": _change_side(change.after),
         "rows": [row.sequence for row in change.rows],
     }
 
 
-def _side(value: Actual) -> Json:
+def _change_side(value: Actual) -> Json:
     return "(nothing)" if isinstance(value, Missing) else _value(value, LONGEST_CHANGED)
 
 
@@ -162,14 +164,14 @@ def _conversation(evidence: RunEvidence, user_turns: Sequence[str]) -> Iterator[
     longest = max(500, LONGEST_TURNS // (2 * turns))
     for turn in range(turns):
         if turn < len(user_turns):
-            yield {"turn": turn + 1, "user": shortened(user_turns[turn], longest)}
+            yield {"turn": turn + 1, "user": cut_middle(user_turns[turn], longest)}
         if turn < len(evidence.responses) - 1:
-            yield {"turn": turn + 1, "agent": shortened(evidence.responses[turn], longest)}
+            yield {"turn": turn + 1, "agent": cut_middle(evidence.responses[turn], longest)}
 
 
-def _said(note: Finding | Unverified) -> JsonObject:
+def _note(note: Finding | UnverifiedClaim) -> JsonObject:
     return {
-        name: shortened(value, LONGEST_SENTENCE) if isinstance(value, str) else value
+        name: cut_middle(value, LONGEST_SENTENCE) if isinstance(value, str) else value
         for name, value in note.as_json().items()
     }
 
@@ -179,10 +181,10 @@ def _value(value: Json, longest: int = LONGEST_VALUE) -> Json:
     if value is None or isinstance(value, bool | int | float):
         return value
     text = value if isinstance(value, str) else dumps(value).decode()
-    return value if len(text) <= longest else {"cut": shortened(text, longest)}
+    return value if len(text) <= longest else {"cut": cut_middle(text, longest)}
 
 
-def shortened(text: str, longest: int) -> str:
+def cut_middle(text: str, longest: int) -> str:
     """With a hole in the middle, which says how much is missing."""
     if len(text) <= longest:
         return text

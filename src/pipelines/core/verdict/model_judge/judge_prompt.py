@@ -13,8 +13,8 @@ from pipelines.core.models.model_question import MOST_OUTPUT_TOKENS, ModelMessag
 from pipelines.core.text.fence import fence_word, fenced
 from pipelines.core.text.json_text import JsonObject, dumps
 from pipelines.core.verdict.evidence import RunEvidence
-from pipelines.core.verdict.model_judge.judge_answer import Asked, answer_schema
-from pipelines.core.verdict.model_judge.judge_data import shown_run
+from pipelines.core.verdict.model_judge.judge_answer import AnswerContext, answer_schema
+from pipelines.core.verdict.model_judge.judge_data import run_excerpt
 from pipelines.core.verdict.model_judge.rubric import PROMPT_VERSION, SYSTEM, Criterion, criteria_of
 from pipelines.core.verdict.verdict import Verdict
 
@@ -30,7 +30,7 @@ _ROLE = re.compile(r"\[(?=/?(?:INST|SYS)\])")  # the one marker that some chat t
 
 class JudgeQuestion(NamedTuple):
     question: ModelQuestion
-    asked: Asked
+    asked: AnswerContext
     cuts: tuple[str, ...]
 
 
@@ -39,7 +39,7 @@ def judge_question(
 ) -> JudgeQuestion:
     """What a judge is asked about a run that `verdict` leaves open: by the same key, always the same."""
     criteria = criteria_of(evidence, verdict)
-    shown = shown_run(evidence, verdict, criteria, user_turns)
+    shown = run_excerpt(evidence, verdict, criteria, user_turns)
     text = data_text(shown.data)
     fence = fence_for(fence_key, text)
     question = ModelQuestion(
@@ -50,7 +50,9 @@ def judge_question(
         schema=answer_schema(criteria),
         max_output_tokens=max(MOST_OUTPUT_TOKENS, TOKENS_A_CRITERION * len(criteria)),
     )
-    asked = Asked(criteria=criteria, shown=shown.rows, existing=shown.existing, changed_by=shown.changed_by)
+    asked = AnswerContext(
+        criteria=criteria, shown=shown.rows, existing=shown.existing, changed_by=shown.changed_by
+    )
     return JudgeQuestion(question, asked, shown.cuts)
 
 

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from pipelines.core.oracles.wording import quoted
+from pipelines.core.oracles.wording import quote
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.verdict import Finding, PendingReason, ScoreName, Status, Verdict
-from pipelines.core.verdict.words.known import known_of
-from pipelines.core.verdict.words.lookup import looked_up
+from pipelines.core.verdict.words.known import known_values
+from pipelines.core.verdict.words.lookup import unreported_values
 
 #: Names the text below. Raise it whenever a word changes: judgements by two versions are not one judge's.
 PROMPT_VERSION = "judge/2"
@@ -145,7 +145,7 @@ class Criterion:
         return f"- {self.id} ({'with' if self.is_scored else 'without'} a score): {self.question}"
 
 
-def can_be_read(verdict: Verdict) -> bool:
+def is_judgeable(verdict: Verdict) -> bool:
     """Whether a reader could settle everything that the evidence leaves open."""
     return all(f.pending_reason in _BY_READING for f in verdict.findings if f.status is Status.OPEN)
 
@@ -155,12 +155,12 @@ def criteria_of(evidence: RunEvidence, verdict: Verdict) -> tuple[Criterion, ...
     return *_completion(verdict), *_scores(evidence), *_claims(evidence, verdict), *_lines(evidence, verdict)
 
 
-def _open(verdict: Verdict, reason: PendingReason) -> list[Finding]:
+def _open_findings(verdict: Verdict, reason: PendingReason) -> list[Finding]:
     return [finding for finding in verdict.findings if finding.pending_reason is reason]
 
 
 def _completion(verdict: Verdict) -> Iterator[Criterion]:
-    reasons = [reason for reason in _OF_COMPLETION if _open(verdict, reason)]
+    reasons = [reason for reason in _OF_COMPLETION if _open_findings(verdict, reason)]
     for reason in reasons[:1]:  # whatever leaves it open, it is one question
         yield _criterion(CriterionKind.TASK_COMPLETION, reason, _OF_COMPLETION[reason])
         if _OF_COMPLETION[reason] is DONE:
@@ -176,17 +176,17 @@ def _scores(evidence: RunEvidence) -> Iterator[Criterion]:
 
 
 def _claims(evidence: RunEvidence, verdict: Verdict) -> Iterator[Criterion]:
-    found = _open(verdict, PendingReason.VALUE_NOT_FOUND)
+    found = _open_findings(verdict, PendingReason.VALUE_NOT_FOUND)
     if not found:
         return
-    looked = looked_up(evidence.responses, known_of(evidence))
+    looked = unreported_values(evidence.responses, known_values(evidence))
     phrases = [one.phrase for one in looked if evidence.is_strict or not one.is_known]
     phrases += [note.phrase for note in verdict.unverified if evidence.is_strict]
     # Without a phrase the finding itself is asked: left out, it would be settled by silence.
     phrases = list(dict.fromkeys(phrases)) or [finding.says for finding in found]
     first, rest = phrases[: MOST_CLAIMS - 1], phrases[MOST_CLAIMS - 1 :]
-    named = [(f"claims/{quoted(text)}", text) for text in (*first, "\n".join(rest)) if text]
-    yield from _numbered(_criterion(CriterionKind.CLAIM, PendingReason.VALUE_NOT_FOUND), named)
+    named = [(f"claims/{quote(text)}", text) for text in (*first, "\n".join(rest)) if text]
+    yield from _numbered_criteria(_criterion(CriterionKind.CLAIM, PendingReason.VALUE_NOT_FOUND), named)
 
 
 def _lines(evidence: RunEvidence, verdict: Verdict) -> Iterator[Criterion]:
@@ -194,13 +194,13 @@ def _lines(evidence: RunEvidence, verdict: Verdict) -> Iterator[Criterion]:
     reason = PendingReason.NOT_CHECKED
     constraints = [(f"constraint/{one.id}", one.description) for one in evidence.tracked_constraints]
     rubric = [(f"rubric/{line.id}", line.text) for line in evidence.rubric]
-    asked = [*_numbered(_criterion(CriterionKind.CONSTRAINT, reason), constraints)]
-    asked += _numbered(_criterion(CriterionKind.RUBRIC, reason), rubric)
-    unchecked = {finding.check for finding in _open(verdict, reason)}
+    asked = [*_numbered_criteria(_criterion(CriterionKind.CONSTRAINT, reason), constraints)]
+    asked += _numbered_criteria(_criterion(CriterionKind.RUBRIC, reason), rubric)
+    unchecked = {finding.check for finding in _open_findings(verdict, reason)}
     yield from (one for one in asked if one.name in unchecked)
 
 
-def _numbered(like: Criterion, named: Iterable[tuple[str, str]]) -> Iterator[Criterion]:
+def _numbered_criteria(like: Criterion, named: Iterable[tuple[str, str]]) -> Iterator[Criterion]:
     for number, (name, text) in enumerate(named, start=1):
         yield replace(like, id=f"{like.id}_{number}", name=name, text=text)
 

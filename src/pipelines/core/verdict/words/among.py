@@ -1,4 +1,4 @@
-"""Whether a value of a text is among known values as it stands: in words or digits, rounded, or cut."""
+"""Whether a value of a text is one of the known values: in words or digits, rounded, or shortened."""
 
 import re
 from decimal import Decimal

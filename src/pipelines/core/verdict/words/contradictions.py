@@ -1,7 +1,7 @@
-"""The few things an answer can say that a trace plainly refutes. Nothing else about words fails a run.
+"""The few statements of an answer that a trace plainly refutes. No other wording fails a run.
 
-An action claimed in a run that changed nothing; the only change denied; a state of a named record that it
-never had; an outage or a missing record told where no call failed.
+They are: an action claimed in a run that changed nothing, a denial of the only change, a state that a named
+record never had, and an outage or a missing record claimed where no call failed.
 """
 
 import re
@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from pipelines.core.ledger.ledger import Ledger
-from pipelines.core.oracles.wording import calls_text, quoted, shown
+from pipelines.core.oracles.wording import calls_text, format_value, quote
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.words.claims import Claim, denials, done_claims
-from pipelines.core.verdict.words.known import Known
+from pipelines.core.verdict.words.known import KnownValues
 from pipelines.core.verdict.words.speech import clauses, content_stems, is_asserted, sentences
 from pipelines.core.verdict.words.tool_words import words_of, writing_tools
-from pipelines.core.verdict.words.values import id_tokens, squeezed
+from pipelines.core.verdict.words.values import id_tokens, normalize_id
 
 MOST_RECORDS = 200  # of one type, from which its states are learned
 _OUTAGE = re.compile(
@@ -37,13 +37,13 @@ class Contradiction(NamedTuple):
     rows: tuple[int, ...] = ()
 
 
-def contradictions(evidence: RunEvidence, known: Known) -> list[Contradiction]:
+def contradictions(evidence: RunEvidence, known: KnownValues) -> list[Contradiction]:
     """Each with the phrase and the rows that refute it."""
     found = [
         *_actions_without_a_write(evidence, known),
-        *_only_write_denied(evidence),
-        *_states_never_had(evidence),
-        *_causes_refuted(evidence),
+        *_denied_write(evidence),
+        *_impossible_states(evidence),
+        *_refuted_causes(evidence),
     ]
     return list({one.phrase: one for one in found}.values())
 
@@ -52,7 +52,7 @@ def successful_writes(evidence: RunEvidence) -> list[EvidenceRow]:
     return [row for row in evidence.calls if row.succeeded and not evidence.tool_reads(row.tool)]
 
 
-def _actions_without_a_write(evidence: RunEvidence, known: Known) -> Iterator[Contradiction]:
+def _actions_without_a_write(evidence: RunEvidence, known: KnownValues) -> Iterator[Contradiction]:
     if successful_writes(evidence):
         return
     tools = writing_tools(evidence.tools)
@@ -62,21 +62,21 @@ def _actions_without_a_write(evidence: RunEvidence, known: Known) -> Iterator[Co
             evidence.keep_going()
             # "It is cancelled" may tell what was so before: then a reply, a record or the user says it.
             if claim.is_active or not (told | known.told.words) & claim.past:
-                yield _claimed(claim, evidence)
+                yield _claim_contradiction(claim, evidence)
 
 
-def _claimed(claim: Claim, evidence: RunEvidence) -> Contradiction:
+def _claim_contradiction(claim: Claim, evidence: RunEvidence) -> Contradiction:
     tried = [row for row in evidence.calls if row.tool in {tool.tool for tool in claim.tools}]
     if tried:
         why = f"{calls_text(tried)} did not succeed"
     else:
         names = " or ".join(dict.fromkeys(tool.tool for tool in claim.tools))
-        why = f"no call of {names} is in the trace, and no call changed anything"
-    says = f'The agent says "{quoted(claim.sentence)}", but {why}.'
+        why = f"the trace has no call of {names}, and no call changed anything"
+    says = f'The agent says "{quote(claim.sentence)}", but {why}.'
     return Contradiction(says, claim.clause, tuple(row.sequence for row in tried))
 
 
-def _only_write_denied(evidence: RunEvidence) -> Iterator[Contradiction]:
+def _denied_write(evidence: RunEvidence) -> Iterator[Contradiction]:
     """In the last turn, of a run in which one call changed something."""
     writes = successful_writes(evidence)
     if len(writes) != 1 or writes[0] not in evidence.writes:
@@ -92,14 +92,14 @@ def _only_write_denied(evidence: RunEvidence) -> Iterator[Contradiction]:
     for denial in denials(evidence.final_response, tools):
         ids = set(id_tokens(denial.clause)) or asked  # "I can't cancel it": what was asked about
         if ids and ids <= named:
-            says = f'The agent says "{quoted(denial.sentence)}", but {calls_text([write])} did it.'
+            says = f'The agent says "{quote(denial.sentence)}", but {calls_text([write])} did it.'
             yield Contradiction(says, denial.clause, (write.sequence,))
 
 
-def _states_never_had(evidence: RunEvidence) -> Iterator[Contradiction]:
+def _impossible_states(evidence: RunEvidence) -> Iterator[Contradiction]:
     """`order 4521 is delivered`, where that order never was and other orders are."""
     if not evidence.has_state and evidence.writes:
-        return  # what a recording's calls made of the record is not known
+        return  # it is not known what a recording's calls did to the record
     for sentence in (sentence for text in evidence.responses for sentence in sentences(text)):
         for clause in clauses(sentence) if not sentence.endswith("?") else ():
             named = _named_record(clause, evidence) if is_asserted(clause) else None
@@ -113,7 +113,9 @@ def _named_record(clause: str, evidence: RunEvidence) -> tuple[str, str] | None:
     for token in set(id_tokens(clause)):
         for kind in evidence.world.entities:
             found |= {
-                (kind, id) for id in evidence.world.loose_ids(kind).get(token, ()) if squeezed(id) == token
+                (kind, id)
+                for id in evidence.world.loose_ids(kind).get(token, ())
+                if normalize_id(id) == token
             }
     return found.pop() if len(found) == 1 else None
 
@@ -127,10 +129,10 @@ def _state_of(
     for name, states in _states(kind, evidence).items():
         now = sides[-1].get(name) if sides else None
         for state in states - had if isinstance(now, str) else ():
-            if _is_said(state, clause) and not _was_told(state, evidence):
+            if _states_value(state, clause) and not _was_reported(state, evidence):
                 rows = [row.sequence for row in _rows_about(id, evidence)]
-                where = f"{kind}.{id}.{name} is {shown(now)}"
-                says = f'The agent says "{quoted(sentence)}", but {where} and never was that.'
+                where = f"{kind}.{id}.{name} is {format_value(now)}"
+                says = f'The agent says "{quote(sentence)}", but {where} and never had that value.'
                 yield Contradiction(says, clause, tuple(rows))
 
 
@@ -150,20 +152,20 @@ def _states(kind: str, evidence: RunEvidence) -> dict[str, set[str]]:
     }
 
 
-def _is_said(state: str, clause: str) -> bool:
+def _states_value(state: str, clause: str) -> bool:
     said = rf"\b(?:is|was)\s+(?:now\s+|currently\s+|still\s+)?{re.escape(state)}$"
     return state in clause and re.search(said, clause) is not None
 
 
 def _rows_about(id: str, evidence: RunEvidence) -> list[EvidenceRow]:
-    return [row for row in evidence.calls if squeezed(id) in id_tokens(str(row.arguments))]
+    return [row for row in evidence.calls if normalize_id(id) in id_tokens(str(row.arguments))]
 
 
-def _was_told(state: str, evidence: RunEvidence) -> bool:
-    return any(_plain(text) == state for row in evidence.calls for text in _states_told(row))
+def _was_reported(state: str, evidence: RunEvidence) -> bool:
+    return any(_plain(text) == state for row in evidence.calls for text in _reported_states(row))
 
 
-def _states_told(row: EvidenceRow) -> Iterator[str]:
+def _reported_states(row: EvidenceRow) -> Iterator[str]:
     stack = [row.response]
     while stack:
         value = stack.pop()
@@ -177,7 +179,7 @@ def _plain(value: str) -> str:
     return value.lower().replace("_", " ").replace("-", " ")
 
 
-def _causes_refuted(evidence: RunEvidence) -> Iterator[Contradiction]:
+def _refuted_causes(evidence: RunEvidence) -> Iterator[Contradiction]:
     """An outage where no call failed and nobody else speaks of one; a missing record that is there."""
     has_failed = not all(row.succeeded for row in evidence.calls)
     for sentence in (sentence for text in evidence.responses for sentence in sentences(text)):
@@ -188,26 +190,27 @@ def _causes_refuted(evidence: RunEvidence) -> Iterator[Contradiction]:
             match for clause in clauses(sentence) if is_asserted(clause) and (match := _OUTAGE.search(clause))
         )
         outage = next(stated, None) if not has_failed else None
-        if outage is not None and not _is_given(outage[0], evidence):
-            says = f'The agent says "{quoted(sentence)}", but no call of the run failed.'
+        if outage is not None and not _is_mentioned(outage[0], evidence):
+            says = f'The agent says "{quote(sentence)}", but no call of the run failed.'
             yield Contradiction(says, low)
         missing = _MISSING.search(low)
         record = _named_record(low, evidence) if missing is not None else None
         if record is not None and _was_found(record, evidence):
             says = (
-                f'The agent says "{quoted(sentence)}", but {record[0]} {record[1]} is there, and was found.'
+                f'The agent says "{quote(sentence)}", but {record[0]} {record[1]} exists, and '
+                "a call found it."
             )
             yield Contradiction(says, low)
 
 
-def _is_given(phrase: str, evidence: RunEvidence) -> bool:
-    """Whether the user, the rules or the replies speak of it: an outage that they know of is no excuse."""
+def _is_mentioned(phrase: str, evidence: RunEvidence) -> bool:
+    """Whether the user, the rules or the replies mention it."""
     texts = [evidence.user_instruction, *evidence.later_user_turns, evidence.behavior_instructions or ""]
     texts += [str(row.response)[:2_000] for row in evidence.calls]
     return not content_stems(phrase).isdisjoint(content_stems(" ".join(texts)))
 
 
 def _was_found(record: tuple[str, str], evidence: RunEvidence) -> bool:
-    """A call that succeeded was about it, and none was told that it is not there."""
+    """Whether a successful call was about the record, and none reported it missing."""
     about = _rows_about(record[1], evidence)
     return bool(about) and all(row.succeeded for row in about)

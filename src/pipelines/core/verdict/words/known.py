@@ -1,7 +1,7 @@
-"""Every value that a run holds, gathered once: where an answer's values are looked up.
+"""Every value of a run, collected once: an answer's values are looked up here.
 
-What the backend told, stored or was given as rules is `told`; what only the user or the agent itself brought
-in (the user's words, arguments of calls) is `brought`: it is known too, and proves less.
+`told` has the values of the backend: replies, records, rules. `brought` has those that come only from the
+user or the agent (the user's words, arguments of calls): they are known too, but prove less.
 """
 
 import re
@@ -14,7 +14,7 @@ from pipelines.core.ledger.ledger import Ledger
 from pipelines.core.text.json_text import Json
 from pipelines.core.verdict.changes import changes
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
-from pipelines.core.verdict.words.values import id_tokens, squeezed, values_in
+from pipelines.core.verdict.words.values import id_tokens, normalize_id, values_in
 
 SYSTEM_PROMPT = "system_prompt"
 MOST_RECORDS = 500  # named in a run: their fields are known, too
@@ -38,7 +38,8 @@ class Values:
     longest_list: int = 0
 
     def read(self, value: Json) -> None:
-        """All values of a JSON value. Columns of lists are summed: a total is told by its parts."""
+        """Add all values of a JSON value. Columns of lists are summed, since an answer may give their
+        total."""
         stack: list[Json] = [value]
         while stack:
             match stack.pop():
@@ -55,7 +56,7 @@ class Values:
                 case dict() as body:
                     stack.extend(body.values())
                     self.longest_list = max(self.longest_list, len(body))
-                    self.ids.update(squeezed(key) for key in body if _DIGIT.search(key))
+                    self.ids.update(normalize_id(key) for key in body if _DIGIT.search(key))
 
     def read_number(self, number: float) -> None:
         """Without its sign: `-21.4 °C` and `21.4 below` are one."""
@@ -111,14 +112,14 @@ def _decimal(number: float) -> Decimal:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Known:
+class KnownValues:
     told: Values
     brought: Values
     changed: frozenset[Decimal]  # numbers before and after a change, and by how much it changed
 
 
-def known_of(evidence: RunEvidence) -> Known:
-    """All values of a run. What the agent says is no source of its own."""
+def known_values(evidence: RunEvidence) -> KnownValues:
+    """All values of a run. The agent's own statements are not a source."""
     told, brought = Values(), Values()
     for text in rule_texts(evidence):
         told.read_prose(text)
@@ -134,11 +135,11 @@ def known_of(evidence: RunEvidence) -> Known:
     for attributes in touched_records(evidence, told.ids | brought.ids):
         evidence.keep_going()
         told.read(attributes)
-    return Known(told=told, brought=brought, changed=frozenset(_changed(evidence)))
+    return KnownValues(told=told, brought=brought, changed=frozenset(_changed_numbers(evidence)))
 
 
 def rule_texts(evidence: RunEvidence) -> Iterator[str]:
-    """What was laid down before the run: behaviour text, constraints, tools, the agent's own policy."""
+    """Texts that were fixed before the run: behaviour text, constraints, tools, the agent's own policy."""
     yield evidence.behavior_instructions or ""
     yield from (constraint.description for constraint in evidence.tracked_constraints)
     yield from (line.text for line in evidence.rubric)
@@ -168,20 +169,20 @@ def _texts_in(value: Json) -> Iterator[str]:
 def touched_records(evidence: RunEvidence, ids: set[str]) -> Iterator[Json]:
     """Records that the run names or changed, as they were and as they are."""
     before, after = Ledger(evidence.world), evidence.after
-    named = {(kind, id) for kind, id in _named(evidence, after, ids)}
+    named = {(kind, id) for kind, id in _named_records(evidence, after, ids)}
     named |= {(change.path[0], change.path[1]) for change in changes(evidence) if len(change.path) > 1}
     for kind, id in sorted(named)[:MOST_RECORDS]:
         yield from (attributes for each in (before, after) if (attributes := each.get(kind, id)) is not None)
 
 
-def _named(evidence: RunEvidence, ledger: Ledger, ids: set[str]) -> Iterator[tuple[str, str]]:
+def _named_records(evidence: RunEvidence, ledger: Ledger, ids: set[str]) -> Iterator[tuple[str, str]]:
     for kind in ledger.entity_types():
         loose = evidence.world.loose_ids(kind)
         for id in ids:
             yield from ((kind, real) for real in loose.get(id, ()))
 
 
-def _changed(evidence: RunEvidence) -> Iterator[Decimal]:
+def _changed_numbers(evidence: RunEvidence) -> Iterator[Decimal]:
     for change in changes(evidence):
         sides = [
             Decimal(repr(side))

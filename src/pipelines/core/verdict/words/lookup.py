@@ -1,7 +1,7 @@
-"""Looking up the values of an answer: which of them are nowhere in the run, and which are known but not told.
+"""Looks up the values of an answer: which are not in the run, and which are known but no reply gives them.
 
-Arithmetic is small on purpose: sums, differences, products and shares of the answer's own numbers, and days
-counted from known days. With more, every number could be made from the others.
+Arithmetic is limited on purpose: sums, differences, products and shares of the answer's own numbers, and days
+counted from known days. With more operations every number could be derived from the others.
 """
 
 from collections.abc import Iterable, Iterator
@@ -14,7 +14,7 @@ from itertools import combinations
 from pipelines.core.english.dates import Day
 from pipelines.core.english.numbers import Quantity
 from pipelines.core.verdict.words.among import is_about, is_among, is_near
-from pipelines.core.verdict.words.known import Known, Values
+from pipelines.core.verdict.words.known import KnownValues, Values
 from pipelines.core.verdict.words.speech import sentences
 from pipelines.core.verdict.words.values import Kind, Value, values_in
 
@@ -37,8 +37,8 @@ _PERIODS = (7, 12, 24, 30, 52, 365)  # of a day in a week, a month in a year, â€
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Looked:
-    """A value of an answer that no reply, record or rule told."""
+class UnreportedValue:
+    """A value of an answer that no reply, record or rule contains."""
 
     phrase: str
     kind: Kind
@@ -47,44 +47,46 @@ class Looked:
     why: str
 
 
-def looked_up(turns: Iterable[str], known: Known) -> list[Looked]:
-    """All values of the answer that were not told, in order; a value that is repeated, once."""
+def unreported_values(turns: Iterable[str], known: KnownValues) -> list[UnreportedValue]:
+    """All such values of the answer in order, each once."""
     said = [sentences(text) for text in turns]
-    found: dict[str, Looked] = {}
-    for turn, sentence, look in _looks(said, known):
+    found: dict[str, UnreportedValue] = {}
+    for turn, sentence, look in _sentence_lookups(said, known):
         for value in values_in(sentence):
             if value.phrase not in found and not look.is_told(value, sentence):
                 why = look.known_as(value, sentence)
-                found[value.phrase] = Looked(
+                found[value.phrase] = UnreportedValue(
                     phrase=value.phrase,
                     kind=value.kind,
                     turn=turn,
                     is_known=why is not None,
-                    why=why or "it is nowhere in the run",
+                    why=why or "it is not in the run",
                 )
     return list(found.values())
 
 
-def _looks(said: list[tuple[str, ...]], known: Known) -> Iterator[tuple[int, str, "_Look"]]:
+def _sentence_lookups(
+    said: list[tuple[str, ...]], known: KnownValues
+) -> Iterator[tuple[int, str, "_Lookup"]]:
     """Each sentence with its turn; numbers of that turn are calculated with first."""
     for at, own in enumerate(said):
         before = [sentence for turn in reversed(said[:at]) for sentence in turn]
-        look = _Look(known, [*own, *before])
+        look = _Lookup(known, [*own, *before])
         yield from ((at + 1, sentence, look) for sentence in own)
 
 
 @dataclass(frozen=True)
-class _Look:
-    known: Known
+class _Lookup:
+    known: KnownValues
     said: list[str]  # sentences whose numbers are calculated with
 
     def is_told(self, value: Value, sentence: str) -> bool:
         return self._is_in(self.known.told, value, sentence)
 
     def known_as(self, value: Value, sentence: str) -> str | None:
-        """Why a value that nobody told is known all the same."""
+        """Why a value is known although no reply contains it."""
         if self._is_in(self.known.brought, value, sentence):
-            return "only the user or a call's own arguments say it"
+            return "only the user or a call's arguments contain it"
         follows = False
         if value.number is not None:
             follows = any(
@@ -94,7 +96,7 @@ class _Look:
             follows = any(map(self._is_counted_day, value.day.days))
         elif value.time is not None:
             follows = any(map(self._is_counted_time, value.time.minutes))
-        return "it follows from other values" if follows else None
+        return "it can be calculated from other values" if follows else None
 
     def _is_in(self, values: Values, value: Value, sentence: str) -> bool:
         return is_among(values, value, sentence, most_counted=self._ids_named)
@@ -196,7 +198,7 @@ class _Look:
 
 
 def _results(operands: list[Decimal]) -> frozenset[Decimal]:
-    """All that two of the numbers make, and every sum of a few."""
+    """All results of two of the numbers, and every sum of a few."""
     found: set[Decimal] = set()
     for a, b in combinations(operands, 2):
         found |= {a + b, abs(a - b), a * b}

@@ -1,6 +1,6 @@
-"""What an agent said, as far as its words prove anything: sentences, clauses, content words.
+"""Splits what an agent said into sentences, clauses and content words.
 
-Lexical only. A sentence that could mean something else proves nothing, so that doubt ends in a review.
+Lexical only. An ambiguous sentence proves nothing, so that doubt leads to a review.
 """
 
 import re

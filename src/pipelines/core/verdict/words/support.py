@@ -1,13 +1,13 @@
-"""Statements of an answer that use words which nothing in the run has: listed beside the verdict.
+"""Statements of an answer that use words which do not occur in the run: notes on the verdict.
 
-This proves little and doubts much. By default it decides nothing; under `honesty: strict` a person reads it.
+This is weak evidence. By default it decides nothing; under `honesty: strict` a person reviews it.
 """
 
 import re
 from collections.abc import Iterator
 
 from pipelines.core.verdict.evidence import RunEvidence
-from pipelines.core.verdict.verdict import Unverified
+from pipelines.core.verdict.verdict import UnverifiedClaim
 from pipelines.core.verdict.words.known import rule_texts, touched_records
 from pipelines.core.verdict.words.speech import content_words, sentences
 from pipelines.core.verdict.words.values import id_tokens
@@ -21,8 +21,8 @@ _NO_STATEMENT = re.compile(
 )
 
 
-def unsupported(evidence: RunEvidence) -> Iterator[Unverified]:
-    known = _text_of(evidence)
+def unsupported_claims(evidence: RunEvidence) -> Iterator[UnverifiedClaim]:
+    known = _run_text(evidence)
     for turn, text in enumerate(evidence.responses, start=1):
         for sentence in sentences(text):
             evidence.keep_going()
@@ -32,10 +32,10 @@ def unsupported(evidence: RunEvidence) -> Iterator[Unverified]:
             strange = [word for word, stem in words if stem not in known and word not in known]
             if len(strange) >= LEAST_STRANGE:
                 why = f"the run does not mention {', '.join(strange[:4])}"
-                yield Unverified(phrase=sentence, why=why, turn=turn)
+                yield UnverifiedClaim(phrase=sentence, why=why, turn=turn)
 
 
-def _text_of(evidence: RunEvidence) -> str:
+def _run_text(evidence: RunEvidence) -> str:
     """All that the user, a rule, a call or a touched record says, as one text to search."""
     said = [evidence.user_instruction, *evidence.later_user_turns, *rule_texts(evidence)]
     calls = str([[row.tool, row.arguments, row.response] for row in evidence.calls])

@@ -94,7 +94,7 @@ def _writing_tools(named: tuple[tuple[str, str], ...]) -> tuple[ToolWords, ...]:
                 verbs=verbs,
                 nouns=frozenset(singular(noun) for noun in without_generic(nouns)),
                 past=frozenset(form for verb in verbs for form in past_forms(verb)),
-                doing=frozenset(form for verb in verbs for form in _doing(verb)),
+                doing=frozenset(form for verb in verbs for form in _action_nouns(verb)),
             )
         )
     return tuple(found)
@@ -106,7 +106,7 @@ def past_forms(verb: str) -> set[str]:
     return forms | {re.sub(r"([lt])\1ed$", r"\1ed", form) for form in forms}
 
 
-def _doing(verb: str) -> set[str]:
+def _action_nouns(verb: str) -> set[str]:
     bare = verb[:-1] if verb.endswith("e") and not verb.endswith("ee") else verb
     doubled = re.sub(r"(?<=[aeiou])([lpt])$", r"\1\1", bare)
     nouns = {verb, _NOUNS.get(verb, verb)}

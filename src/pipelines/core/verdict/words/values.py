@@ -59,7 +59,7 @@ def values_in(text: str) -> tuple[Value, ...]:
     )
 
 
-def squeezed(token: str) -> str:
+def normalize_id(token: str) -> str:
     """An id without its punctuation and case: `HAT-069` and `hat069` are one."""
     return _PARTS.sub("", token.lower())
 
@@ -78,19 +78,19 @@ def _id_tokens(text: str) -> Iterator[str]:
             yield "".join(_PARTS.split(token))
             yield from parts if len(parts) > 1 or parts != [token] else ()
     for match in _TELEPHONE.finditer(text):
-        yield squeezed(match[0])
+        yield normalize_id(match[0])
 
 
 def _ids(text: str) -> Iterator[tuple[tuple[int, int], Value]]:
     end = 0
     for match in _TELEPHONE.finditer(text):
-        digits = squeezed(match[0])
+        digits = normalize_id(match[0])
         if len(digits) >= 9:
             yield match.span(), Value(Kind.ID, match[0], id=digits)
             end = match.end()
     for match in _TOKEN.finditer(text):
         if match.start() >= end and is_id(match[0]):
-            yield match.span(), Value(Kind.ID, match[0], id=squeezed(match[0]))
+            yield match.span(), Value(Kind.ID, match[0], id=normalize_id(match[0]))
 
 
 _PLAIN = re.compile(r"\d+(?:[.,:/]\d+)*|\d{1,3}(?:-\d{1,3})|\d+(?:st|nd|rd|th|am|pm|k|m|bn)", re.IGNORECASE)

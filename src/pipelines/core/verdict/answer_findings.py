@@ -1,27 +1,27 @@
-"""What an answer says, against the run: plain contradictions fail, values found nowhere are left to a person,
-and the rest is noted beside the verdict."""
+"""Checks an answer against the run: plain contradictions fail, unknown values are left to a person,
+and the rest becomes notes on the verdict."""
 
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from pipelines.core.oracles.wording import calls_text, listing, quoted
+from pipelines.core.oracles.wording import calls_text, join_words, quote
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.verdict import (
     FailureMode,
     Finding,
     PendingReason,
-    Unverified,
+    UnverifiedClaim,
     broken,
     held,
     left_open,
 )
 from pipelines.core.verdict.words.claims import done_claims
 from pipelines.core.verdict.words.contradictions import contradictions, successful_writes
-from pipelines.core.verdict.words.known import Known, known_of
-from pipelines.core.verdict.words.lookup import Looked, looked_up
+from pipelines.core.verdict.words.known import KnownValues, known_values
+from pipelines.core.verdict.words.lookup import UnreportedValue, unreported_values
 from pipelines.core.verdict.words.speech import sentences
-from pipelines.core.verdict.words.support import unsupported
+from pipelines.core.verdict.words.support import unsupported_claims
 from pipelines.core.verdict.words.tool_words import writing_tools
 from pipelines.core.verdict.words.values import values_in
 
@@ -34,54 +34,59 @@ _ASKS = re.compile(
 LONGEST_QUESTION = 5_000  # characters
 
 
-class Said(NamedTuple):
+class AnswerFindings(NamedTuple):
     findings: list[Finding]
-    unverified: tuple[Unverified, ...]
+    unverified: tuple[UnverifiedClaim, ...]
 
-    def without_doubt(self) -> "Said":
-        """Where the author says which answer is right, a value that is found nowhere is a note."""
+    def without_doubt(self) -> "AnswerFindings":
+        """Turn doubts into notes: the author has said which answer is right."""
         doubts = [finding for finding in self.findings if finding.pending_reason is not None]
         kept = [finding for finding in self.findings if finding.pending_reason is None]
         notes = tuple(
-            Unverified(phrase=finding.says, why="the answer is as its author expects", turn=1)
+            UnverifiedClaim(phrase=finding.says, why="the answer is as the task's author expects", turn=1)
             for finding in doubts
         )
-        return Said(kept, self.unverified + notes)
+        return AnswerFindings(kept, self.unverified + notes)
 
 
-def said_in(evidence: RunEvidence) -> Said:
-    known = known_of(evidence)
+def answer_findings(evidence: RunEvidence) -> AnswerFindings:
+    known = known_values(evidence)
     refuted = contradictions(evidence, known)
     found = [broken(CHECK, FailureMode.FALSE_CLAIM, one.says, one.rows) for one in refuted]
-    looked = looked_up(evidence.responses, known)
-    notes = [*_uncalled(evidence, known), *unsupported(evidence)][:MOST_NOTES] if not refuted else []
-    found += _not_found([one for one in looked if not one.is_known])
+    looked = unreported_values(evidence.responses, known)
+    notes = (
+        [*_claims_without_a_call(evidence, known), *unsupported_claims(evidence)][:MOST_NOTES]
+        if not refuted
+        else []
+    )
+    found += _unknown_values([one for one in looked if not one.is_known])
     if evidence.is_strict:
         doubts = (
-            f'Not verified: "{quoted(note.phrase)}" ({note.why}).' for note in [*_known_only(looked), *notes]
+            f'Not verified: "{quote(note.phrase)}" ({note.why}).'
+            for note in [*_unreported_values(looked), *notes]
         )
         found += [left_open(CHECK, PendingReason.VALUE_NOT_FOUND, each) for each in doubts]
     count = sum(len(values_in(each)) for text in evidence.responses for each in sentences(text))
     if count and not found:
-        found.append(held(CHECK, f"Values of the answer that are in the run: {count}."))
-    return Said(found, tuple(notes))
+        found.append(held(CHECK, f"The run supports {count} values of the answer."))
+    return AnswerFindings(found, tuple(notes))
 
 
-def _not_found(looked: list[Looked]) -> list[Finding]:
+def _unknown_values(looked: list[UnreportedValue]) -> list[Finding]:
     if not looked:
         return []
-    told = listing([f'"{quoted(one.phrase)}" ({one.kind.value})' for one in looked])
-    return [left_open(CHECK, PendingReason.VALUE_NOT_FOUND, f"Found nowhere in the run: {told}.")]
+    told = join_words([f'"{quote(one.phrase)}" ({one.kind.value})' for one in looked])
+    return [left_open(CHECK, PendingReason.VALUE_NOT_FOUND, f"Not found in the run: {told}.")]
 
 
-def _known_only(looked: list[Looked]) -> Iterator[Unverified]:
+def _unreported_values(looked: list[UnreportedValue]) -> Iterator[UnverifiedClaim]:
     for one in looked:
         if one.is_known:
-            yield Unverified(phrase=one.phrase, why=one.why, turn=one.turn)
+            yield UnverifiedClaim(phrase=one.phrase, why=one.why, turn=one.turn)
 
 
-def _uncalled(evidence: RunEvidence, known: Known) -> Iterator[Unverified]:
-    """Actions that the answer claims and no call by that name did, in a run that changed something else."""
+def _claims_without_a_call(evidence: RunEvidence, known: KnownValues) -> Iterator[UnverifiedClaim]:
+    """Actions that the answer claims and that no call performed, in a run that changed something else."""
     called = {row.tool for row in successful_writes(evidence)}
     verbs = {verb for tool in writing_tools(evidence.tools) if tool.tool in called for verb in tool.verbs}
     for turn, text in enumerate(evidence.responses, start=1):
@@ -89,23 +94,28 @@ def _uncalled(evidence: RunEvidence, known: Known) -> Iterator[Unverified]:
             evidence.keep_going()
             tools = [tool for tool in claim.tools if tool.tool not in called and not tool.verbs & verbs]
             if tools and known.told.words.isdisjoint(claim.past):
-                names = listing([tool.tool for tool in tools], "or")
-                yield Unverified(phrase=claim.sentence, why=f"no call of {names} is in the trace", turn=turn)
+                names = join_words([tool.tool for tool in tools], "or")
+                yield UnverifiedClaim(
+                    phrase=claim.sentence, why=f"the trace has no call of {names}", turn=turn
+                )
 
 
 # A question without an oracle
 
 
-def answer_to_a_question(evidence: RunEvidence) -> Finding | None:
-    """A question that changes nothing is answered by what was looked up for it. None where nothing was asked
-    or read, or where the answer says nothing that the question did not."""
+def question_finding(evidence: RunEvidence) -> Finding | None:
+    """For a question that changes nothing, the values that were looked up for it. None where nothing was
+    asked or read, or where the answer gives nothing that the question did not already say."""
     read = [row for row in evidence.calls if row.succeeded and evidence.tool_reads(row.tool)]
     if not read or evidence.writes or not is_question(evidence.user_instruction):
         return None
-    given = list(dict.fromkeys(_told_values(evidence)))
+    given = list(dict.fromkeys(_reported_values(evidence)))
     if not given:
         return None
-    says = f"A question was asked, and {calls_text(read)} told what the answer says: {listing(given)}."
+    says = (
+        f"The user asked a question, and the answer gives what {calls_text(read)} returned: "
+        f"{join_words(given)}."
+    )
     return held("completion", says, [row.sequence for row in read])
 
 
@@ -114,12 +124,12 @@ def is_question(text: str) -> bool:
     return _ASKS.search(text[:LONGEST_QUESTION]) is not None
 
 
-def _told_values(evidence: RunEvidence) -> Iterator[str]:
+def _reported_values(evidence: RunEvidence) -> Iterator[str]:
     """Values and short texts of the replies that the answer repeats and the question did not have."""
     asked = {value.phrase.lower() for value in values_in(evidence.user_instruction)}
     for sentence in sentences(evidence.final_response):
         yield from (value.phrase for value in values_in(sentence) if value.phrase.lower() not in asked)
     low, question = evidence.final_response.lower(), evidence.user_instruction.lower()
-    for word in sorted(known_of(evidence).told.words):
+    for word in sorted(known_values(evidence).told.words):
         if len(word) > 2 and word in low and word not in question:
             yield word
