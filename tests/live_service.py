@@ -14,7 +14,13 @@ from typing import Any, ClassVar
 import httpx2
 
 from pipelines.core.text.json_text import JsonObject
-from pipelines.core.tools.live_tools import Discovery, EndpointValues, FoundTool, HopFailed, LiveReply
+from pipelines.core.tools.live_tools import (
+    DiscoveredTool,
+    Discovery,
+    EndpointValues,
+    LiveCallFailed,
+    LiveReply,
+)
 
 Row = dict[str, Any]
 
@@ -95,10 +101,12 @@ class ServiceEndpoint:
 
     async def discover(self) -> Discovery:
         body = (await self._asked("GET", "/tools")).json()
-        tools = tuple(FoundTool(call={"path": f"/tools/{each['name']}"}, **each) for each in body["tools"])
+        tools = tuple(
+            DiscoveredTool(call={"path": f"/tools/{each['name']}"}, **each) for each in body["tools"]
+        )
         return Discovery(tools=tools, notes=tuple(body["notes"]))
 
-    async def call(self, tool: FoundTool, arguments: JsonObject) -> LiveReply:
+    async def call(self, tool: DiscoveredTool, arguments: JsonObject) -> LiveReply:
         response = await self._asked("POST", str(tool.call["path"]), arguments)
         return LiveReply(response.status_code, response.json(), ("asked once",))
 
@@ -111,7 +119,7 @@ class ServiceEndpoint:
         try:
             response = await self._client.request(method, path, json=body)
         except httpx2.HTTPError as error:
-            raise HopFailed(f"The service cannot be reached: {type(error).__name__}.") from error
+            raise LiveCallFailed(f"The service cannot be reached: {type(error).__name__}.") from error
         if response.status_code == 599:
-            raise HopFailed(f"The service is down; it was sent {sent}.", notes=(f"sent {sent}",))
+            raise LiveCallFailed(f"The service is down; it was sent {sent}.", notes=(f"sent {sent}",))
         return response

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from pipelines.core.code.held_commands import CannotStart, Command
-from pipelines.core.tools.live_tools import ERROR_NOTE, FoundTool, HopFailed
+from pipelines.core.tools.live_tools import ERROR_NOTE, DiscoveredTool, LiveCallFailed
 from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.outbound.mcp.server import McpServerEndpoint, mcp_server_endpoint
 from pipelines.sandbox.held_commands import HeldCommands
@@ -93,7 +93,7 @@ async def opened(config: dict[str, Any], **more: Any) -> AsyncIterator[McpServer
         await endpoint.close()
 
 
-async def tools_of(endpoint: McpServerEndpoint) -> dict[str, FoundTool]:
+async def tools_of(endpoint: McpServerEndpoint) -> dict[str, DiscoveredTool]:
     return {tool.name: tool for tool in (await endpoint.discover()).tools}
 
 
@@ -129,7 +129,7 @@ async def test_the_reference_server_reports_progress_and_serves_many_calls_at_on
 async def test_the_reference_server_stays_usable_after_a_call_that_took_too_long(everything: str) -> None:
     async with opened({"url": everything}, longest_s=4.0) as endpoint:
         tools = await tools_of(endpoint)
-        with pytest.raises(HopFailed, match="did not answer within 4 s"):
+        with pytest.raises(LiveCallFailed, match="did not answer within 4 s"):
             await endpoint.call(tools["trigger-long-running-operation"], {"duration": 60, "steps": 60})
         assert (await endpoint.call(tools["echo"], {"message": "next"})).response == "Echo: next"
 

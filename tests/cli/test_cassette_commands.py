@@ -57,7 +57,7 @@ def test_a_name_does_not_become_another_path(look: Look, api: Api, command: str)
     with registered(api, refunds) as (_, agent_id):
         look("cassette", command, f"../agents/{agent_id}", code=2)
         assert str(api.get(f"/api/agents/{agent_id}")["id"]) == agent_id
-    assert "`..` is no name for a cassette" in look("cassette", command, "..", code=2)
+    assert "`..` is not a valid cassette name" in look("cassette", command, "..", code=2)
 
 
 @pytest.mark.parametrize("name", ["../agents/3", "a?b#c", "a b", "é"])

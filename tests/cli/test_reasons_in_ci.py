@@ -14,8 +14,8 @@ from pipelines.cli.output.dev_report import Report
 from pipelines.cli.output.junit import as_junit
 from pipelines.cli.run.run import Ran, gate_code
 from pipelines.cli.suites.suite_report import as_markdown, as_results, task_cases
-from pipelines.core.results.compare_results import as_markdown as compared
 from pipelines.core.results.compare_results import compare_results
+from pipelines.core.results.compare_results import format_markdown as compared
 from pipelines.core.results.gate import ExitCode
 from pipelines.core.results.results import read_results
 from pipelines.core.task_files.suite_file import SuiteAgent, TaskSuite

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import uvloop
 
 from pipelines.core.text.json_text import JsonObject
-from pipelines.core.tools.live_tools import Discovery, FoundTool, HopFailed, LiveReply
+from pipelines.core.tools.live_tools import DiscoveredTool, Discovery, LiveCallFailed, LiveReply
 from pipelines.engine.code.code_endpoint import CodeEndpoint, code_endpoint
 from pipelines.engine.workspaces.code_mode import CodeMode
 from pipelines.outbound.address_guard import AddressPolicy
@@ -38,7 +38,7 @@ class Desk:
         self.mode: CodeMode = self.do(self._made())
         self._opened: list[CodeEndpoint] = []
         self._kept: list[CodeEndpoint] = []
-        self._tools: dict[int, dict[str, FoundTool]] = {}
+        self._tools: dict[int, dict[str, DiscoveredTool]] = {}
 
     async def _made(self) -> CodeMode:
         return CodeMode(
@@ -88,7 +88,7 @@ class Desk:
     def discovered(self, endpoint: CodeEndpoint) -> Discovery:
         return self.do(endpoint.discover())
 
-    def tool(self, endpoint: CodeEndpoint, name: str) -> FoundTool:
+    def tool(self, endpoint: CodeEndpoint, name: str) -> DiscoveredTool:
         if id(endpoint) not in self._tools:
             self._tools[id(endpoint)] = {tool.name: tool for tool in self.discovered(endpoint).tools}
         return self._tools[id(endpoint)][name]
@@ -99,10 +99,10 @@ class Desk:
     def response(self, endpoint: CodeEndpoint, name: str, /, **arguments: Any) -> Any:
         return self.call(endpoint, name, **arguments).response
 
-    def failure(self, endpoint: CodeEndpoint, name: str, /, **arguments: Any) -> HopFailed:
+    def failure(self, endpoint: CodeEndpoint, name: str, /, **arguments: Any) -> LiveCallFailed:
         try:
             reply = self.call(endpoint, name, **arguments)
-        except HopFailed as failed:
+        except LiveCallFailed as failed:
             return failed
         raise AssertionError(f"it answered {reply}")
 

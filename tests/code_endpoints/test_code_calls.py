@@ -11,7 +11,7 @@ from functions_desk import Desk
 
 from pipelines.core.limits.json_schema import CompiledSchema
 from pipelines.core.text.json_text import Json
-from pipelines.core.tools.live_tools import HopFailed
+from pipelines.core.tools.live_tools import LiveCallFailed
 from pipelines.engine.code.code_endpoint import CodeEndpoint
 from pipelines.odyssey.tools import tools_schema
 
@@ -224,7 +224,7 @@ def test_arguments_are_checked_aside_the_loop(
     monkeypatch.setattr("pipelines.engine.code.code_endpoint.CompiledSchema", Noted)
     tool = replace(desk.tool(shop, "anything"), description="not called before")
     assert desk.do(shop.call(tool, {"value": 1})).response == 1
-    with pytest.raises(HopFailed):
+    with pytest.raises(LiveCallFailed):
         desk.do(shop.call(tool, {"values": 1}))
     assert len(threads) >= 2
     assert desk.do(loop_thread()) not in threads
@@ -281,7 +281,7 @@ def test_a_variable_has_the_credential_that_it_is_mapped_to(desk: Desk) -> None:
 
 def test_a_credential_that_is_gone_is_named(desk: Desk) -> None:
     endpoint = desk.endpoint("def f(): return 1", env_vars=["GONE"])
-    with pytest.raises(HopFailed, match="the org has no credential GONE"):
+    with pytest.raises(LiveCallFailed, match="the org has no credential GONE"):
         desk.discovered(endpoint)
 
 
@@ -314,7 +314,7 @@ BROKEN = {
 
 @pytest.mark.parametrize(("source", "said"), BROKEN.values(), ids=BROKEN)
 def test_code_that_cannot_be_imported_says_why(desk: Desk, source: str, said: str) -> None:
-    with pytest.raises(HopFailed) as failed:
+    with pytest.raises(LiveCallFailed) as failed:
         desk.discovered(desk.endpoint(source))
     assert str(failed.value).startswith(said)
 
@@ -329,7 +329,7 @@ def test_a_function_that_is_not_there_is_a_note(desk: Desk) -> None:
 
 
 def test_a_config_that_cannot_be_used_is_told(desk: Desk) -> None:
-    with pytest.raises(HopFailed, match=r"allow_hosts/0: `10\.0\.0\.1` is an IP address"):
+    with pytest.raises(LiveCallFailed, match=r"allow_hosts/0: `10\.0\.0\.1` is an IP address"):
         desk.discovered(desk.endpoint("def f(): return 1", allow_hosts=["10.0.0.1"]))
 
 

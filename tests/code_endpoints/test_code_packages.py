@@ -3,7 +3,7 @@
 import pytest
 from functions_desk import Desk, local_server
 
-from pipelines.core.tools.live_tools import HopFailed
+from pipelines.core.tools.live_tools import LiveCallFailed
 
 
 @pytest.mark.slow
@@ -35,7 +35,7 @@ def test_http_clients_find_the_way_out_by_themselves(desk: Desk) -> None:
 
 def test_requirements_that_are_none_are_told(desk: Desk) -> None:
     endpoint = desk.endpoint("def f(): return 1", requirements=["httpx @ https://x/y.whl"])
-    with pytest.raises(HopFailed, match="the endpoint's config cannot be used: requirements, line 1"):
+    with pytest.raises(LiveCallFailed, match="the endpoint's config cannot be used: requirements, line 1"):
         desk.discovered(endpoint)
 
 

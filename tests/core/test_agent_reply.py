@@ -15,7 +15,7 @@ from pipelines.core.agents.agent_reply import (
     read_reply_fields,
 )
 from pipelines.core.agents.agent_response_schema import MAX_FINAL_RESPONSE, RESPONSE_SCHEMA
-from pipelines.core.agents.transcript import MadeCall, Message
+from pipelines.core.agents.transcript import Message, TranscriptCall
 from pipelines.core.limits.json_schema import CompiledSchema, schema_problems
 
 FINAL = {"final_response": "The refund of $79.50 has been issued."}
@@ -62,7 +62,7 @@ def test_the_contracts_rich_example():
     assert reply.messages is not None
     assert [message.role for message in reply.messages] == ["user", "assistant", "tool", "assistant"]
     assert reply.messages[1].tool_calls == (
-        MadeCall(id="c1", name="get_order", arguments={"order_id": "4521"}),
+        TranscriptCall(id="c1", name="get_order", arguments={"order_id": "4521"}),
     )
 
 
@@ -165,14 +165,14 @@ def test_an_answer_to_no_call_is_kept_with_a_warning():
     reply = read(FINAL | {"messages": [{"role": "tool", "tool_call_id": "c9", "content": "x"}]})
     assert reply.messages is not None
     [warning] = reply.soft_warnings
-    assert warning == "messages: /messages/0 answers the tool call `c9`, which no message before it makes"
+    assert warning == "messages: /messages/0 answers the tool call `c9`, which no earlier message makes"
 
 
 @pytest.mark.parametrize(
     ("metadata", "kept", "words"),
     [
-        ([], None, "metadata was dropped: must be an object, not an array"),
-        ("gpt", None, "metadata was dropped: must be an object, not a string"),
+        ([], None, "metadata was dropped: it must be an object, not an array"),
+        ("gpt", None, "metadata was dropped: it must be an object, not a string"),
         ({"model": 5}, {"model": 5}, "metadata.model is not a string"),
         ({"answer": "79.5"}, {"answer": "79.5"}, "metadata.answer is not an object of values by name"),
         ({"total_input_tokens": "5"}, {"total_input_tokens": "5"}, "is not a whole number of 0 or more"),
@@ -287,7 +287,7 @@ def test_what_common_encoders_get_wrong_is_mended_and_said(name):
 def test_another_content_type_is_warned_of_but_read():
     reply = parsed(FINAL, "text/plain")
     assert isinstance(reply, AgentReply)
-    assert reply.soft_warnings == ("the reply was sent as text/plain; application/json is expected",)
+    assert reply.soft_warnings == ("the reply has content type text/plain; application/json is expected",)
     assert parsed(FINAL, "application/problem+json") == parsed(FINAL, None) == AgentReply(**FINAL)
 
 

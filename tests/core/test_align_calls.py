@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.core.results.align_calls import ALIKE, AlignedRow, ComparedCall, align, common, divergence
+from pipelines.core.results.align_calls import (
+    ALIKE,
+    AlignedRow,
+    ComparedCall,
+    align,
+    common_calls,
+    divergence,
+)
 
 
 def calls(text: str) -> list[ComparedCall]:
@@ -65,7 +72,7 @@ def longest(left: list[str], right: list[str]) -> int:
 
 @given(keys, keys)
 def test_what_is_in_common_is_as_long_as_can_be(left: list[str], right: list[str]) -> None:
-    pairs = common(left, right)
+    pairs = common_calls(left, right)
     assert len(pairs) == longest(left, right)
     assert all(left[at] == right[other] for at, other in pairs)
     assert all(a < c and b < d for (a, b), (c, d) in pairwise(pairs))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pipelines.cli.agent.conformance_world import SimulatedTask
 from pipelines.core.calls.called_run import CalledRun, KeptReply
-from pipelines.core.calls.tool_call import Decision, Received, ToolCall, decide, receive, row_of, settle
+from pipelines.core.calls.tool_call import Decision, ReceivedCall, ToolCall, decide, receive, row_of, settle
 from pipelines.core.simulation import call_history
 from pipelines.core.simulation.build import build_simulator
 from pipelines.core.simulation.call_history import CallHistory
@@ -76,8 +76,8 @@ def made(run: CalledRun, tool: str, key: str | None, **arguments: Any) -> TraceR
     text, received = receive(run, call)
     if isinstance(received, KeptReply):
         return None
-    arrival = received.arrival if isinstance(received, Received) else None
-    outcome = decide(run, received) if isinstance(received, Received) else received
+    arrival = received.arrival if isinstance(received, ReceivedCall) else None
+    outcome = decide(run, received) if isinstance(received, ReceivedCall) else received
     while not isinstance(outcome, Decision):
         outcome = settle(run, outcome, None)
     row = row_of(1, run.sequence + 1, call, text, outcome, arrival, 0.0, "")

@@ -12,10 +12,10 @@ from pipelines.core.calls.cassette import (
     RecordedCall,
     call_key,
     differences,
-    nearest_recorded,
+    nearest_recording,
     read_lines,
 )
-from pipelines.core.calls.cassette_masking import masked, masked_arguments
+from pipelines.core.calls.cassette_masking import mask_arguments, mask_call
 from pipelines.core.text.json_text import dumps, same
 from pipelines.core.text.problems import MOST_SHOWN, Problem
 
@@ -153,7 +153,7 @@ MISSED = {
     "one argument more": ("get_order", {"order_id": "4521", "x": 1}, 1, "`x` was not given."),
     "one argument less": ("get_order", {"lang": "de", "order_id": "77"} | {"z": 1}, 1, "`z` was not given."),
     "an argument that is not given now": ("get_order", {}, 1, '`order_id` was "4521", and is not given now.'),
-    "a tool without recordings": ("refund", {}, 1, "Nothing was recorded for refund."),
+    "a tool without recordings": ("refund", {}, 1, "The cassette has no call of refund."),
     "once more than recorded": ("ping", {}, 3, "it was recorded 2 times, and this is the 3rd time."),
     "twice": ("get_order", {"order_id": "4521"}, 2, "it was recorded once, and this is the 2nd time."),
 }
@@ -161,7 +161,7 @@ MISSED = {
 
 @pytest.mark.parametrize(("tool", "arguments", "occurrence", "said"), MISSED.values(), ids=MISSED)
 def test_a_missed_call_is_told_the_nearest_one(tool, arguments, occurrence, said):
-    assert nearest_recorded(tool, arguments, occurrence, RECORDED).endswith(said)
+    assert nearest_recording(tool, arguments, occurrence, RECORDED).endswith(said)
 
 
 def test_a_line_that_is_too_long_is_named_and_not_read():
@@ -216,28 +216,28 @@ def test_the_value_of_a_credential_is_hidden_wherever_it_stands():
         response={"echo": [f"key {SECRET}"], SECRET: 1},
         notes=(f"asked with {SECRET}",),
     )
-    line = masked(call, [SECRET]).as_line()
+    line = mask_call(call, [SECRET]).as_line()
     assert SECRET not in line
     assert '"masked":true' in line
-    assert masked(call, []).as_line().count(SECRET) == 4
+    assert mask_call(call, []).as_line().count(SECRET) == 4
     failed = RecordedCall(tool="f", arguments={}, failure=f"refused {SECRET}")
-    assert SECRET not in masked(failed, [SECRET]).as_line()
+    assert SECRET not in mask_call(failed, [SECRET]).as_line()
 
 
 @pytest.mark.parametrize("secret", SHAPES.values(), ids=SHAPES)
 def test_what_has_the_shape_of_a_secret_is_hidden_the_same_way_everywhere(secret):
     call = RecordedCall(tool="f", arguments={"a": secret}, status=200, response=f"got {secret} ok")
-    hidden = masked(call)
+    hidden = mask_call(call)
     core = secret.split("Bearer ")[-1].split("://")[-1].split("@")[0]
     assert core not in hidden.as_line()
-    assert masked(hidden).as_line() == hidden.as_line()
+    assert mask_call(hidden).as_line() == hidden.as_line()
     # A token that a masked reply gave is found again when the agent sends it back.
-    assert masked_arguments(masked_arguments({"a": secret})) == masked_arguments({"a": secret})
+    assert mask_arguments(mask_arguments({"a": secret})) == mask_arguments({"a": secret})
 
 
 def test_two_tokens_stay_two_and_ids_stay_as_they_are():
     other = JWT.replace("dozj", "abcj")
-    assert masked_arguments({"t": JWT}) != masked_arguments({"t": other})
+    assert mask_arguments({"t": JWT}) != mask_arguments({"t": other})
     ids = {"id": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", "uuid": "3f0e"}
     call = RecordedCall(tool="f", arguments=ids, status=200, response=ids)
-    assert masked(call) == call
+    assert mask_call(call) == call

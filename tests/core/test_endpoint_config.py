@@ -9,7 +9,7 @@ from pipelines.core.endpoints.endpoint_drift import CHANGED, GONE, KnownTool, co
 from pipelines.core.endpoints.wanted_credential import WantedCredential, missing_credentials
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Refused
-from pipelines.core.tools.live_tools import FoundTool
+from pipelines.core.tools.live_tools import DiscoveredTool
 
 OPENAPI: JsonObject = {"base_url": "https://api.example.com/v2", "spec": "openapi: 3.1.0"}
 MCP: JsonObject = {"url": "https://mcp.example.com/mcp"}
@@ -215,9 +215,9 @@ def test_what_is_large_of_a_config_is_told_apart():
 # -- drift
 
 
-def tool(name: str, **schema: object) -> FoundTool:
+def tool(name: str, **schema: object) -> DiscoveredTool:
     properties = {key: {"type": value} for key, value in schema.items()}
-    return FoundTool(
+    return DiscoveredTool(
         name=name,
         description=f"{name}.",
         input_schema={"type": "object", "properties": properties},  # type: ignore[dict-item]
@@ -264,7 +264,9 @@ def test_a_tool_that_is_again_what_was_accepted_is_no_drift_any_more():
 
 def test_how_a_tool_is_called_may_change_without_drift():
     known = {"a": KnownTool(tool("a"))}
-    moved = FoundTool(name="a", description="a.", input_schema=tool("a").input_schema, call={"path": "/v2/a"})
+    moved = DiscoveredTool(
+        name="a", description="a.", input_schema=tool("a").input_schema, call={"path": "/v2/a"}
+    )
     outcome = compared(known, [moved], accept=False)
     assert (outcome.stored, outcome.drifted, outcome.is_changed) == ((KnownTool(moved),), (), True)
 
@@ -297,7 +299,7 @@ def test_accepting_leaves_just_what_was_found(first, second):
 
 
 def test_a_found_tool_is_read_back_as_it_was_stored():
-    found = FoundTool(
+    found = DiscoveredTool(
         name="a", description="A.", input_schema={"type": "object"}, output_schema={}, call={"m": 1}
     )
-    assert FoundTool.from_stored(found.as_json()) == found
+    assert DiscoveredTool.from_stored(found.as_json()) == found

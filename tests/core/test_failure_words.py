@@ -35,10 +35,10 @@ def rules(*bodies):
         (after_n(3, 2), f"On the 3rd and 4th calls of refund_order, {SAYS_DOWN}"),
         (after_n(11, 12, tool="*"), f"On the 11th to 22nd calls of any tool, {SAYS_DOWN}"),
         (after_n(111, 2), f"On the 111th and 112th calls of refund_order, {SAYS_DOWN}"),
-        (by_chance(), f"On each call of any tool, with a chance of 10 %, {SAYS_DOWN}"),
+        (by_chance(), f"On each call of any tool, with a probability of 10 %, {SAYS_DOWN}"),
         (
             by_chance(0.125, "get_order", error={"kind": "reset"}),
-            "On each call of get_order, with a chance of 12.5 %, reset the connection without a reply.",
+            "On each call of get_order, with a probability of 12.5 %, reset the connection without a reply.",
         ),
         (by_chance(1, "a"), f"On each call of a, {SAYS_DOWN}"),
         (by_chance(0, "a"), f"Never (its chance is 0): on a call of a, {SAYS_DOWN}"),

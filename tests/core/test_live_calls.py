@@ -10,7 +10,7 @@ from pipelines.core.calls.called_run import CalledRun
 from pipelines.core.calls.tool_call import (
     Ask,
     Decision,
-    Received,
+    ReceivedCall,
     ToolCall,
     decide,
     receive,
@@ -23,7 +23,7 @@ from pipelines.core.ledger.ledger_schema import LedgerSchema, parse_ledger_schem
 from pipelines.core.simulation.build import build_simulator
 from pipelines.core.simulation.live_simulator import Passing, with_live_tools
 from pipelines.core.tools.failure_rules import RuleProgress, parse_failure_rules
-from pipelines.core.tools.live_tools import ERROR_NOTE, REPLAY, HopFailed, LiveCall, LiveReply
+from pipelines.core.tools.live_tools import ERROR_NOTE, REPLAY, LiveCall, LiveCallFailed, LiveReply
 from pipelines.core.tools.tools_schema import EndpointFacts, Tool, parse_tools_schema
 from pipelines.core.tools.trace_row import TraceRow
 from pipelines.wire.errors import AskFailed
@@ -109,10 +109,10 @@ def run_of(*rules: Any, mode: str = "live") -> CalledRun:
     )
 
 
-def received(run: CalledRun, tool: str, **arguments: Any) -> tuple[ToolCall, str | None, Received]:
+def received(run: CalledRun, tool: str, **arguments: Any) -> tuple[ToolCall, str | None, ReceivedCall]:
     call = ToolCall(tool, json.dumps(arguments).encode(), None, None, 0.0)
     text, got = receive(run, call)
-    assert isinstance(got, Received)
+    assert isinstance(got, ReceivedCall)
     return call, text, got
 
 
@@ -173,7 +173,7 @@ def test_a_late_passthrough_call_keeps_the_rule_that_made_it_late() -> None:
     late = asked(run, "get_order", order_id="1")
     ask = settle(run, late, None)
     assert isinstance(ask, Ask)
-    for reply in (LiveReply(200, {"order_id": "1"}), HopFailed("Nobody is there.")):
+    for reply in (LiveReply(200, {"order_id": "1"}), LiveCallFailed("Nobody is there.")):
         decision = settle(run, ask, reply)
         assert isinstance(decision, Decision)
         assert decision.matched_rule_index == 0
@@ -225,7 +225,7 @@ def test_text_stays_text() -> None:
 
 
 FAILURES = {
-    "no answer": (HopFailed("Nobody is there.", notes=("connection refused",)), ["connection refused"]),
+    "no answer": (LiveCallFailed("Nobody is there.", notes=("connection refused",)), ["connection refused"]),
     "an older kind": (AskFailed("Nobody is there."), []),
 }
 
@@ -254,8 +254,8 @@ def test_a_replayed_answer_says_so_in_its_row_whatever_its_text() -> None:
 
 def test_a_replayed_failure_says_so_too() -> None:
     run = run_of(mode=REPLAY)
-    assert answered(run, HopFailed("Nobody is there.", is_replayed=True)).as_json()["replayed"] is True
-    assert answered(run, HopFailed("Nobody is there.", notes=("x",))).as_json()["replayed"] is False
+    assert answered(run, LiveCallFailed("Nobody is there.", is_replayed=True)).as_json()["replayed"] is True
+    assert answered(run, LiveCallFailed("Nobody is there.", notes=("x",))).as_json()["replayed"] is False
 
 
 def test_an_answer_that_its_endpoint_marked_as_an_error_is_one_for_who_asked() -> None:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from pipelines.core.tools.mcp_answers import (
     UnusableResult,
     discovery_of,
-    is_ours,
-    our_names,
+    is_allowed_name,
+    local_names,
     reply_of,
     response_of,
 )
@@ -47,7 +47,7 @@ def test_a_response_is_what_a_model_would_have_read(name: str) -> None:
 
 
 UNUSABLE: dict[str, tuple[Any, str]] = {
-    "too large": ("x" * 1_048_577, "answered with 1,048,579 bytes; the most is 1,048,576"),
+    "too large": ("x" * 1_048_577, "answered with 1,048,579 bytes; at most 1,048,576"),
     "half a character": ("\ud800", "answered with a value that is not JSON"),
     "a number past 64 bits": (2**70, "answered with a value that is not JSON"),
     "no number": (float("inf"), "answered with a number that is not JSON"),
@@ -64,14 +64,14 @@ def test_what_is_no_reply_has_a_reason(name: str) -> None:
 
 @given(st.lists(st.text(min_size=1, max_size=200), unique=True, max_size=30))
 def test_every_name_gets_one_of_ours_and_no_two_the_same(names: list[str]) -> None:
-    ours = our_names(names)
-    assert list(map(is_ours, ours.values())) == [True] * len(names)
+    ours = local_names(names)
+    assert list(map(is_allowed_name, ours.values())) == [True] * len(names)
     assert len(set(ours.values())) == len(names)
-    assert all(ours[name] == name for name in names if is_ours(name))
+    assert all(ours[name] == name for name in names if is_allowed_name(name))
 
 
 def test_names_do_not_depend_on_where_others_stand() -> None:
-    assert our_names(["a.b", "a_b"]) == our_names(["a_b", "a.b"]) == {"a.b": "a_b_2", "a_b": "a_b"}
+    assert local_names(["a.b", "a_b"]) == local_names(["a_b", "a.b"]) == {"a.b": "a_b_2", "a_b": "a_b"}
 
 
 def test_what_is_no_tool_is_left_out_with_a_note() -> None:

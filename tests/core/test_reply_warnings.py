@@ -27,7 +27,10 @@ def test_each_tool_and_each_fate_is_told_once_with_its_first_reason() -> None:
     assert reply_warnings(rows) == [
         "get_order: 7 simulated replies failed the check, so the agent got an error instead"
         " (trace rows 1, 2, 3, 4, 5, …). /status is 'paid', but order 1 has 'shipped' (say so)",
-        f"get_order: 1 simulated reply had to be made anew (trace row 8). {NOTES[0]}",
+        (
+            "get_order: 1 simulated reply failed the first check and passed on the second try (trace "
+            f"row 8). {NOTES[0]}"
+        ),
         "other: 1 simulated reply failed the check (trace row 9)."
         " /status is 'paid', but order 1 has 'shipped' (say so)",
     ]

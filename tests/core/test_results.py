@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.core.results.compare_results import MARK, as_markdown, compare_results, headline, in_cell
+from pipelines.core.results.compare_results import (
+    MARK,
+    compare_results,
+    escape_cell,
+    format_markdown,
+    headline,
+)
 from pipelines.core.results.gate import Tally
 from pipelines.core.results.results import (
     Case,
@@ -83,7 +89,7 @@ def test_flips_are_told_apart_from_noise_and_from_what_was_not_run():
     assert [change.after.key for change in found.unknown] == ["d"]
     assert (found.added, found.removed) == (("refunds: Task new",), ("refunds: Task gone",))
     assert found.compared == 4
-    text = as_markdown(found)
+    text = format_markdown(found)
     assert text.startswith(MARK)
     assert "| refunds | Task a | stable pass, 5/5 | flaky, 1/5 | It lied. |" in text
     assert found.as_json()["p"] == 1.0
@@ -102,7 +108,7 @@ def test_a_round_compared_with_itself_has_no_flip_and_turned_round_the_flips_tur
 
 
 def test_foreign_words_in_a_comment_are_words():
-    told = in_cell("a | b\n@everyone <img src=x> `code` ![x](http://y) *b*")
+    told = escape_cell("a | b\n@everyone <img src=x> `code` ![x](http://y) *b*")
     assert "\n" not in told
     assert "|" not in told
     assert "@" not in told

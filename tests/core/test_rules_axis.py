@@ -114,7 +114,7 @@ def test_a_tool_that_the_agent_does_not_declare_refuses_the_upload() -> None:
 def test_long_yaml_is_asked_for_as_json() -> None:
     long = "- {form: take, tools: [x], count: 1}\n" * (LARGEST_YAML_CELL // 36 + 1)
     [problem] = refused(table(long))
-    assert problem.hint == "write a long list as JSON, which is read at once"
+    assert problem.hint == "write a long list as JSON, which parses faster"
 
 
 # A seed
@@ -219,9 +219,9 @@ def test_a_name_that_no_inherited_rule_has_is_a_warning_with_the_near_ones() -> 
     assert warning["message"] == "the agent has no rule called `onec`, so nothing is switched off"
     assert warning["hint"] == "did you mean `once`?"
     [warning] = warned([{"off": "zzz"}], agent=[ONCE, OPEN])
-    assert warning["hint"] == "its rules are called `once`, `open-only`"
+    assert warning["hint"] == "the agent's rules are called `once`, `open-only`"
     [warning] = warned([{"off": "zzz"}])
-    assert warning["hint"] == "none of its rules has a name"
+    assert warning["hint"] == "none of the agent's rules has a name"
 
 
 def test_an_agents_rule_is_told_of_only_where_no_row_has_what_it_names() -> None:

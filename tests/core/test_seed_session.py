@@ -77,14 +77,14 @@ def test_a_moment_is_read_as_utc():
             {"buckets": [{"name": str(at), "rows": 1} for at in range(MOST_BUCKETS + 1)]},
             "/buckets: these are 21 buckets; at most 20 are allowed",
         ),
-        ({"axes": ["user_instruction"]}, "/axes: `initial_state` is missing: every session makes it"),
+        ({"axes": ["user_instruction"]}, "/axes: `initial_state` is missing: every session generates it"),
         (
             {"axes": ["user_instruction", "initial_state", "weather"]},
-            "/axes: `weather` is no axis that a session makes",
+            "/axes: `weather`",
         ),
         (
             {"axes": ["user_instruction", "initial_state"], "behavior": "x"},
-            "/axes: `behavior` is given, and `axes` leaves `behavior_instructions` out",
+            "/axes: `behavior` is given, but `axes` does not include `behavior_instructions`",
         ),
         ({"behavior": "x" * 40_000}, "/behavior: `behavior` has more than 32,768 bytes"),
     ],

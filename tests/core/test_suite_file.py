@@ -48,7 +48,7 @@ def test_the_only_agent_need_not_be_named():
 
 
 BAD = {
-    "empty": ("", ["there are no suites"]),
+    "empty": ("", ["the file has no suites"]),
     "no mapping": ("- a", ["must be a JSON object"]),
     "an unknown field, with what was meant": (
         "agents: {desk: {foldr: x}}\nsuites: {a: {agent: desk, dataset: t, repeat: 3}}",

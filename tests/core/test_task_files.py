@@ -26,7 +26,7 @@ def read_as(*names):
     if len(names) == 1:
         return f"The column `{names[0]}` is read as `{column_of(names[0]).name}`."
     listed = ", ".join(f"`{name}` as `{column_of(name).name}`" for name in names)
-    return f"{len(names)} columns are read by their names here: {listed}."
+    return f"{len(names)} columns are renamed: {listed}."
 
 
 def taken(data, name="tasks.csv"):

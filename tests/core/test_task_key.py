@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pipelines.core.task_files.read_tasks import parse_tasks, tasks_as_csv, tasks_as_rows
 from pipelines.core.tasks.seed import AXES, Seed
-from pipelines.core.tasks.seed_text import seed_text, written_seed
+from pipelines.core.tasks.seed_text import encode_seed, parse_seed_text
 from pipelines.core.tasks.task_key import (
     LABEL_AXES,
     ORACLE_AXES,
@@ -133,7 +133,7 @@ def test_oracles_are_told_apart():
 
 def test_a_seed_on_its_way_from_a_helper_process_brings_its_hashes():
     (seed,) = parse_tasks([ROW])
-    read = seed_text(written_seed(seed))
+    read = parse_seed_text(encode_seed(seed))
     assert (read.content_hash, read.oracle_hash) == (content(seed), oracle_hash(seed.as_json()))
 
 
@@ -193,9 +193,9 @@ def test_an_id_comes_back_from_an_export():
     ("own_id", "says"),
     [
         ("x" * 101, "`id` has 101 characters; at most 100 are allowed"),
-        ("two\nlines", "`id` has a line break or another character that cannot be printed"),
-        (True, "`id` must be text, not a boolean"),
-        (["a"], "`id` must be text, not an array"),
+        ("two\nlines", "`id` must not have a line break or another unprintable character"),
+        (True, "`id` must be a string, not a boolean"),
+        (["a"], "`id` must be a string, not an array"),
     ],
 )
 def test_an_id_that_cannot_be_one_is_refused(own_id, says):

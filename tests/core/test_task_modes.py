@@ -7,8 +7,8 @@ from pipelines.core.tasks.task_modes import with_modes
 from pipelines.core.text.problems import Refused
 
 TURNS = ["Yes, go ahead."]
-MODE = "`turn_mode` is read as `model_as_user`, since there is `{}`."
-WHO = "`simulator_mode` is read as `scripted`, since there are `scripted_user_turns`."
+MODE = "`turn_mode` is read as `model_as_user`, because `{}`."
+WHO = "`simulator_mode` is taken as `scripted`, because `scripted_user_turns`."
 
 INFERRED = {
     "turns alone": ({"scripted_user_turns": TURNS}, [MODE.format("scripted_user_turns"), WHO]),
@@ -108,7 +108,7 @@ WITHOUT_EFFECT = {
     "a memory": ({"memory_mode": "stateful"}, "`memory_mode` `stateful` has no effect"),
     "turns past the most": (
         {"scripted_user_turns": ["b", "c"], "turn_mode": "model_as_user", "max_turns": 2},
-        "only 2 of 3 user turns are said",
+        "only 2 of 3 user turns are used",
     ),
 }
 

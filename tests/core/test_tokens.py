@@ -15,11 +15,11 @@ from pipelines.core.access.tokens import (
     TokenClaims,
     TokenRules,
     is_like_token,
+    keys_for,
     local_rules,
     local_token,
     public_keys,
     read_token,
-    suited_keys,
     verified_claims,
 )
 from pipelines.wire import errors
@@ -66,7 +66,7 @@ def signed(**changes: Any) -> str:
 
 def read(text: str, rules: TokenRules = RULES) -> TokenClaims:
     token = read_token(text)
-    return verified_claims(token, suited_keys(KEYS, token), rules)
+    return verified_claims(token, keys_for(KEYS, token), rules)
 
 
 def test_a_good_token_says_who_it_is() -> None:
@@ -143,7 +143,7 @@ def test_each_kind_of_public_key_is_taken_with_and_without_its_alg(algorithm: st
     for left_out in ((), ("alg",), ("alg", "use"), ("kid",)):
         jwk = {name: value for name, value in key.jwk.items() if name not in left_out}
         token = read_token(text)
-        keys = suited_keys(public_keys({"keys": [jwk]}), token)
+        keys = keys_for(public_keys({"keys": [jwk]}), token)
         assert verified_claims(token, keys, RULES).subject == "ada"
 
 

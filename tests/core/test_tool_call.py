@@ -12,10 +12,10 @@ from pipelines.core.calls.called_run import CalledRun, KeptReply
 from pipelines.core.calls.tool_call import (
     Ask,
     Decision,
-    Received,
+    ReceivedCall,
     ToolCall,
-    asked,
     decide,
+    pending_decision,
     receive,
     reply_of,
     row_of,
@@ -124,9 +124,9 @@ def arrived(run: CalledRun, tool: str, key: str | None = None) -> tuple[ToolCall
     return call, *receive(run, call)
 
 
-def received(run: CalledRun, tool: str) -> Received:
+def received(run: CalledRun, tool: str) -> ReceivedCall:
     found = arrived(run, tool)[2]
-    assert isinstance(found, Received)
+    assert isinstance(found, ReceivedCall)
     return found
 
 
@@ -308,7 +308,9 @@ def test_a_missed_recording_is_missed_again_when_it_is_asked_for_again() -> None
 def test_a_row_of_a_call_that_is_out_names_who_asked_and_its_reply_does_not() -> None:
     run = run_of()
     call, text, got = arrived(run, "ask", "k")
-    row = row_of(1, 1, call, text, asked("2026-01-01T00:01:00Z", "node 7"), got.arrival, 1.0, "2026-01-01")
+    row = row_of(
+        1, 1, call, text, pending_decision("2026-01-01T00:01:00Z", "node 7"), got.arrival, 1.0, "2026-01-01"
+    )
     assert json.loads(row.response or "")["error"]["details"] == {
         "until": "2026-01-01T00:01:00Z",
         "by": "node 7",

@@ -3,15 +3,15 @@
 import pytest
 
 from pipelines.core.agents.transcript import (
-    MadeCall,
     Message,
+    TranscriptCall,
     after_turn,
     messages_from_stored,
     read_messages,
 )
 
 ASKED = Message(role="user", content="Refund 4521.")
-CALLED = Message(role="assistant", tool_calls=(MadeCall(id="c1", name="refund_order", arguments={}),))
+CALLED = Message(role="assistant", tool_calls=(TranscriptCall(id="c1", name="refund_order", arguments={}),))
 ANSWERED = Message(role="tool", tool_call_id="c1", content="{}")
 SAID = Message(role="assistant", content="Refunded.")
 PROMPT = Message(role="system", content="You are a support agent.")

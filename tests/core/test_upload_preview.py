@@ -6,18 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.core.task_files.column_naming import Naming
+from pipelines.core.task_files.column_naming import ColumnNaming
 from pipelines.core.task_files.read_tasks import read_tasks
 from pipelines.core.task_files.upload_preview import FIRST_ROWS, LONGEST_CELL, preview_upload
 from pipelines.core.tasks.task_columns import BY_NAME
 from pipelines.core.text.problems import Refused
 
 CSV = b'usr,Initial State,notes\n"Refund 4521","{""order"":{}}",mine\nCancel 7,{broken,\n'
-RENAMED = Naming(renames={"usr": "user"}, left_out=frozenset({"notes"}))
+RENAMED = ColumnNaming(renames={"usr": "user"}, left_out=frozenset({"notes"}))
 
 
 def preview(data, format="table", naming=None):
-    return preview_upload(data, format=format, naming=naming or Naming(), tools=None, ledger_schema=None)
+    return preview_upload(
+        data, format=format, naming=naming or ColumnNaming(), tools=None, ledger_schema=None
+    )
 
 
 def rows_of(told):
@@ -55,7 +57,7 @@ def test_a_header_without_any_column_of_ours_is_shown_to_be_renamed():
     told = preview(b"prompt;world\nRefund 1;{}\n")
     assert [column["name"] for column in told["columns"]] == ["prompt", "world"]
     assert rows_of(told) == [["Refund 1", "{}"]]
-    naming = Naming(renames={"prompt": "user", "world": "state"})
+    naming = ColumnNaming(renames={"prompt": "user", "world": "state"})
     assert preview(b"prompt;world\nRefund 1;{}\n", naming=naming)["tasks"] == 1
 
 
@@ -70,7 +72,7 @@ def test_a_header_without_any_column_of_ours_is_shown_to_be_renamed():
 def test_objects_are_a_table_of_the_names_they_have(data, format):
     told = preview(data, format)
     assert {column["name"] for column in told["columns"]} == {"prompt", "memo"}
-    naming = Naming(renames={"prompt": "user"}, left_out=frozenset({"memo"}))
+    naming = ColumnNaming(renames={"prompt": "user"}, left_out=frozenset({"memo"}))
     told = preview(data, format, naming)
     assert told["tasks"] == 2
     assert rows_of(told) == [["a"], ["b"]]
@@ -79,16 +81,16 @@ def test_objects_are_a_table_of_the_names_they_have(data, format):
 
 def test_a_column_that_is_switched_on_must_be_there_and_one_that_is_off_is_not_read():
     data = b"user,state\nRefund 1,{}\n"
-    told = preview(data, naming=Naming(needed=("user", "failure_rules")))
+    told = preview(data, naming=ColumnNaming(needed=("user", "failure_rules")))
     assert [problem["column"] for problem in told["problems"]] == ["failure_rules"]
     (seed,) = read_tasks(
-        b'user,state\nRefund 1,"{""order"":{""1"":{}}}"\n', naming=Naming(left_out=frozenset({"state"}))
+        b'user,state\nRefund 1,"{""order"":{""1"":{}}}"\n', naming=ColumnNaming(left_out=frozenset({"state"}))
     ).seeds
     assert seed.initial_state == {}
 
 
 def test_the_user_column_is_never_left_out():
-    assert preview(b"user\nhi\n", naming=Naming(left_out=frozenset({"user"})))["tasks"] == 1
+    assert preview(b"user\nhi\n", naming=ColumnNaming(left_out=frozenset({"user"})))["tasks"] == 1
 
 
 @pytest.mark.parametrize("data", [b"", b"\xff\xfe\xff", b"%PDF", b'user\n"never closed', b"\x00\x01"])
@@ -115,8 +117,8 @@ NAMES = st.sampled_from([*BY_NAME, "prompt", "State", "notes", ""])
 )
 def test_a_preview_and_an_upload_agree_on_what_is_taken(header, renames, left_out):
     data = (",".join(header) + "\n" + ",".join("{}" for _ in header) + "\n").encode()
-    naming = Naming(renames=renames, left_out=left_out)
-    told = preview(data, naming=Naming.from_json(naming.as_json()))
+    naming = ColumnNaming(renames=renames, left_out=left_out)
+    told = preview(data, naming=ColumnNaming.from_json(naming.as_json()))
     assert (told["tasks"], told["total_problems"]) == taken(data, naming)
 
 

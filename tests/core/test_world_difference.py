@@ -2,7 +2,7 @@
 
 from pipelines.core.ledger.world_changes import WorldChange
 from pipelines.core.ledger.world_difference import MOST_CHANGES, change_from_json, world_difference
-from pipelines.core.ledger.world_tables import counted_types, field_summaries, summary_of, world_tables
+from pipelines.core.ledger.world_tables import field_summaries, summary_of, type_counts, world_tables
 
 BEFORE = {
     "order": {"1": {"status": "paid", "total": 3}, "2": {"status": "new"}},
@@ -61,7 +61,7 @@ def test_what_is_listed_is_read_back():
 
 
 def test_types_are_counted_and_flags_are_no_type():
-    assert counted_types(BEFORE) == {"types": [{"type": "order", "count": 2}], "entities": 2, "flags": 2}
+    assert type_counts(BEFORE) == {"types": [{"type": "order", "count": 2}], "entities": 2, "flags": 2}
 
 
 def test_a_table_shows_some_entities_and_what_each_field_holds():

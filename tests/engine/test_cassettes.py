@@ -14,8 +14,8 @@ from pipelines.core.tools.live_tools import (
     RECORD,
     REPLAY,
     REPLAY_OR_LIVE,
-    HopFailed,
     LiveCall,
+    LiveCallFailed,
     LiveReply,
 )
 from pipelines.engine.live import cassettes as engine
@@ -83,12 +83,12 @@ async def lines_of(database: Database, org_id: int = 1) -> list[str]:
 async def test_what_was_recorded_is_replayed_by_arguments_and_occurrence(cassettes):
     await cassettes.record(call(order_id="1"), reply({"status": "paid"}), [])
     await cassettes.record(call(order_id="1", asked_before=1), reply({"status": "shipped"}, 201), [])
-    await cassettes.record(call(order_id="2"), HopFailed("No answer came.", notes=("reset",)), [])
+    await cassettes.record(call(order_id="2"), LiveCallFailed("No answer came.", notes=("reset",)), [])
     first = await cassettes.replay(call(REPLAY, run_id=2, order_id="1"))
     assert first == LiveReply(200, {"status": "paid"}, (), is_replayed=True)
     second = await cassettes.replay(call(REPLAY, run_id=2, asked_before=1, order_id="1"))
     assert second == LiveReply(201, {"status": "shipped"}, (), is_replayed=True)
-    with pytest.raises(HopFailed, match=r"No answer came\.") as failed:
+    with pytest.raises(LiveCallFailed, match=r"No answer came\.") as failed:
         await cassettes.replay(call(REPLAY, run_id=2, order_id="2"))
     assert failed.value.notes == ("reset", "replayed from cassette staging")
 
@@ -141,7 +141,7 @@ async def test_no_secret_is_written(cassettes, database):
     await cassettes.record(
         call(key=SECRET, token=jwt), reply({"echo": f"key={SECRET}", "jwt": [jwt]}), [SECRET]
     )
-    await cassettes.record(call(n=2), HopFailed(f"refused {SECRET}", notes=(SECRET,)), [SECRET])
+    await cassettes.record(call(n=2), LiveCallFailed(f"refused {SECRET}", notes=(SECRET,)), [SECRET])
     text = "\n".join(await lines_of(database))
     assert SECRET not in text
     assert jwt not in text

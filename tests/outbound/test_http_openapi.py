@@ -28,7 +28,7 @@ from test_tls import NAME, contexts  # noqa: F401 - a fixture
 from pipelines.core.openapi.document import MAX_DOCUMENT_BYTES
 from pipelines.core.openapi.translate import translated
 from pipelines.core.text.json_text import dumps
-from pipelines.core.tools.live_tools import HopFailed
+from pipelines.core.tools.live_tools import LiveCallFailed
 from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.outbound.http_openapi import http_openapi_endpoint
 from pipelines.processes.pool import HelperProcesses
@@ -237,7 +237,7 @@ FAULTS = {
 @pytest.mark.parametrize(("script", "words"), FAULTS.values(), ids=FAULTS)
 async def test_a_fault_says_what_happened(script, words):
     async with raw_agent(script) as service:
-        with pytest.raises(HopFailed) as failed:
+        with pytest.raises(LiveCallFailed) as failed:
             await get_order(service, timeout_s=SHORT_S if script in (hangs, trickles) else 20.0)
         assert service.connections == 1
     assert words in failed.value.message
@@ -249,7 +249,7 @@ async def test_nobody_is_there():
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         async with endpoint(f"http://127.0.0.1:{taken.getsockname()[1]}") as live:
-            with pytest.raises(HopFailed) as failed:
+            with pytest.raises(LiveCallFailed) as failed:
                 await live.call(TOOLS["get_order"], {"id": "1"})
     assert "Connection refused" in failed.value.message
     assert failed.value.notes == ("nothing was sent",)
@@ -257,14 +257,14 @@ async def test_nobody_is_there():
 
 async def test_what_was_begun_may_have_been_carried_out():
     async with raw_agent(resets_at_once) as service, endpoint(service.url(path="")) as live:
-        with pytest.raises(HopFailed) as failed:
+        with pytest.raises(LiveCallFailed) as failed:
             await live.call(TOOLS["add_order"], {"item": "a"})
     assert failed.value.notes == ("the request may have been carried out",)
 
 
 async def test_arguments_that_make_no_request_send_nothing():
     async with raw_agent(answers(200, b"")) as service, endpoint(service.url(path="")) as live:
-        with pytest.raises(HopFailed, match=r"`id` would make a step of the path .* Nothing was sent"):
+        with pytest.raises(LiveCallFailed, match=r"`id` would make a step of the path .* Nothing was sent"):
             await live.call(TOOLS["get_order"], {"id": ".."})
     assert service.connections == 0
 
@@ -272,7 +272,7 @@ async def test_arguments_that_make_no_request_send_nothing():
 async def test_the_address_guard_stands_before_every_connection():
     async with raw_agent(answers(200, b"")) as service, endpoint(service.url(), allow_private=False) as live:
         with pytest.raises(
-            HopFailed, match="is a loopback address, which this server does not call"
+            LiveCallFailed, match="is a loopback address, which this server does not call"
         ) as failed:
             await live.call(TOOLS["get_order"], {"id": "1"})
     assert service.connections == 0
@@ -289,7 +289,9 @@ async def test_a_name_that_changes_its_address_is_judged_at_each_connection():
 
     async with endpoint("http://rebind.example", allow_private=False, resolver=changing) as live:
         assert await live._network.allowed_addresses("rebind.example", 80) == ["93.184.216.34"]
-        with pytest.raises(HopFailed, match=r"rebind\.example is a link-local or metadata address") as failed:
+        with pytest.raises(
+            LiveCallFailed, match=r"rebind\.example is a link-local or metadata address"
+        ) as failed:
             await live.call(TOOLS["get_order"], {"id": "1"})
     assert failed.value.notes[0] == "nothing was sent"
 
@@ -305,7 +307,7 @@ async def test_tls_is_verified_by_name(contexts):  # noqa: F811
             assert (await live.call(TOOLS["get_order"], {"id": "1"})).response == []
         for name, tls in (("other.example", our_side), (NAME, ssl.create_default_context())):
             async with endpoint(service.url(name, ""), tls=tls, resolver=this_machine) as live:
-                with pytest.raises(HopFailed, match="its certificate is not valid") as failed:
+                with pytest.raises(LiveCallFailed, match="its certificate is not valid") as failed:
                     await live.call(TOOLS["get_order"], {"id": "1"})
             assert failed.value.notes == ("nothing was sent",)
     assert len(service.requests) == 1
@@ -408,7 +410,7 @@ async def test_a_kept_connection_that_ends_over_a_request_is_asked_again_only_wh
         await live.call(TOOLS["get_order"], {"id": "1"})
         assert (await live.call(TOOLS["get_order"], {"id": "1"})).response == "ok"
         assert service.connections == 2
-        with pytest.raises(HopFailed, match="was closed before there was an answer") as failed:
+        with pytest.raises(LiveCallFailed, match="was closed before there was an answer") as failed:
             await live.call(TOOLS["add_order"], {"item": "a"})
         assert failed.value.notes == ("the request may have been carried out",)
         assert service.connections == 2
@@ -454,7 +456,7 @@ async def test_what_is_no_document_says_why(script, words, helpers):
     async with raw_agent(script) as service:
         config = {"spec": None, "spec_url": service.url()}
         async with endpoint(service.url(path=""), helpers, config=config) as live:
-            with pytest.raises(HopFailed) as failed:
+            with pytest.raises(LiveCallFailed) as failed:
                 await live.discover()
     assert words in failed.value.message
 
@@ -472,6 +474,6 @@ async def test_a_document_of_fifty_megabytes_is_given_up_before_it_is_read_whole
     async with raw_agent(script) as service:
         config = {"spec": None, "spec_url": service.url()}
         async with endpoint(service.url(path=""), helpers, config=config) as live:
-            with pytest.raises(HopFailed, match=f"has more than {MAX_DOCUMENT_BYTES:,} bytes"):
+            with pytest.raises(LiveCallFailed, match=f"has more than {MAX_DOCUMENT_BYTES:,} bytes"):
                 await live.discover()
     assert sent < 40 * 1024 * 1024  # what was on its way when we hung up

@@ -10,14 +10,14 @@ from mcp_servers import OBJECT, RawMcp, Step, answer, begin_events, event, text_
 from raw_agents import raw_agent
 
 from loop_watch import MOST_LAG_S, least_lag
-from pipelines.core.tools.live_tools import FoundTool, HopFailed
+from pipelines.core.tools.live_tools import DiscoveredTool, LiveCallFailed
 from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.outbound.mcp import exchange, http, server
 from pipelines.outbound.mcp.server import McpServerEndpoint, mcp_server_endpoint
 
 pytestmark = pytest.mark.anyio
 
-ECHO = FoundTool(name="echo", description="", input_schema={"type": "object"}, call={"name": "echo"})
+ECHO = DiscoveredTool(name="echo", description="", input_schema={"type": "object"}, call={"name": "echo"})
 MAYBE = "; the call may have been carried out"
 
 
@@ -36,7 +36,7 @@ async def why(raw: RawMcp, **more: Any) -> str:
     async with raw_agent(raw.serve) as server:
         called = made(server.url(), **({"longest_s": 10} | more))
         try:
-            with pytest.raises(HopFailed) as failed:
+            with pytest.raises(LiveCallFailed) as failed:
                 await called.call(ECHO, {"text": "x"})
             raw.steps.clear()
             assert (await called.call(ECHO, {"text": "next"})).response == "next"
@@ -140,7 +140,7 @@ FAULTS: dict[str, tuple[Step, str]] = {
     ),
     "over a mebibyte": (
         says(RESULT | {"result": text_result("x" * 1_100_000)}),
-        "answered with 1,100,002 bytes; the most is 1,048,576",
+        "answered with 1,100,002 bytes; at most 1,048,576",
     ),
     "deep": (
         says(
@@ -208,7 +208,7 @@ async def test_a_fault_of_one_call_leaves_those_beside_it_alone() -> None:
         beside = asyncio.create_task(called.call(ECHO, {"text": "waits"}))
         await raw.came.wait()
         for _ in range(3):
-            with pytest.raises(HopFailed):
+            with pytest.raises(LiveCallFailed):
                 await called.call(ECHO, {"text": "dies"})
         go_on.set()
         assert (await beside).response == "alive"
@@ -310,11 +310,11 @@ async def test_addresses_are_judged_and_names_are_looked_up_once() -> None:
     raw = RawMcp()
     async with raw_agent(raw.serve) as server:
         refused = made(server.url(), allow_private=False)
-        with pytest.raises(HopFailed, match=r"cannot be called: 127\.0\.0\.1 is a loopback address"):
+        with pytest.raises(LiveCallFailed, match=r"cannot be called: 127\.0\.0\.1 is a loopback address"):
             await refused.call(ECHO, {})
         rebound = made(server.url("tools.test"), resolver=rebinds)
         with pytest.raises(
-            HopFailed, match=r"cannot be called: tools\.test is a link-local or metadata address"
+            LiveCallFailed, match=r"cannot be called: tools\.test is a link-local or metadata address"
         ):
             await rebound.call(ECHO, {})
         for each in (refused, rebound):
@@ -341,7 +341,7 @@ async def test_what_cannot_be_tried_is_said_before_anything_is_sent(name: str) -
     called = mcp_server_endpoint(
         config=config, auth_headers=headers, policy=AddressPolicy(allow_private=True)
     )
-    with pytest.raises(HopFailed, match=reason):
+    with pytest.raises(LiveCallFailed, match=reason):
         await called.discover()
     await called.close()
 
@@ -408,12 +408,12 @@ async def test_tools_that_cannot_be_had_are_told_of_and_the_others_stay() -> Non
 
 
 async def test_a_list_that_is_no_list_has_a_reason() -> None:
-    with pytest.raises(HopFailed, match="a result that is not as MCP has it, at tools"):
+    with pytest.raises(LiveCallFailed, match="a result that is not as MCP has it, at tools"):
         await found(RawMcp(steps={"tools/list": pages(lambda number: {"tools": {"a": 1}})}))
 
 
 async def test_a_server_that_never_lists_is_given_up() -> None:
-    with pytest.raises(HopFailed, match=r"did not list its tools within 0\.3 s"):
+    with pytest.raises(LiveCallFailed, match=r"did not list its tools within 0\.3 s"):
         await found(RawMcp(steps={"tools/list": hangs}), longest_s=0.3)
 
 
@@ -462,7 +462,7 @@ async def test_streams_that_are_to_be_resumed_for_ever_are_not() -> None:
     raw.steps |= {"tools/call": breaks_off, "GET": breaks_off}
     async with raw_agent(raw.serve) as server:
         called = made(server.url(), longest_s=10)
-        with pytest.raises(HopFailed, match="ended its answer before it was whole"):
+        with pytest.raises(LiveCallFailed, match="ended its answer before it was whole"):
             await called.call(ECHO, {})
         assert gets <= http.MOST_STREAMS + 10
         await called.close()
@@ -506,7 +506,7 @@ async def test_large_results_that_are_wrong_everywhere_are_told_once_and_do_not_
         called = made(server.url())
 
         async def call() -> str:
-            with pytest.raises(HopFailed) as failed:
+            with pytest.raises(LiveCallFailed) as failed:
                 await called.call(ECHO, {})
             return str(failed.value)
 

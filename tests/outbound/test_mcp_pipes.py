@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pipelines.core.code.held_commands import CannotStart, Command
-from pipelines.core.tools.live_tools import FoundTool, HopFailed
+from pipelines.core.tools.live_tools import DiscoveredTool, LiveCallFailed
 from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.outbound.mcp.server import McpServerEndpoint, mcp_server_endpoint
 from pipelines.sandbox.held_commands import HeldCommands
@@ -80,8 +80,8 @@ def made(open_pipes: Any = plain, *argv: str, **more: Any) -> McpServerEndpoint:
     )
 
 
-def named(name: str) -> FoundTool:
-    return FoundTool(name=name, description="", input_schema={}, call={"name": name})
+def named(name: str) -> DiscoveredTool:
+    return DiscoveredTool(name=name, description="", input_schema={}, call={"name": name})
 
 
 async def test_a_program_is_started_once_and_called_by_many():
@@ -99,7 +99,7 @@ FAULTS = {
     "dies": f"{ENDED} ended with exit code 7; it said: ready the disk is full",
     "floods": f"{ENDED} printed more than 2,000 lines in a second",
     "never_ends": f"{ENDED} printed a line of more than 2,162,688 bytes",
-    "large": "answered with 1,100,002 bytes; the most is 1,048,576",
+    "large": "answered with 1,100,002 bytes; at most 1,048,576",
     "many_wrong": "answered with a result that is not as MCP has it, at content.0.",
     "refuses": "refused the call: no such order (code -32000)",  # the package's own for a lost connection
 }
@@ -110,7 +110,7 @@ STAYS = (*ANSWERED, "many_wrong")
 @pytest.mark.parametrize("name", FAULTS)
 async def test_a_program_that_goes_wrong_has_a_reason_and_the_next_call_works(name):
     called = made(longest_s=30)
-    with pytest.raises(HopFailed) as failed:
+    with pytest.raises(LiveCallFailed) as failed:
         await called.call(named(name), {})
     assert str(failed.value).startswith(f"the MCP server {FAULTS[name]}")
     assert SECRET not in str(failed.value) + str(failed.value.notes)
@@ -163,7 +163,7 @@ STARTS = {
 async def test_a_program_that_does_not_begin_has_a_reason(name):
     argv, reason = STARTS[name]
     called = made(plain, *argv)
-    with pytest.raises(HopFailed, match=reason):
+    with pytest.raises(LiveCallFailed, match=reason):
         await called.discover()
     await called.close()
 
@@ -193,7 +193,7 @@ async def test_a_program_runs_in_a_sandbox_without_network_and_with_its_variable
     assert found["uid"] == 1000
     assert found["pid"] < 20
     assert "TOKEN" in found["variables"]
-    with pytest.raises(HopFailed, match="it ended with exit code 7; it said: ready the disk is full"):
+    with pytest.raises(LiveCallFailed, match="it ended with exit code 7; it said: ready the disk is full"):
         await called.call(named("dies"), {})
     assert (await called.call(named("echo"), {"text": "again"})).response == "again"
     waiting = asyncio.create_task(called.call(named("never_ends"), {}))
@@ -216,7 +216,7 @@ def running() -> list[str]:
 
 async def test_a_program_that_is_not_there_is_told(held):
     called = made(held.open, "no-such-program")
-    with pytest.raises(HopFailed, match="No such file or directory: 'no-such-program'"):
+    with pytest.raises(LiveCallFailed, match="No such file or directory: 'no-such-program'"):
         await called.discover()
     await called.close()
 
@@ -253,7 +253,9 @@ async def test_the_program_that_nobody_called_for_longest_is_ended_for_another(h
 async def test_no_program_is_ended_that_is_being_called_and_who_comes_is_told_at_once(held):
     *busy, third = programs(held, 1, 2, 3)
     waiting = [await in_use(each) for each in busy]
-    with pytest.raises(HopFailed, match=r"this server has 2 programs running.* call again in a moment, or"):
+    with pytest.raises(
+        LiveCallFailed, match=r"this server has 2 programs running.* call again in a moment, or"
+    ):
         await third.call(named("echo"), {})
     assert [await asked(each, "goes_on") for each in busy] == ["went on"] * 2
     assert await asyncio.gather(*waiting) == ["went on"] * 2
@@ -265,7 +267,7 @@ async def test_no_program_is_ended_that_is_being_called_and_who_comes_is_told_at
 async def test_an_org_has_half_of_the_programs_and_the_rest_is_for_others(held):
     mine, more_of_mine, anothers = called = programs(held, 1, 1, 2)
     waits = await in_use(mine)
-    with pytest.raises(HopFailed, match="your org has 1 programs running"):
+    with pytest.raises(LiveCallFailed, match="your org has 1 programs running"):
         await more_of_mine.discover()
     assert await asked(anothers, "count") == "1"
     assert await asked(mine, "goes_on") == await waits == "went on"

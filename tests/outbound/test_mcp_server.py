@@ -13,7 +13,7 @@ from mcp.shared.subscriptions import ToolsListChanged
 from mcp_servers import RawMcp, answer, begin_events, event, made_desk, package_server, text_result, tool
 from raw_agents import raw_agent
 
-from pipelines.core.tools.live_tools import ERROR_NOTE, FoundTool, HopFailed
+from pipelines.core.tools.live_tools import ERROR_NOTE, DiscoveredTool, LiveCallFailed
 from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.outbound.mcp import server
 from pipelines.outbound.mcp.server import CHANGED_NOTE, GONE_NOTE, mcp_server_endpoint
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.anyio
 
 HERE = AddressPolicy(allow_private=True)
 SECRET = "tool-secret-4711"
-ECHO = FoundTool(name="echo", description="", input_schema={"type": "object"}, call={"name": "echo"})
+ECHO = DiscoveredTool(name="echo", description="", input_schema={"type": "object"}, call={"name": "echo"})
 
 
 @pytest.fixture
@@ -30,8 +30,8 @@ def anyio_backend():
     return "asyncio", {"use_uvloop": True}  # as the server; `test_mcp_hostile.py` has the other loop
 
 
-def named(name: str) -> FoundTool:
-    return FoundTool(name=name, description="", input_schema={"type": "object"}, call={"name": name})
+def named(name: str) -> DiscoveredTool:
+    return DiscoveredTool(name=name, description="", input_schema={"type": "object"}, call={"name": name})
 
 
 @asynccontextmanager
@@ -88,7 +88,7 @@ async def test_an_error_of_the_tool_is_an_answer_and_an_error_of_the_protocol_is
         reply = await called.call(named("fails"), {})
         assert reply == (200, {"reason": "no such order"}, (ERROR_NOTE,), False)
         assert reply.is_error
-        with pytest.raises(HopFailed, match="refused the call: sold out \\(code -32602\\)"):
+        with pytest.raises(LiveCallFailed, match="refused the call: sold out \\(code -32602\\)"):
             await called.call(named("raises"), {})
         assert (await called.call(ECHO, {"text": "still there"})).response == "still there"
 
@@ -133,7 +133,7 @@ async def test_a_call_that_is_cancelled_ends_at_the_server(desk):
 async def test_silence_ends_a_call_and_leaves_the_session_usable(desk):
     async with endpoint(desk.url, idle_s=0.2) as called:
         with pytest.raises(
-            HopFailed, match=r"did not answer for 0\.2 s, nor told of progress; the call may have"
+            LiveCallFailed, match=r"did not answer for 0\.2 s, nor told of progress; the call may have"
         ):
             await called.call(named("waits"), {})
         await asyncio.wait_for(desk.cancelled.wait(), 10)
@@ -145,7 +145,7 @@ async def test_progress_holds_a_call_open_but_not_for_ever(desk):
         steps = {"steps": 5, "each_s": 0.4}
         assert (await called.call(named("progresses"), steps)).response == "done"
     async with endpoint(desk.url, idle_s=5, longest_s=0.7) as called:
-        with pytest.raises(HopFailed, match=r"did not answer within 0\.7 s"):
+        with pytest.raises(LiveCallFailed, match=r"did not answer within 0\.7 s"):
             await called.call(named("progresses"), {"steps": 40, "each_s": 0.1})
 
 
@@ -153,7 +153,7 @@ async def test_a_restarted_server_is_found_again():
     async with package_server(made_desk()) as desk:
         called = mcp_server_endpoint(config={"url": desk.url}, auth_headers={}, policy=HERE)
         assert (await called.call(ECHO, {"text": "one"})).response == "one"
-    with pytest.raises(HopFailed, match="the MCP server cannot be reached: Connection refused"):
+    with pytest.raises(LiveCallFailed, match="the MCP server cannot be reached: Connection refused"):
         await called.call(ECHO, {"text": "nobody"})
     async with package_server(made_desk(), port=desk.port):
         assert (await called.call(ECHO, {"text": "back"})).response == "back"
@@ -198,13 +198,13 @@ async def test_a_url_that_ends_in_sse_is_tried_at_mcp_too(desk):
     async with endpoint(desk.url.removesuffix("/mcp") + "/sse") as called:
         assert (await called.call(ECHO, {"text": "here"})).response == "here"
     async with endpoint(desk.url.removesuffix("/mcp") + "/token-77/sse") as called:
-        with pytest.raises(HopFailed) as failed:
+        with pytest.raises(LiveCallFailed) as failed:
             await called.call(ECHO, {})
         assert str(failed.value).count("status 404") == 2
         assert str(failed.value).endswith("(at /mcp)")
         assert "token-77" not in str(failed.value)
     async with endpoint(desk.url.removesuffix("/mcp") + "/else") as called:
-        with pytest.raises(HopFailed, match="status 404: there seems to be no MCP server at this path"):
+        with pytest.raises(LiveCallFailed, match="status 404: there seems to be no MCP server at this path"):
             await called.call(ECHO, {})
 
 
@@ -222,7 +222,7 @@ async def test_arguments_that_the_server_wants_as_headers_are_sent_so(desk):
 async def test_a_closed_endpoint_says_so(desk):
     async with endpoint(desk.url) as called:
         await called.call(ECHO, {})
-    with pytest.raises(HopFailed, match="changed or removed"):
+    with pytest.raises(LiveCallFailed, match="changed or removed"):
         await called.call(ECHO, {})
 
 
@@ -239,7 +239,7 @@ async def test_a_server_that_wants_input_of_a_person_is_told_apart():
 
     desk.do_echo = asks  # type: ignore[method-assign]
     async with package_server(desk), endpoint(desk.url) as called:
-        with pytest.raises(HopFailed, match="asks for input"):
+        with pytest.raises(LiveCallFailed, match="asks for input"):
             await called.call(ECHO, {})
 
 
@@ -334,7 +334,7 @@ async def test_a_secret_that_the_server_repeats_is_masked():
             assert tool.description == "of [secret DESK_KEY]"
             reply = await called.call(tool, {})
             assert reply == (200, {"you sent": "Bearer [secret DESK_KEY]"}, (), False)
-            with pytest.raises(HopFailed) as failed:
+            with pytest.raises(LiveCallFailed) as failed:
                 await called.call(tool, {"a": 1})
             assert "bad Bearer [secret DESK_KEY]" in str(failed.value)
 

@@ -9,7 +9,7 @@ import uvicorn
 from fastapi import Cookie, FastAPI, File, Form, Header, Query, Response
 from pydantic import BaseModel, Field
 
-from pipelines.core.tools.live_tools import HopFailed
+from pipelines.core.tools.live_tools import LiveCallFailed
 from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.outbound.http_openapi import http_openapi_endpoint
 from pipelines.processes.pool import HelperProcesses
@@ -126,5 +126,5 @@ async def test_a_fastapi_service_is_found_and_called(live):
     file = base64.b64encode(b"\x00\xff\r\n--x" * 100).decode()
     assert await call("upload", file=file, title="é") == (200, {"size": 700, "title": "é"})
     assert await call("page") == (200, "<h1>Orders</h1>")
-    with pytest.raises(HopFailed, match=r"`order_id` is part of the path and must be given"):
+    with pytest.raises(LiveCallFailed, match=r"`order_id` is part of the path and must be given"):
         await call("get_order")

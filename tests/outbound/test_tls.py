@@ -12,7 +12,7 @@ from cryptography.x509.oid import NameOID
 from mcp_servers import RawMcp
 from raw_agents import hangs, raw_agent, replies
 
-from pipelines.core.tools.live_tools import FoundTool, HopFailed
+from pipelines.core.tools.live_tools import DiscoveredTool, LiveCallFailed
 from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.outbound.agent_client import AgentClient, AgentTarget, Dispatched, DispatchFailed
 from pipelines.outbound.mcp.server import mcp_server_endpoint
@@ -155,10 +155,12 @@ async def test_an_mcp_server_must_have_a_certificate_for_its_name(contexts, name
             resolver=every_name_is_this_machine,
             tls=our_side,
         )
-        echo = FoundTool(name="echo", description="", input_schema={}, call={"name": "echo"})
+        echo = DiscoveredTool(name="echo", description="", input_schema={}, call={"name": "echo"})
         if name == NAME:
             assert (await called.call(echo, {"text": "sealed"})).response == "sealed"
         else:
-            with pytest.raises(HopFailed, match="cannot be reached: its certificate is not valid: Hostname"):
+            with pytest.raises(
+                LiveCallFailed, match="cannot be reached: its certificate is not valid: Hostname"
+            ):
                 await called.call(echo, {})
         await called.close()

@@ -11,7 +11,7 @@ import pytest
 from desk import House, Org, Row, answered, every_item, refused
 from pipelines.core.endpoints.endpoint_drift import KnownTool
 from pipelines.core.text.json_text import Json
-from pipelines.core.tools.live_tools import RECORD, FoundTool, HopFailed, LiveCall, LiveReply
+from pipelines.core.tools.live_tools import RECORD, DiscoveredTool, LiveCall, LiveCallFailed, LiveReply
 from pipelines.core.tools.mcp_answers import discovery_of
 from pipelines.engine.batches.finish_changes import finish_changes
 from pipelines.engine.endpoints import manage_cassettes, verify_cassette
@@ -220,7 +220,7 @@ async def test_no_secret_of_a_recorded_call_is_in_the_export(house: House, org: 
     await cassettes.record(
         call, LiveReply(200, {"echo": SECRET, "in": [f"token={jwt}"]}, (SECRET,)), [SECRET]
     )
-    failed = HopFailed(f"refused: {SECRET}", notes=(f"GET /?key={SECRET}",))
+    failed = LiveCallFailed(f"refused: {SECRET}", notes=(f"GET /?key={SECRET}",))
     await cassettes.record(replace(call, arguments={"n": 2}), failed, [SECRET])
     exported = (await org.client.get("/api/cassettes/staging")).text
     assert len(exported.splitlines()) == 2
@@ -231,14 +231,14 @@ async def test_no_secret_of_a_recorded_call_is_in_the_export(house: House, org: 
 # Asking again
 
 
-def operations() -> list[FoundTool]:
+def operations() -> list[DiscoveredTool]:
     return [
-        FoundTool(name=name, description="", input_schema={}, call={"method": method})
+        DiscoveredTool(name=name, description="", input_schema={}, call={"method": method})
         for name, method in (("get_order", "get"), ("refund_order", "POST"))
     ]
 
 
-async def add_endpoint(house: House, found: Sequence[FoundTool] = ()) -> None:
+async def add_endpoint(house: House, found: Sequence[DiscoveredTool] = ()) -> None:
     endpoint = ToolEndpoint(
         id="3f0e52a6-6d3e-4f5b-9d0a-3a7de5a1c001",
         org_id=1,
@@ -282,7 +282,7 @@ async def test_verifying_asks_reads_again_and_says_what_differs_and_what_was_lef
     answers = {
         "get_order 1": {"status": "shipped", "lines": [1], "new": SECRET},
         "get_order 2": LiveReply(404, "none"),
-        "get_order 3": HopFailed("No answer came."),
+        "get_order 3": LiveCallFailed("No answer came."),
     }
     answered(await org.client.post("/api/credentials", json={"name": "KEY", "value": SECRET}), 201)
     asked = serve_live(house, monkeypatch, answers)
@@ -405,7 +405,7 @@ async def test_credentials_of_others_make_no_difference_and_are_not_told(
     reply = await org.client.post("/api/cassettes/staging/verify")
     assert (answered(reply)["same"], answered(reply)["differ"]) == (1, 3)
     assert SECRET[:10] not in reply.text
-    serve_live(house, monkeypatch, dict.fromkeys(answers, HopFailed(f"{SECRET} is down")))
+    serve_live(house, monkeypatch, dict.fromkeys(answers, LiveCallFailed(f"{SECRET} is down")))
     reply = await org.client.post("/api/cassettes/staging/verify")
     assert answered(reply)["failed"] == 3
     assert SECRET[:10] not in reply.text
@@ -424,7 +424,7 @@ async def test_what_cannot_be_asked_again_is_named_with_its_reason(
         ON_ENDPOINT[1] | {"arguments": {"order_id": "[secret]"}},
     ]
     await put(org, "staging", *lines[:2], lines[2] | {"occurrence": 2}, *lines[3:])
-    serve_live(house, monkeypatch, {"get_order 1": HopFailed("The endpoint is down.")})
+    serve_live(house, monkeypatch, {"get_order 1": LiveCallFailed("The endpoint is down.")})
     report = answered(await org.client.post("/api/cassettes/staging/verify", json={"limit": 1}))
     assert report["failures"] == [
         {

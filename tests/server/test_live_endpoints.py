@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from pipelines.core.code.held_commands import CannotStart, Command, Pipes
-from pipelines.core.tools.live_tools import EndpointValues, HopFailed
+from pipelines.core.tools.live_tools import EndpointValues, LiveCallFailed
 from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.server.service.live_endpoints import endpoint_makers
 
@@ -35,7 +35,7 @@ async def _given(variables: dict[str, str]) -> Command:
         endpoint_id="x", org_id=7, version=1, config={"command": "x"}, secrets=secrets, variables=variables
     )
     made = makers["mcp_server"](values)
-    with pytest.raises(HopFailed, match="did not begin: seen"):
+    with pytest.raises(LiveCallFailed, match="did not begin: seen"):
         await made.discover()
     await made.close()
     return started[0]

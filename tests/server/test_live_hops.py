@@ -10,7 +10,14 @@ import pytest
 from desk import House, Org, Row, answered
 from live_service import Service, ServiceEndpoint, served
 from pipelines.core.text.json_text import JsonObject
-from pipelines.core.tools.live_tools import RECORD, REPLAY, FoundTool, HopFailed, LiveCall, LiveReply
+from pipelines.core.tools.live_tools import (
+    RECORD,
+    REPLAY,
+    DiscoveredTool,
+    LiveCall,
+    LiveCallFailed,
+    LiveReply,
+)
 from pipelines.engine.calls import live_hops
 from pipelines.engine.calls.live_hops import IDLE_S, KNOWN_S, LiveHops
 
@@ -29,7 +36,7 @@ class Clock:
 class Endpoint(ServiceEndpoint):
     """Never answers `hang`."""
 
-    async def call(self, tool: FoundTool, arguments: JsonObject) -> LiveReply:
+    async def call(self, tool: DiscoveredTool, arguments: JsonObject) -> LiveReply:
         assert not self.is_closed
         if arguments.get("order_id") == "hang":
             await asyncio.Event().wait()
@@ -129,7 +136,7 @@ async def test_an_endpoint_that_is_gone_is_told_and_not_asked(
     await hops.ask(call_of(org, endpoint))
     answered(await org.client.delete(f"{ENDPOINTS}/{endpoint['id']}"), 204)
     clock.now += KNOWN_S + 0.1
-    with pytest.raises(HopFailed, match="is gone"):
+    with pytest.raises(LiveCallFailed, match="is gone"):
         await hops.ask(call_of(org, endpoint))
 
 
@@ -147,9 +154,9 @@ async def test_a_call_that_never_ends_is_recorded_as_that_and_replayed_as_that(
 ) -> None:
     monkeypatch.setattr(live_hops, "LAST_S", 0.05)
     endpoint = await endpoint_of(org, service)
-    with pytest.raises(HopFailed, match="No answer came") as live:
+    with pytest.raises(LiveCallFailed, match="No answer came") as live:
         await hops.carry(call_of(org, endpoint, "hang", mode=RECORD, cassette="spring"))
-    with pytest.raises(HopFailed) as replayed:
+    with pytest.raises(LiveCallFailed) as replayed:
         await hops.carry(call_of(org, endpoint, "hang", mode=REPLAY, cassette="spring"))
     assert (str(replayed.value), replayed.value.is_replayed) == (str(live.value), True)
 
@@ -158,9 +165,9 @@ async def test_a_failure_before_the_call_is_recorded_too(org: Org, service: Serv
     endpoint = await endpoint_of(org, service)
     asked = call_of(org, endpoint, mode=RECORD, cassette="spring")
     missing = replace(asked, tool_name="nothing")
-    with pytest.raises(HopFailed, match="has no tool `nothing`"):
+    with pytest.raises(LiveCallFailed, match="has no tool `nothing`"):
         await hops.carry(missing)
-    with pytest.raises(HopFailed, match="has no tool `nothing`") as replayed:
+    with pytest.raises(LiveCallFailed, match="has no tool `nothing`") as replayed:
         await hops.carry(replace(missing, mode=REPLAY))
     assert replayed.value.is_replayed
 
@@ -168,6 +175,6 @@ async def test_a_failure_before_the_call_is_recorded_too(org: Org, service: Serv
 async def test_nothing_is_opened_after_the_end(org: Org, service: Service, hops: LiveHops) -> None:
     endpoint = await endpoint_of(org, service)
     await hops.close()
-    with pytest.raises(HopFailed, match="stopping"):
+    with pytest.raises(LiveCallFailed, match="stopping"):
         await hops.ask(call_of(org, endpoint))
     assert ServiceEndpoint.opened == []

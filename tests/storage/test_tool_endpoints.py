@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 
 from pipelines.core.endpoints.endpoint_drift import CHANGED, GONE, KnownTool
-from pipelines.core.tools.live_tools import FoundTool
+from pipelines.core.tools.live_tools import DiscoveredTool
 from pipelines.storage.accounts.keys import add_org
 from pipelines.storage.agents import tool_endpoints
 from pipelines.storage.agents.agents import add_agent, delete_agent
@@ -50,8 +50,8 @@ def endpoint(name: str = "orders-api", org_id: int = 1, **changes: object) -> To
     return ToolEndpoint(**(known | changes))  # type: ignore[arg-type]
 
 
-def tool(name: str, description: str = "") -> FoundTool:
-    return FoundTool(
+def tool(name: str, description: str = "") -> DiscoveredTool:
+    return DiscoveredTool(
         name=name, description=description, input_schema={"type": "object"}, call={"method": "GET"}
     )
 

@@ -16,11 +16,11 @@ from urllib.parse import unquote
 
 from pipelines.core.agents.agent_reply import BadReply, answer_in, read_reply_fields
 from pipelines.core.calls.called_run import CalledRun, KeptReply, OldKey
-from pipelines.core.calls.run_moment import began_at, seed_name, world_name
+from pipelines.core.calls.run_moment import seed_name, start_of, world_name
 from pipelines.core.calls.tool_call import (
     Ask,
     Decision,
-    Received,
+    ReceivedCall,
     Reply,
     ToolCall,
     decide,
@@ -32,7 +32,7 @@ from pipelines.core.calls.tool_call import (
 )
 from pipelines.core.ledger.ledger import Ledger, World
 from pipelines.core.ledger.ledger_schema import LedgerSchema, parse_ledger_schema
-from pipelines.core.proposed_oracles.propose_oracle import ProposedOracle, proposed_oracle
+from pipelines.core.proposed_oracles.propose_oracle import ProposedOracle, oracle_from_run
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.language import parse_plan
 from pipelines.core.simulation.rules.axis import in_force
@@ -238,7 +238,7 @@ class InProcessRun:
         `.axes` are columns of a task, null where the run says nothing of one; `.notes` say what is left open;
         `.is_vacuous` that an agent which does nothing meets it.
         """
-        return proposed_oracle(self._evidence(final_response))
+        return oracle_from_run(self._evidence(final_response))
 
     def _evidence(self, final_response: str | Mapping[str, Any] | Sequence[str]) -> RunEvidence:
         *earlier, last = _turns(final_response)
@@ -284,8 +284,8 @@ class InProcessRun:
         arguments, received = receive(live, call)
         if isinstance(received, KeptReply | OldKey):  # every row is at hand here
             return _http(reply_of(self._rows[received.sequence - 1]))
-        arrival = received.arrival if isinstance(received, Received) else None
-        decision, held_ms = _settled(live, received) if isinstance(received, Received) else (received, 0)
+        arrival = received.arrival if isinstance(received, ReceivedCall) else None
+        decision, held_ms = _settled(live, received) if isinstance(received, ReceivedCall) else (received, 0)
         latency_ms = round((perf_counter() - call.started) * 1e3 + held_ms, 3)
         row = row_of(
             1,
@@ -323,7 +323,7 @@ def _turns(said: str | Mapping[str, Any] | Sequence[str]) -> list[Row]:
     return [{"final_response": text} for text in every] or [{"final_response": ""}]
 
 
-def _settled(live: CalledRun, received: Received) -> tuple[Decision, int]:
+def _settled(live: CalledRun, received: ReceivedCall) -> tuple[Decision, int]:
     """The decision, and how many milliseconds it would have been held back: here nobody waits for them."""
     outcome, held_ms = decide(live, received), 0
     while isinstance(outcome, Ask):
@@ -407,5 +407,5 @@ def _live(opened: Task, *, fault_seed: int) -> CalledRun:
         ledger=ledger,
         progress=RuleProgress(seed.failure_rules, ledger.is_flagged, chance=chance_of(task, fault_seed)),
         seed=task,
-        began=began_at(datetime.fromisoformat(seed.now or DEFAULT_NOW)),
+        began=start_of(datetime.fromisoformat(seed.now or DEFAULT_NOW)),
     )

@@ -19,7 +19,13 @@ from pipelines.core.openapi.read_answer import MAX_ANSWER_BYTES, Unreadable, rea
 from pipelines.core.openapi.styles import CannotBuild
 from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, dumps, loads_own
 from pipelines.core.text.problems import Refused
-from pipelines.core.tools.live_tools import LONGEST_HOP_S, Discovery, FoundTool, HopFailed, LiveReply
+from pipelines.core.tools.live_tools import (
+    LONGEST_HOP_S,
+    DiscoveredTool,
+    Discovery,
+    LiveCallFailed,
+    LiveReply,
+)
 from pipelines.outbound.address_guard import AddressPolicy, GuardedBackend, Resolver, system_resolver
 from pipelines.outbound.dispatch_outcome import ADDRESS_HINTS
 from pipelines.outbound.kept_connections import Asked, KeptConnections
@@ -127,7 +133,7 @@ class HttpOpenapiEndpoint:
             raise self._no_answer(answer, "The OpenAPI document could not be fetched")
         try:
             return _document_of(answer)
-        except HopFailed:
+        except LiveCallFailed:
             if answer.file is not None:
                 answer.file.close()
             raise
@@ -141,13 +147,13 @@ class HttpOpenapiEndpoint:
 
     # -- calling one
 
-    async def call(self, tool: FoundTool, arguments: JsonObject) -> LiveReply:
+    async def call(self, tool: DiscoveredTool, arguments: JsonObject) -> LiveReply:
         if self._complaint:
-            raise HopFailed(f"The endpoint's base_url {self._complaint}. Nothing was sent.")
+            raise LiveCallFailed(f"The endpoint's base_url {self._complaint}. Nothing was sent.")
         try:
             request = await _built(tool, arguments)
         except CannotBuild as error:
-            raise HopFailed(f"The call cannot be made: {error}. Nothing was sent.") from None
+            raise LiveCallFailed(f"The call cannot be made: {error}. Nothing was sent.") from None
         asked = Asked(
             method=request.method,
             target=self._base_path + request.target,
@@ -167,7 +173,7 @@ class HttpOpenapiEndpoint:
 
     async def _reply(self, answer: Answer) -> LiveReply:
         if 300 <= answer.status < 400:
-            raise HopFailed(
+            raise LiveCallFailed(
                 f"The tool's service answered {answer.status}, a redirect, which is not followed.",
                 notes=("register the base_url at which the service itself answers",),
             )
@@ -176,22 +182,22 @@ class HttpOpenapiEndpoint:
                 return _read(answer)
             return await aside(self._org_id, _read, answer)
         except Unreadable as error:
-            raise HopFailed(
+            raise LiveCallFailed(
                 f"The tool's service answered {answer.status}, and the answer cannot be used: {error}."
             ) from None
 
     @staticmethod
-    def _no_answer(trouble: NoAnswer, what: str) -> HopFailed:
+    def _no_answer(trouble: NoAnswer, what: str) -> LiveCallFailed:
         hint = ADDRESS_HINTS.get(trouble.trouble)
         reached = {
             "no": "nothing was sent",
             "maybe": "the request may have been carried out",
             "yes": "the request was received",
         }[trouble.reached]
-        return HopFailed(f"{what}: {trouble.detail}.", notes=(reached, *((hint,) if hint else ())))
+        return LiveCallFailed(f"{what}: {trouble.detail}.", notes=(reached, *((hint,) if hint else ())))
 
 
-async def _built(tool: FoundTool, arguments: JsonObject) -> OpenapiRequest:
+async def _built(tool: DiscoveredTool, arguments: JsonObject) -> OpenapiRequest:
     operation = Operation.from_json(tool.call)
     if len(dumps(arguments)) <= READ_ASIDE_BYTES:
         return built_request(operation, arguments)
@@ -210,15 +216,15 @@ async def translated_aside(helpers: HelperProcesses, document: Input, *, org_id:
     try:
         head, *parts = await helpers.run(job, document, owner=org_id)
     except InvalidJson as error:
-        raise HopFailed(f"The OpenAPI document cannot be read: {error}.") from None
+        raise LiveCallFailed(f"The OpenAPI document cannot be read: {error}.") from None
     except Refused as refused:
         said = "; ".join(problem.said() for problem in refused.problems[:5])
-        raise HopFailed(f"The OpenAPI document cannot be used: {said}.") from None
+        raise LiveCallFailed(f"The OpenAPI document cannot be used: {said}.") from None
     except TookTooMuch as error:
-        raise HopFailed(f"The OpenAPI document was not read: {error}.") from None
+        raise LiveCallFailed(f"The OpenAPI document was not read: {error}.") from None
     tools = []
     for part in parts:
-        tools.append(FoundTool.from_stored(loads_own(part)))
+        tools.append(DiscoveredTool.from_stored(loads_own(part)))
         await asyncio.sleep(0)  # a thousand tools are many megabytes: others have their turn in between
     return Discovery(tools=tuple(tools), notes=tuple(map(str, _listed(loads_own(head)))))
 
@@ -231,14 +237,16 @@ def _listed(value: Json) -> list[Json]:
 def _document_of(answer: Answer) -> Input:
     if not answer.is_success:
         said = "a redirect, which is not followed" if 300 <= answer.status < 400 else "and no document"
-        raise HopFailed(f"The OpenAPI document could not be fetched: the answer was {answer.status}, {said}.")
+        raise LiveCallFailed(
+            f"The OpenAPI document could not be fetched: the answer was {answer.status}, {said}."
+        )
     encoding = answer.headers.get("content-encoding", "identity").strip().lower()
     if encoding not in ("", "identity"):
-        raise HopFailed("The OpenAPI document came compressed, though that was not asked for.")
+        raise LiveCallFailed("The OpenAPI document came compressed, though that was not asked for.")
     if answer.file is None:
         return answer.body
     if _size(answer.file) > MAX_DOCUMENT_BYTES:
-        raise HopFailed(f"The OpenAPI document has more than {MAX_DOCUMENT_BYTES:,} bytes.")
+        raise LiveCallFailed(f"The OpenAPI document has more than {MAX_DOCUMENT_BYTES:,} bytes.")
     return answer.file
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from jwt import PyJWK
 
 from pipelines.core.access.issuer_url import issuer_url_complaint
-from pipelines.core.access.tokens import UnverifiedToken, public_keys, suited_keys
+from pipelines.core.access.tokens import UnverifiedToken, keys_for, public_keys
 from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, loads
 from pipelines.outbound.address_guard import AddressPolicy, GuardedBackend, Resolver, system_resolver
 from pipelines.outbound.dispatch_outcome import ADDRESS_HINTS
@@ -64,10 +64,10 @@ class IssuerKeys:
         """Those that may have signed it; none if it has no such key. IssuerUnavailable when not known."""
         if self._age_s > FRESH_S and (self._age_s > KEPT_S or not self._asking.locked()):
             await self._ask()
-        found = suited_keys(self._known(), token)
+        found = keys_for(self._known(), token)
         if not found:
             await self._ask()
-            found = suited_keys(self._known(), token)
+            found = keys_for(self._known(), token)
         return found
 
     @property

@@ -49,10 +49,10 @@ def upload_rows(
     """
     from pipelines.core.agents.agent_definition import AgentDefinition
     from pipelines.core.coding.coding_tasks import ANY_SCENARIO, CodingContext
-    from pipelines.core.task_files.column_naming import AS_WRITTEN, Naming
+    from pipelines.core.task_files.column_naming import DEFAULT_NAMING, ColumnNaming
     from pipelines.core.task_files.read_tasks import MAX_ROWS, read_tasks
     from pipelines.core.task_files.upload_warnings import upload_warnings
-    from pipelines.core.tasks.seed_text import WrittenSeeds
+    from pipelines.core.tasks.seed_text import EncodedSeeds
     from pipelines.core.text.json_rows import split_rows
 
     stored = loads_own(definition) if definition is not None else None
@@ -69,8 +69,8 @@ def upload_rows(
         format=asked,
         tools=tools,
         ledger_schema=ledger_schema,
-        keep=WrittenSeeds,
-        naming=Naming.from_json(naming) if naming is not None else AS_WRITTEN,
+        keep=EncodedSeeds,
+        naming=ColumnNaming.from_json(naming) if naming is not None else DEFAULT_NAMING,
         coding=CodingContext.from_json(coding) if coding is not None else ANY_SCENARIO,
     )
     del source, data
@@ -83,7 +83,7 @@ def upload_rows(
         rows=read.rows,
         rules=agent.rules if agent is not None else (),
     )
-    assert isinstance(read.seeds, WrittenSeeds)
+    assert isinstance(read.seeds, EncodedSeeds)
     yield from read.seeds.handed_over()
     yield dumps({"notes": read.notes, "warnings": told.warnings, "sentences": told.sentences})
 
@@ -101,9 +101,9 @@ def preview_rows(
     """What a page shows of a file before anything is stored: see core.upload_preview."""
     from pipelines.core.agents.agent_definition import AgentDefinition
     from pipelines.core.coding.coding_tasks import CodingContext
-    from pipelines.core.task_files.column_naming import Naming
+    from pipelines.core.task_files.column_naming import ColumnNaming
     from pipelines.core.task_files.upload_preview import preview_upload
-    from pipelines.core.tasks.seed_text import WrittenSeeds
+    from pipelines.core.tasks.seed_text import EncodedSeeds
 
     stored = loads_own(definition) if definition is not None else None
     agent = AgentDefinition.from_stored(stored) if isinstance(stored, dict) else None
@@ -113,12 +113,12 @@ def preview_rows(
         preview_upload(
             data,
             format=asked,
-            naming=Naming.from_json(naming),
+            naming=ColumnNaming.from_json(naming),
             tools=agent.tools if agent is not None else None,
             ledger_schema=agent.ledger_schema if agent is not None else None,
             rules=agent.rules if agent is not None else (),
             may_read=lambda: time.process_time() < until,
-            keep=WrittenSeeds,
+            keep=EncodedSeeds,
             coding=CodingContext.from_json(coding),
         )
     )
@@ -134,9 +134,9 @@ def canonical_hash(data: bytes) -> Iterator[bytes]:
 def agent_reply(data: bytes, *, content_type: str | None) -> Iterator[bytes]:
     """What an agent answered, read leniently and written in its one normal form."""
     from pipelines.core.agents.agent_reply import parse_agent_reply
-    from pipelines.core.agents.reply_text import written_reply
+    from pipelines.core.agents.reply_text import encode_reply
 
-    yield written_reply(parse_agent_reply(data, content_type))
+    yield encode_reply(parse_agent_reply(data, content_type))
 
 
 def entry_file(data: bytes, *, filename: str, function: str, place: str) -> Iterator[bytes]:
@@ -256,14 +256,14 @@ def cassette_calls(data: bytes, *, slice_calls: int, slice_bytes: int) -> Iterat
     """A cassette's lines, checked whole and masked, in slices of [key, occurrence, line]; then, last, how
     many calls and bytes they are."""
     from pipelines.core.calls.cassette import read_lines
-    from pipelines.core.calls.cassette_masking import masked
+    from pipelines.core.calls.cassette_masking import mask_call
 
     problems: list[Problem] = []
     calls = size = held = 0
     some: list[JsonObject | list[Any]] = []
     slices: list[bytes] = []
     for recorded in read_lines((line.rstrip(b"\n") for line in BytesIO(data)), problems):
-        call = masked(recorded)
+        call = mask_call(recorded)
         line = call.as_line()
         some.append([call.key, call.occurrence, line])
         calls += 1

@@ -210,7 +210,7 @@ def world_parts(
     said: str | None = None,
 ) -> Iterator[bytes]:
     from pipelines.core.ledger.world_difference import world_difference
-    from pipelines.core.ledger.world_tables import counted_types
+    from pipelines.core.ledger.world_tables import type_counts
     from pipelines.core.worlds.advisories import advisories
     from pipelines.core.worlds.ground import ground_of
     from pipelines.core.worlds.trials import tools_without_rows
@@ -226,7 +226,7 @@ def world_parts(
         "advisories": [advisory.as_json() for advisory in found[:MOST_ADVISORIES]],
         "advisories_left_out": max(0, len(found) - MOST_ADVISORIES),
     }
-    yield dumps(told | counted_types(after))
+    yield dumps(told | type_counts(after))
     yield dumps(world_difference(before, after).as_json())
 
 

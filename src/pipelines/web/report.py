@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from pipelines.core.calls.cassette_masking import masked_response
+from pipelines.core.calls.cassette_masking import mask_response
 from pipelines.core.evals.heatmap.heatmap import HeatColumn, Heatmap, HeatRow, heatmap_of
 from pipelines.core.evals.heatmap.heatmap_table import legend, table_head, table_row
 from pipelines.core.evals.matrix.report_text import read_report
@@ -160,7 +160,7 @@ def _heatmap(text: bytes, secrets: Sequence[str]) -> Heatmap | None:
 
 
 def _masked(value: Any, secrets: Sequence[str]) -> Any:
-    return masked_response(value, secrets)
+    return mask_response(value, secrets)
 
 
 def _took_ms(run: Mapping[str, Any]) -> float | None:

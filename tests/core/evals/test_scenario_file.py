@@ -96,7 +96,7 @@ def test_problems_have_their_lines_and_all_of_them_are_told():
         ),
         (
             "line 12, column 14: /scenarios/0/expected_behavior/action/$inn",
-            "`$inn` is no matcher; there are `$in`, `$any_of`, `$all_of`, `$text`, `$number`, `$date`, "
+            "`$inn` is not a matcher; there are `$in`, `$any_of`, `$all_of`, `$text`, `$number`, `$date`, "
             "`$regex`, `$gte`, `$lte`, `$contains`, `$not`, "
             "`$similar` or `$exists`",
         ),

@@ -617,11 +617,11 @@ def test_a_document_of_fifty_megabytes_is_not_read():
 def test_what_is_found_can_be_registered_and_has_all_that_a_call_needs():
     """Through JSON, as it is stored."""
     from pipelines.core.text.json_text import loads_own
-    from pipelines.core.tools.live_tools import FoundTool
+    from pipelines.core.tools.live_tools import DiscoveredTool
     from pipelines.core.tools.tools_schema import parse_tools_schema
 
     tool = only_tool(one_operation("/o/{id}", requestBody=None))
-    again = FoundTool.from_stored(loads_own(dumps(tool.as_json())))
+    again = DiscoveredTool.from_stored(loads_own(dumps(tool.as_json())))
     assert again == tool
     assert request_of(again, id="7").target == "/o/7"
     parse_tools_schema([{"name": tool.name, "input_schema": tool.input_schema}])

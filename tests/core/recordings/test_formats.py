@@ -277,7 +277,7 @@ BAD: dict[str, tuple[bytes, list[tuple[str, str]]]] = {
     "no runs": (b"[]", [("", "has no runs")]),
     "a reply without its call": (
         data([MESSAGES[1], reply("c9", "?"), MESSAGES[6]]),
-        [("/1/tool_call_id", "answers the tool call `c9`, which no message before it makes")],
+        [("/1/tool_call_id", "answers the tool call `c9`, which no earlier message makes")],
     ),
     "a second reply to one call": (
         data([*MESSAGES, reply("c2", "again")]),

@@ -134,7 +134,7 @@ def test_by_order_where_there_are_as_many_runs_as_tasks() -> None:
     runs = [NamedRun(f"line {at}", None, asked) for at, asked in enumerate(("?", "!", "Same.", "Same."), 1)]
     matches = match_tasks(runs, TASKS, problems := [])
     assert ([match and match.task for match in matches], problems) == ([0, 1, 2, 3], [])
-    assert all(match and "its place in the order" in (match.note or "") for match in matches)
+    assert all(match and "the one at the same position" in (match.note or "") for match in matches)
 
 
 def test_the_first_user_message_counts_more_than_the_order() -> None:
@@ -158,7 +158,7 @@ def test_every_run_without_a_task_is_a_problem_with_what_to_do() -> None:
     assert match_tasks(runs, TASKS, problems) == [None] * 3
     assert [(each.path, each.hint) for each in problems] == [
         ("line 1, /task", "did you mean `refund`?"),
-        ("line 2", "name it in `task`: its key or its row number"),
-        ("line 3", "name it in `task`: its key or its row number"),
+        ("line 2", "give the task's key or row number in `task`"),
+        ("line 3", "give the task's key or row number in `task`"),
     ]
     assert "tasks 3, 4" in problems[1].message

@@ -7,8 +7,17 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 from pipelines.core.calls.called_run import CalledRun
-from pipelines.core.calls.run_moment import began_at
-from pipelines.core.calls.tool_call import Ask, Decision, Received, ToolCall, decide, receive, row_of, settle
+from pipelines.core.calls.run_moment import start_of
+from pipelines.core.calls.tool_call import (
+    Ask,
+    Decision,
+    ReceivedCall,
+    ToolCall,
+    decide,
+    receive,
+    row_of,
+    settle,
+)
 from pipelines.core.ledger.ledger import Ledger, World
 from pipelines.core.ledger.ledger_schema import LedgerSchema, parse_ledger_schema
 from pipelines.core.limits.json_schema import CompiledSchema
@@ -73,7 +82,7 @@ class Desk:
             ledger=ledger,
             progress=RuleProgress((), ledger.is_flagged, chance=chance_of("a task", 0)),
             seed="a task",
-            began=began_at(datetime(2026, 5, 1, 12)),
+            began=start_of(datetime(2026, 5, 1, 12)),
             calls_so_far=calls,
         )
 
@@ -111,7 +120,7 @@ class Desk:
     def _asked(self, tool: str, arguments: Any) -> tuple[ToolCall, Decision | Ask, str | None]:
         call = ToolCall(tool, dumps(arguments), None, None, perf_counter())
         text, received = receive(self.run, call)
-        assert isinstance(received, Received), received
+        assert isinstance(received, ReceivedCall), received
         return call, decide(self.run, received), text
 
 

@@ -179,19 +179,19 @@ SAYS = [
         "refunded",
         ["It is cancelled."],
         None,
-        'The answer\'s status should be "refunded", but it does not say so.',
+        'The answer\'s status should be "refunded", but the answer does not give it.',
     ),
     (
         "refunded",
         ["One.", "Two."],
         None,
-        'The answer\'s status should be "refunded", but no turn says so.',
+        'The answer\'s status should be "refunded", but no turn gives it.',
     ),
     (
         {"value": "refunded", "in": "final"},
         ["It is refunded.", "Two."],
         None,
-        'The final response\'s status should be "refunded", but it does not say so.',
+        'The final response\'s status should be "refunded", but the answer does not give it.',
     ),
     (
         "shipped",

@@ -53,7 +53,7 @@ def test_what_meets_it(body, trace):
 
 
 UNMET = {
-    "never called": ([ON_4521], [get_order(1)], "incomplete", "but never was", ()),
+    "never called": ([ON_4521], [get_order(1)], "incomplete", "but was not", ()),
     "never with success": ([ON_4521], [TRIED], "incomplete", "call 1 (refund_order) did not succeed", (1,)),
     "with other arguments": (
         [ON_4521],

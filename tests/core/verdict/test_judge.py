@@ -148,7 +148,7 @@ COMPLETIONS = {
         REFUNDED,
         "PENDING",
         None,
-        "may not be the agent's fault",
+        "so the agent may not be at fault",
     ),
     "the backend broke, then worked": (
         [platform_error(1), get_order(2), refund(3)],

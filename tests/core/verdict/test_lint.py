@@ -141,7 +141,7 @@ DOUBTFUL = {
     "what prose cannot say": (
         {"expected_answer": {"status": "refunded", "done": {"value": True, "in": "final"}}},
         "/expected_answer/done",
-        "cannot be found in prose",
+        "prose cannot give",
     ),
     "an answer that the request gives already": (
         {"expected_answer": {"order_id": "4521"}},

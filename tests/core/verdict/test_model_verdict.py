@@ -224,7 +224,7 @@ def test_a_clean_refusal_scores_five():
     said = [answer("task_completion", "met", score=4), answer("tool_use", "met")]
     verdict = verdict_by_model(open_verdict(), said, expected_outcome="refusal")
     assert (verdict.verdict, verdict.score("task_completion")) == (Outcome.PASS, 5)
-    assert verdict.reasoning.startswith("Rightly refused.")
+    assert verdict.reasoning.startswith("Refused as expected.")
 
 
 def test_the_reason_for_a_right_refusal_stands_in_the_reasoning():

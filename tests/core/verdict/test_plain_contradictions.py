@@ -46,7 +46,7 @@ CONTRADICTED = {
         "There is a technical issue.",
         "no call of the run failed",
     ),
-    "a missing record that was found": ([get_order(1)], "Order 4521 does not exist.", "is there"),
+    "a missing record that was found": ([get_order(1)], "Order 4521 does not exist.", "exists"),
 }
 
 

@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 from verdict_cases import STATE, TOOLS, add, call, get_order, injected, refund, remove, run, update
 
 from pipelines.core.ledger.ledger import Add, InvalidUpdate, Ledger, Remove, Update, World
-from pipelines.core.proposed_oracles.propose_oracle import PROPOSED_AXES, judged_by, proposed_oracle
+from pipelines.core.proposed_oracles.propose_oracle import PROPOSED_AXES, judge_by_axes, oracle_from_run
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.oracles import oracles_of
 from pipelines.core.verdict.verdict import Outcome, Status, Verdict
 
 
 def proposed(*rows, user="Please refund order #4521.", says="Done."):
-    return proposed_oracle(run(*rows, user_instruction=user, says=says))
+    return oracle_from_run(run(*rows, user_instruction=user, says=says))
 
 
 def test_a_change_is_asserted_as_it_ended_and_its_write_must_be_called() -> None:
@@ -143,7 +143,7 @@ def test_a_run_that_did_and_told_nothing_proves_nothing_and_says_so() -> None:
 
 def test_a_recording_without_a_state_proposes_its_calls_and_no_state() -> None:
     row = call(1, "refund_order", {"order_id": "4521"}, {"status": "refunded"})
-    found = proposed_oracle(run(row, user_instruction="Refund order 4521.", has_state=False))
+    found = oracle_from_run(run(row, user_instruction="Refund order 4521.", has_state=False))
     assert found.axes["expected_state"] is None
     calls = {"must": [{"tool": "refund_order", "arguments": {"order_id": "4521"}}]}
     assert found.axes["expected_calls"] == calls
@@ -154,7 +154,7 @@ def test_a_recording_without_a_state_proposes_its_calls_and_no_state() -> None:
 def test_a_bulk_change_is_asserted_in_part_and_the_rest_is_allowed() -> None:
     many = [add("ticket", f"T-{n}", n=n) for n in range(1_000)]
     seen = run(call(1, "create_ticket", {}, {}, updates=many))
-    found = proposed_oracle(seen)
+    found = oracle_from_run(seen)
     assert found.axes["expected_state"]["allow"] == ["ticket"]
     assert is_met(found.axes, seen)
 
@@ -162,7 +162,7 @@ def test_a_bulk_change_is_asserted_in_part_and_the_rest_is_allowed() -> None:
 @pytest.mark.parametrize("name", ["$set", "unchanged", "", "<new>", "a.b"])
 def test_fields_that_an_oracle_would_read_otherwise_are_met_all_the_same(name: str) -> None:
     seen = run(call(1, "refund_order", {}, {}, updates=[update("4521", **{name: {name: "x"}})]))
-    assert is_met(proposed_oracle(seen).axes, seen)
+    assert is_met(oracle_from_run(seen).axes, seen)
 
 
 # For any run
@@ -225,10 +225,10 @@ def is_met(axes: dict[str, object], seen: RunEvidence) -> bool:
 def test_the_run_it_came_from_meets_it_and_doing_nothing_does_not_unless_it_says_so(
     seen: RunEvidence,
 ) -> None:
-    found = proposed_oracle(seen)
+    found = oracle_from_run(seen)
     assert is_met(found.axes, seen)
     idle = replace(seen, trace=(), responses=("Hello.",))
-    judged = judged_by(idle, found.axes)
+    judged = judge_by_axes(idle, found.axes)
     assert isinstance(judged, Verdict)
     assert judged.verdict is not Outcome.PASS
     if (

@@ -21,7 +21,7 @@ from pipelines.cli.files import (
 from pipelines.cli.output.blocks import new_console, print_block
 from pipelines.cli.output.eval_words import plural
 from pipelines.cli.task_file import print_notes
-from pipelines.core.task_files.column_naming import Naming
+from pipelines.core.task_files.column_naming import ColumnNaming
 from pipelines.core.task_files.file_formats import FORMATS, LARGEST_YAML
 from pipelines.core.task_files.read_tasks import ReadTasks, format_of, read_tasks, tasks_as_csv, tasks_as_rows
 from pipelines.core.task_files.table_layout import layout_of
@@ -59,7 +59,7 @@ def derive_oracles(
             format=format_of(tasks.name),
             tools=declared,
             ledger_schema=schema,
-            naming=Naming(left_out=frozenset({COLUMN})),
+            naming=ColumnNaming(left_out=frozenset({COLUMN})),
         )
         given = _calls_in_file(calls, len(read.seeds)) if calls is not None else _calls_in_column(tasks, read)
     except Refused as refused:
@@ -110,7 +110,7 @@ def _calls_in_column(tasks: Path, read: ReadTasks) -> list[Json]:
 
 
 def _cells(tasks: Path) -> dict[int, Json]:
-    layout = layout_of(decode(read_bytes(tasks)).text, Naming(left_out=frozenset({COLUMN})))
+    layout = layout_of(decode(read_bytes(tasks)).text, ColumnNaming(left_out=frozenset({COLUMN})))
     if COLUMN not in layout.header:
         return {}
     at = layout.header.index(COLUMN)

@@ -24,10 +24,10 @@ from pipelines.cli.run.run import gate_code
 from pipelines.cli.task_file import read_task_file
 from pipelines.core.recordings.judge_recorded import judge_recorded
 from pipelines.core.recordings.match_tasks import KnownTask, NamedRun, match_tasks
-from pipelines.core.recordings.own_tasks import known_tasks, own_tasks
+from pipelines.core.recordings.own_tasks import known_tasks, tasks_of_recordings
 from pipelines.core.recordings.read import Recording, read_recording
 from pipelines.core.recordings.recorded_run import RecordedRun
-from pipelines.core.recordings.states import checked_state, with_changes
+from pipelines.core.recordings.states import check_state, with_changes
 from pipelines.core.tasks.seed import Seed
 from pipelines.core.text.json_text import JsonObject, dumps
 from pipelines.core.text.problems import Problem, Refused
@@ -105,7 +105,7 @@ def _state(path: Path | None) -> JsonObject | None:
     if path is None:
         return None
     problems: list[Problem] = []
-    state = checked_state(read_json(path), "", problems)
+    state = check_state(read_json(path), "", problems)
     if problems:
         stop_with(problems, str(path))
     return state
@@ -115,7 +115,7 @@ def _with_tasks(recording: Recording, given: Given, tools: tuple[Tool, ...] | No
     runs = recording.runs
     if given.tasks is None:
         try:
-            seeds, places = own_tasks(runs)
+            seeds, places = tasks_of_recordings(runs)
         except Refused as refused:
             stop_with(refused.problems, str(given.recording))
         tasks = known_tasks(seeds)

@@ -13,10 +13,10 @@ from pipelines.cli.output.junit import printable
 from pipelines.core.results.compare_results import (
     Change,
     ResultsComparison,
-    as_markdown,
     compare_results,
+    format_markdown,
     headline,
-    told,
+    outcome_text,
 )
 from pipelines.core.results.results import SuiteResults, read_results
 from pipelines.core.text.problems import Refused
@@ -31,7 +31,7 @@ def print_comparison(old: Path, new: Path, *, comment: Path | None, fails: bool,
     else:
         _print(found)
     if comment is not None and found.has_flipped:
-        write_text(comment, as_markdown(found))
+        write_text(comment, format_markdown(found))
     if fails and found.regressed:
         raise typer.Exit(1)
 
@@ -54,7 +54,10 @@ def _print(found: ResultsComparison) -> None:
     )
     for word, colour, changes in kinds:
         for change in changes[:MOST_SHOWN]:
-            line = f"  {change.suite}: {change.name} ({told(change.before)} → {told(change.after)})"
+            line = (
+                f"  {change.suite}: {change.name} ({outcome_text(change.before)} → "
+                f"{outcome_text(change.after)})"
+            )
             console.print(Text.assemble((word, colour), printable(line)), soft_wrap=True)
             if change.after.why and word == "regressed":
                 console.print(Text(f"    {printable(change.after.why)}", style="dim"), soft_wrap=True)

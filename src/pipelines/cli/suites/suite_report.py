@@ -16,7 +16,7 @@ from pipelines.cli.output.junit import as_junit as batch_junit
 from pipelines.cli.output.junit import printable
 from pipelines.cli.output.verdict_words import pending_reasons, told_undecided
 from pipelines.cli.run.run import Ran, told_not_run
-from pipelines.core.results.compare_results import in_cell, told
+from pipelines.core.results.compare_results import escape_cell, outcome_text
 from pipelines.core.results.gate import ExitCode, Tally, tally
 from pipelines.core.results.results import (
     LONGEST_NAME,
@@ -152,15 +152,21 @@ def as_junit(finished: Sequence[Finished]) -> str:
 def as_markdown(finished: Sequence[Finished]) -> str:
     lines = ["### Agent tests", "", "| suite | agent | | |", "|---|---|---|---|"]
     for each in finished:
-        cells = (in_cell(each.results.name), in_cell(each.results.agent), WORDS[each.results.exit_code])
-        lines.append(f"| {' | '.join(cells)} | {in_cell(each.says)} |")
+        cells = (
+            escape_cell(each.results.name),
+            escape_cell(each.results.agent),
+            WORDS[each.results.exit_code],
+        )
+        lines.append(f"| {' | '.join(cells)} | {escape_cell(each.says)} |")
     failing = [
         (each.results.name, case) for each in finished for case in each.results.cases if not case.is_met
     ]
     if failing:
         lines += ["", "| suite | task | outcome | why |", "|---|---|---|---|"]
         for name, case in failing[:MOST_ROWS]:
-            lines.append("| " + " | ".join(map(in_cell, (name, case.name, told(case), case.why))) + " |")
+            lines.append(
+                "| " + " | ".join(map(escape_cell, (name, case.name, outcome_text(case), case.why))) + " |"
+            )
     if len(failing) > MOST_ROWS:
         lines += ["", f"… and {len(failing) - MOST_ROWS} more"]
     return "\n".join(lines) + "\n\n"

@@ -1,4 +1,4 @@
-"""Who is asking, whichever way they have shown it: by an API key or by a token."""
+"""The identity behind a request, proved by an API key or a token."""
 
 from dataclasses import dataclass
 from typing import ClassVar

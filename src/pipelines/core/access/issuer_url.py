@@ -1,4 +1,4 @@
-"""Where an issuer's keys may be fetched from: whoever can change them on the way can sign any token."""
+"""Checks the URL of an issuer's keys: whoever can change them on the way can sign any token."""
 
 from ipaddress import ip_address
 from urllib.parse import urlsplit
@@ -15,7 +15,7 @@ def issuer_url_complaint(url: str) -> str | None:
         parts = urlsplit(url)
         port = parts.port
     except ValueError as error:
-        return f"is no URL: {error}"
+        return f"is not a URL: {error}"
     if parts.scheme not in ("http", "https"):
         return "must start with https://"
     if "@" in parts.netloc or parts.fragment or port == 0:
@@ -41,7 +41,9 @@ def oidc_problems(issuer: str, audience: str) -> list[Problem]:
     if complaint:
         found.append(
             Problem(
-                path="PIPELINES_OIDC_ISSUER", message=complaint, hint="write it as `iss` of its tokens has it"
+                path="PIPELINES_OIDC_ISSUER",
+                message=complaint,
+                hint="write it exactly as `iss` of its tokens",
             )
         )
     if not audience:  # without it, a token for any other application of the issuer would open ours
@@ -49,7 +51,7 @@ def oidc_problems(issuer: str, audience: str) -> list[Problem]:
             Problem(
                 path="PIPELINES_OIDC_AUDIENCE",
                 message="must be set where PIPELINES_OIDC_ISSUER is",
-                hint="what `aud` of its tokens for this server says",
+                hint="use the `aud` of its tokens for this server",
             )
         )
     return found
@@ -59,9 +61,9 @@ def client_problems(issuer: str, client_id: str, client_secret: str) -> list[Pro
     """Of the settings by which people sign in to pages at the issuer."""
     found = []
     if client_id and not issuer:
-        message = "is for signing in at an issuer: set PIPELINES_OIDC_ISSUER too"
+        message = "needs an issuer to sign in at: set PIPELINES_OIDC_ISSUER too"
         found.append(Problem(path="PIPELINES_OIDC_CLIENT_ID", message=message))
     if client_secret and not client_id:
-        message = "is of no client: set PIPELINES_OIDC_CLIENT_ID too"
+        message = "needs a client: set PIPELINES_OIDC_CLIENT_ID too"
         found.append(Problem(path="PIPELINES_OIDC_CLIENT_SECRET", message=message))
     return found

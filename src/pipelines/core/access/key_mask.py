@@ -1,4 +1,4 @@
-"""A key kept out of bytes that go by: each of its letters becomes `*`, so that lengths stay as announced."""
+"""Masks a key in a stream of bytes: each character becomes `*`, so that the length stays the same."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""JSON Web Tokens: how one of ours is made, and what is believed of one that was sent.
+"""JSON Web Tokens: issues our own, and verifies the ones that are sent.
 
 What a token must fulfil (`TokenRules`) and the keys that may have signed it come from the caller, never from
 the token: its header only picks among them. Nothing of a token is repeated in an error but claims' names.
@@ -48,7 +48,7 @@ class TokenRules:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class UnverifiedToken:
-    """As it was sent: good for choosing rules and keys, and for nothing else."""
+    """A token before verification: only for choosing rules and keys."""
 
     text: str = field(repr=False)
     algorithm: str
@@ -58,7 +58,7 @@ class UnverifiedToken:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TokenClaims:
-    """What a token says that was signed by whom it says, for us, and for now."""
+    """The claims of a verified token."""
 
     subject: str
     role: Role
@@ -81,18 +81,20 @@ def read_token(text: str) -> UnverifiedToken:
     if not isinstance(algorithm, str) or algorithm.lower() == "none" or text.endswith("."):
         raise errors.TokenUnsigned
     if "crit" in head or "b64" in head:
-        raise errors.InvalidToken("The token's header asks for an extension (crit, b64) that is not taken.")
+        raise errors.InvalidToken(
+            "The token's header asks for an extension (crit, b64) that is not supported."
+        )
     key_id, issuer = head.get("kid"), claims.get("iss")
     if not isinstance(key_id, str | None):
-        raise errors.InvalidToken("The token's header has a kid that is no text.")
+        raise errors.InvalidToken("The kid in the token's header must be a string.")
     if not isinstance(issuer, str):
-        raise errors.TokenClaimMissing("The token has no claim iss: who issued it is not known.")
+        raise errors.TokenClaimMissing("The token has no iss claim, so its issuer is not known.")
     return UnverifiedToken(text=text, algorithm=algorithm, key_id=key_id, issuer=issuer)
 
 
 def _parts(text: str) -> tuple[JsonObject, JsonObject]:
     if text.count(".") == 4:
-        raise errors.InvalidToken("This token is encrypted (five parts); send one that is only signed.")
+        raise errors.InvalidToken("This token is encrypted (five parts); send a signed token instead.")
     if _SHAPE.fullmatch(text) is None:
         raise errors.InvalidToken
     head, claims = map(_part, text.split(".")[:2])
@@ -114,12 +116,12 @@ def verified_claims(token: UnverifiedToken, keys: Sequence[Key], rules: TokenRul
     """Of a token that one of these keys has signed; a subclass of Unauthorized or Forbidden if not."""
     if token.algorithm not in rules.algorithms:
         raise errors.TokenAlgorithmRefused(
-            f"A token of this issuer is signed with {', '.join(rules.algorithms)}, and with nothing else."
+            f"A token of this issuer must be signed with {', '.join(rules.algorithms)}."
         )
     claims: Mapping[str, Any] | None = None
     for key in keys:
         try:
-            claims = _decoded(token, key, rules)
+            claims = _decode(token, key, rules)
             break
         except jwt.InvalidSignatureError:
             continue
@@ -141,7 +143,7 @@ def verified_claims(token: UnverifiedToken, keys: Sequence[Key], rules: TokenRul
 _READER = PyJWT({"enforce_minimum_key_length": True})
 
 
-def _decoded(token: UnverifiedToken, key: Key, rules: TokenRules) -> Mapping[str, Any]:
+def _decode(token: UnverifiedToken, key: Key, rules: TokenRules) -> Mapping[str, Any]:
     try:
         return _READER.decode(
             token.text,
@@ -160,13 +162,13 @@ def _decoded(token: UnverifiedToken, key: Key, rules: TokenRules) -> Mapping[str
         raise errors.TokenNotYetValid from None
     except jwt.InvalidAudienceError:
         raise errors.TokenWrongAudience(
-            f"This token is not meant for this server: its aud must be, or have in it, {rules.audience}."
+            f"This token is not meant for this server: its aud must be or contain {rules.audience}."
         ) from None
     except jwt.InvalidIssuerError:
         raise errors.TokenWrongIssuer from None
     except jwt.MissingRequiredClaimError as missing:
         raise errors.TokenClaimMissing(
-            f"The token has no claim {missing.claim}, which it must have."
+            f"The token has no {missing.claim} claim, which is required."
         ) from None
     except (jwt.PyJWTError, OverflowError):  # OverflowError: a time past what a number holds
         raise errors.InvalidToken from None
@@ -179,7 +181,7 @@ def _role(claims: Mapping[str, Any], name: str) -> Role:
     roles = [role for role in Role if role.value in words]
     if not roles:
         allowed = ", ".join(role.value for role in Role)
-        raise errors.TokenRoleUnknown(f"The token's claim {name} must be, or have in it, one of {allowed}.")
+        raise errors.TokenRoleUnknown(f"The token's claim {name} must be or contain one of {allowed}.")
     return max(roles, key=_RANK.__getitem__)
 
 
@@ -205,7 +207,7 @@ def public_keys(document: Json) -> tuple[PyJWK, ...]:
     other uses, and those of kinds that are not known here, are left out."""
     listed = document.get("keys") if isinstance(document, dict) else None
     if not isinstance(listed, list):
-        raise ValueError("it is no JWKS: an object with a list of keys")
+        raise ValueError("it is not a JWKS (an object with a list of keys)")
     return tuple(made for jwk in listed[:MAX_KEYS] if isinstance(jwk, dict) for made in _public_keys(jwk))
 
 
@@ -226,7 +228,7 @@ def _public_keys(jwk: JsonObject) -> list[PyJWK]:
         return []
 
 
-def suited_keys(keys: Sequence[PyJWK], token: UnverifiedToken) -> list[PyJWK]:
+def keys_for(keys: Sequence[PyJWK], token: UnverifiedToken) -> list[PyJWK]:
     """By the key's id where both have one."""
     return [
         key

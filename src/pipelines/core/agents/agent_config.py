@@ -1,5 +1,5 @@
-"""The make-up of an agent of several: its sub-agents, whom they talk to, and which one is entered first; who
-answers its simulated tools, the models that are asked for its runs, and how strictly its words are judged."""
+"""An agent's `config`: sub-agents and their topology, the simulator of its tools, the models for its runs,
+and how strictly its statements are judged."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -96,7 +96,7 @@ def _read_sub_agent(
     fields.require("actor_id")
     actor_id = fields.text("actor_id", may_be_blank=True)
     if actor_id is not None and not is_actor_id(actor_id):
-        fields.refuse("actor_id", f"`{actor_id[:80]}` is no actor id", ACTOR_ID_RULE)
+        fields.refuse("actor_id", f"`{actor_id[:80]}` is not a valid actor id", ACTOR_ID_RULE)
     if actor_id in seen:
         fields.refuse("actor_id", f"the actor id `{actor_id}` is declared twice")
     used_tools = _read_names(fields, "tools", tools, "the agent declares no tool")

@@ -1,4 +1,4 @@
-"""An agent as its author registers it: where it runs, what tools it declares, how it is made up."""
+"""The definition of an agent as its author registers it: where it runs, its tools, its settings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -167,7 +167,9 @@ def parse_agent_definition(
 def _refuse_code_fields(fields: Fields) -> None:
     for key in CODE_FIELDS:
         if fields.get(key) not in (None, []):
-            fields.refuse(key, f"`{key}` is for agents of mode `code`", 'set "mode": "code", or leave it out')
+            fields.refuse(
+                key, f"`{key}` is for agents of mode `code`", f'set "mode": "code", or remove `{key}`'
+            )
 
 
 def _read_secrets(fields: Fields) -> tuple[str, ...]:
@@ -253,7 +255,7 @@ def _read_header_value(fields: Fields) -> str | None:
         fields.refuse("auth_header_name", f"`{key}` needs `auth_header_name`", "such as Authorization")
     if not value.isascii() or not value.isprintable() or value != value.strip():
         message = f"`{key}` must be printable ASCII without line breaks or spaces around it"
-        fields.refuse(key, message, "check for a line break at the end of what was pasted")
+        fields.refuse(key, message, "check for a line break at the end of the pasted value")
     return value
 
 

@@ -1,6 +1,6 @@
-"""What an agent answered, read leniently: only `final_response` can make a reply unusable.
+"""Parses an agent's reply leniently: only a bad `final_response` makes a reply unusable.
 
-Everything else that is wrong with it is dropped or mended, and said in a soft warning.
+Anything else that is wrong is dropped or repaired, with a soft warning.
 """
 
 import re
@@ -22,7 +22,7 @@ from pipelines.core.text.problems import Problem
 MAX_REPLY_BYTES = 8 * 1024 * 1024  # a long rich transcript has some hundred kilobytes
 MOST_VALUES = 100_000  # in messages, and in metadata: a transcript of thousands of messages has fewer
 MAX_METADATA_BYTES = 256 * 1024
-OURS = "model_gateway"  # of the metadata: what a run asked of models, as its gateway counted
+PLATFORM_KEY = "model_gateway"  # of the metadata: what a run asked of models, as its gateway counted
 MOST_WARNED = 3  # problems of one transcript: more of them say the same
 
 _ENVELOPE_HINT = 'send {"final_response": "…"}, and optionally `messages` and `metadata`'
@@ -50,7 +50,7 @@ class AgentReply:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BadReply:
-    """No envelope: there is nothing to grade."""
+    """The reply has no usable `final_response`, so there is nothing to grade."""
 
     detail: str  # what came instead
     hint: str | None = None  # what to send
@@ -75,11 +75,11 @@ def parse_agent_reply(raw: bytes, content_type: str | None = None) -> AgentReply
     try:
         body, warnings = loads_mended(raw)
     except InvalidJson as error:
-        return BadReply(detail=f"the reply cannot be read as JSON: {error}", hint=_ENVELOPE_HINT)
+        return BadReply(detail=f"the reply is not JSON: {error}", hint=_ENVELOPE_HINT)
     if not isinstance(body, dict):
         return BadReply(detail=f"the reply is {kind(body)}, not an object", hint=_ENVELOPE_HINT)
     if content_type is not None and "json" not in content_type.lower():
-        warnings.append(f"the reply was sent as {content_type[:80]}; application/json is expected")
+        warnings.append(f"the reply has content type {content_type[:80]}; application/json is expected")
     reply = read_reply_fields(body)
     if isinstance(reply, BadReply) or not warnings:
         return reply
@@ -120,7 +120,7 @@ def check_response_contract(reply: AgentReply, contract: JsonObject | None) -> C
         why = next(dropped, "the reply has no `messages`")
     return ContractViolation(
         detail=f"the response contract asks for a gradeable transcript: {why}",
-        hint="send `messages` with an assistant message that has text, or take the contract off the agent",
+        hint="send `messages` with an assistant message that has text, or remove the contract from the agent",
     )
 
 
@@ -132,11 +132,11 @@ def _read_messages(value: Json, warnings: list[str]) -> tuple[Message, ...] | No
         return None
     messages, problems = read_messages(value)
     if problems:
-        warnings.append(f"{DROPPED}: {_told(problems)}")
+        warnings.append(f"{DROPPED}: {_problems_text(problems)}")
         return None
     odd = list(oddities(messages))
     if odd:
-        warnings.append(f"messages: {_told(odd)}")
+        warnings.append(f"messages: {_problems_text(odd)}")
     return messages
 
 
@@ -144,15 +144,15 @@ def _read_metadata(value: Json, warnings: list[str]) -> JsonObject | None:
     if value is None:
         return None
     if not isinstance(value, dict):
-        warnings.append(f"metadata was dropped: must be an object, not {kind(value)}")
+        warnings.append(f"metadata was dropped: it must be an object, not {kind(value)}")
         return None
     if count_values(value, MOST_VALUES) > MOST_VALUES or len(dumps(value)) > MAX_METADATA_BYTES:
         most = f"{MAX_METADATA_BYTES // 1024} KiB or {MOST_VALUES:,} values"
         warnings.append(f"metadata was dropped: it has more than {most}")
         return None
-    if OURS in value:
-        warnings.append(f"metadata.{OURS} was dropped: the platform writes it, of what it has counted")
-        value = {key: each for key, each in value.items() if key != OURS}
+    if PLATFORM_KEY in value:
+        warnings.append(f"metadata.{PLATFORM_KEY} was dropped: only the platform may write it")
+        value = {key: each for key, each in value.items() if key != PLATFORM_KEY}
     for key in TEXT_KEYS:
         if not isinstance(value.get(key), str | None):
             warnings.append(f"metadata.{key} is not a string")
@@ -173,7 +173,7 @@ def _is_amount(value: Json, *, is_whole: bool) -> bool:
     return not is_whole or value == int(value)
 
 
-def _told(problems: list[Problem]) -> str:
+def _problems_text(problems: list[Problem]) -> str:
     shown = "; ".join(f"{problem.path} {problem.message}" for problem in problems[:MOST_WARNED])
     more = len(problems) - MOST_WARNED
     return f"{shown}; and {more} more" if more > 0 else shown
@@ -187,7 +187,7 @@ def _no_final_response(body: JsonObject) -> BadReply:
         hint = "it must be a non-empty string"
         return BadReply(detail=f"`final_response` is {what}", hint=hint, is_empty=is_empty)
     if body == {"ok": True}:
-        detail = "the reply is that to a ping, not to a dispatch"
+        detail = "the reply answers a ping, not a dispatch"
         return BadReply(detail=detail, hint='answer {"ok": true} only when the whole body is {"ping": true}')
     names = ", ".join(f"`{name[:40]}`" for name in list(body)[:10])
     detail = f"the reply has no `final_response`, only {names}" if names else "the reply is an empty object"
@@ -197,5 +197,5 @@ def _no_final_response(body: JsonObject) -> BadReply:
 def _html(raw: bytes) -> BadReply:
     title = _TITLE.search(raw[:20_000].decode("utf-8", "replace"))
     called = f" titled “{' '.join(title[1].split())}”" if title is not None else ""
-    hint = "a login page, a proxy or a landing page may stand in front of the agent; check the endpoint URL"
+    hint = "a login page, a proxy or a landing page may be in front of the agent: check the endpoint URL"
     return BadReply(detail=f"the reply is an HTML page{called}, not JSON", hint=hint)

@@ -1,6 +1,6 @@
-"""What an agent answers to a dispatch, as a JSON Schema for its author (/schemas/agent-response.json).
+"""The JSON Schema of an agent's reply to a dispatch (/schemas/agent-response.json).
 
-A reply that fits is read without a soft warning, but for what a schema cannot say: which tool call a tool
+A reply that fits gets no soft warning, except for what a schema cannot express: which tool call a tool
 message answers, and whether encoded arguments can be decoded.
 """
 

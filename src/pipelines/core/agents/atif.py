@@ -44,7 +44,7 @@ def answer_step(text: str, at: str | None) -> JsonObject:
 
 
 def message_step(message: Message) -> JsonObject:
-    """Words of the transcript that no row of the trace has. When they were said nobody told."""
+    """A message of the transcript that is not in the trace. Its time is not known."""
     step = _step("user" if message.role == "user" else "agent", message.text(), None)
     thinking = thinking_text(message)
     return step | ({"reasoning_content": thinking} if thinking and message.role != "user" else {})
@@ -58,7 +58,7 @@ def row_step(row: TraceRow) -> JsonObject:
     return _event_step(row)
 
 
-def numbered(steps: Iterable[JsonObject], first: int) -> list[JsonObject]:
+def number_steps(steps: Iterable[JsonObject], first: int) -> list[JsonObject]:
     """Steps are counted from 1 without a gap."""
     return [{"step_id": number, **step} for number, step in enumerate(steps, first)]
 
@@ -84,7 +84,7 @@ def _step(source: str, message: str, at: str | None) -> JsonObject:
 def _call_step(row: TraceRow) -> JsonObject:
     call_id = f"call-{row.sequence}"
     arguments = _value(row.arguments)
-    extra = _known(
+    extra = _without_none(
         source=row.source,
         http_status=row.http_status,
         error_code=row.error_code,
@@ -104,12 +104,12 @@ def _call_step(row: TraceRow) -> JsonObject:
 
 
 def _model_step(row: TraceRow) -> JsonObject:
-    """What was said to the model and by it is nowhere, so the message is empty."""
+    """A model call. Its messages are not stored, so the message is empty."""
     payload = _value(row.payload)
     told = payload if isinstance(payload, dict) else {}
     model = told.get("model")
     metrics = {"prompt_tokens": told.get("input_tokens"), "completion_tokens": told.get("output_tokens")}
-    extra = _known(
+    extra = _without_none(
         kind=row.kind,
         gateway=told.get("gateway"),
         call=told.get("call"),
@@ -118,13 +118,13 @@ def _model_step(row: TraceRow) -> JsonObject:
         latency_ms=row.latency_ms,
     )
     step = _step("agent", "", row.occurred_at) | ({"model_name": model} if isinstance(model, str) else {})
-    return step | {"metrics": _known(**metrics), "llm_call_count": 1, "extra": extra}
+    return step | {"metrics": _without_none(**metrics), "llm_call_count": 1, "extra": extra}
 
 
 def _event_step(row: TraceRow) -> JsonObject:
     payload = _value(row.payload)
-    text = _said(payload)
-    extra = _known(event_type=row.kind, actor_id=row.actor_id)
+    text = _event_text(payload)
+    extra = _without_none(event_type=row.kind, actor_id=row.actor_id)
     if isinstance(payload, dict) and set(payload) - {*_TEXT_KEYS}:
         extra["payload"] = payload
     if row.kind == TraceEventType.SYSTEM_PROMPT:
@@ -141,7 +141,7 @@ def _definition(tool: Tool) -> JsonObject:
     return {"type": "function", "function": function}
 
 
-def _said(payload: Json) -> str:
+def _event_text(payload: Json) -> str:
     """The words of an event: its text, or else all of it as JSON."""
     if isinstance(payload, dict):
         texts = (payload.get(key) for key in _TEXT_KEYS)
@@ -159,7 +159,7 @@ def _value(text: str | None) -> Json:
     return loads_own(text) if text is not None else None
 
 
-def _known(**fields: Json) -> JsonObject:
+def _without_none(**fields: Json) -> JsonObject:
     return {name: value for name, value in fields.items() if value is not None}
 
 

@@ -14,7 +14,7 @@ DEFAULT_DELIVERY: Delivery = "system"
 
 
 def delivery_problem(value: Json, path: str, what: str = "`delivery`") -> Problem | None:
-    """Why a value is no way to deliver a variation; None if it is one."""
+    """Why a value is not a valid delivery; None if it is."""
     if value in DELIVERIES:
         return None
     choices = quoted(DELIVERIES)

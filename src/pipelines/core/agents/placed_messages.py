@@ -1,7 +1,7 @@
-"""Where the messages of a transcript stand among the calls of the log.
+"""Places the messages of a transcript among the calls of the log.
 
-A transcript is what the agent tells, the log what happened. They are put together only where they tell the
-same calls: anywhere else a message would stand at a place that nobody knows.
+A transcript is the agent's own account, the log is what happened. They are combined only where both have the
+same calls; otherwise the place of a message is not known.
 """
 
 from collections.abc import Sequence
@@ -10,22 +10,22 @@ from typing import NamedTuple
 from pipelines.core.agents.transcript import Message
 
 
-class PlacedMessage(NamedTuple):
+class MessagePlacement(NamedTuple):
     message: int  # its place in the transcript
     calls_before: int
 
 
-def place_messages(messages: Sequence[Message], tools: Sequence[str]) -> list[PlacedMessage] | None:
+def place_messages(messages: Sequence[Message], tools: Sequence[str]) -> list[MessagePlacement] | None:
     """Messages that say something, each with how many calls stand before it; None where the transcript tells
     other calls than `tools`, those of the log. The words of a message stand before the calls it makes."""
     told = [call.name for message in messages for call in message.tool_calls]
     if told != list(tools):
         return None
-    placed: list[PlacedMessage] = []
+    placed: list[MessagePlacement] = []
     calls = 0
     for index, message in enumerate(messages):
         if message.role in ("user", "assistant") and (message.text().strip() or message.thinking):
-            placed.append(PlacedMessage(index, calls))
+            placed.append(MessagePlacement(index, calls))
         calls += len(message.tool_calls)
     return placed
 

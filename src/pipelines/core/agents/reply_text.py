@@ -1,4 +1,4 @@
-"""An agent's reply as text, on its way from the process that read it: all of it in its normal form."""
+"""Encodes an agent's reply as text, to pass it between processes."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from pipelines.core.agents.transcript import messages_from_stored
 from pipelines.core.text.json_text import JsonObject, dumps, loads_own
 
 
-def written_reply(reply: AgentReply | BadReply) -> bytes:
+def encode_reply(reply: AgentReply | BadReply) -> bytes:
     """What `reply_from_text` reads."""
     if isinstance(reply, BadReply):
         return dumps({"detail": reply.detail, "hint": reply.hint, "is_empty": reply.is_empty})

@@ -1,6 +1,6 @@
-"""What an agent of several declared about itself, held against what its trace shows.
+"""Compares an agent's declared topology with its trace.
 
-Nothing here refuses anything: an actor that nobody declared is answered like any other, and pointed out.
+Nothing is refused here: the calls of an undeclared actor are answered as usual, with a warning.
 """
 
 from collections.abc import Iterable
@@ -30,7 +30,7 @@ def handoff_target(payload: Json) -> str | None:
 
 
 def topology_warnings(config: AgentConfig, steps: Iterable[ActorStep]) -> list[str]:
-    """Where the trace leaves the declared make-up; nothing for an agent that declared no sub-agents."""
+    """Where the trace differs from the declared topology; none for an agent without declared sub-agents."""
     if not config.sub_agents:
         return []
     declared = {each.actor_id: each for each in config.sub_agents}
@@ -49,20 +49,20 @@ def topology_warnings(config: AgentConfig, steps: Iterable[ActorStep]) -> list[s
 
 
 def _complaints(step: ActorStep, actor_id: str, declared: dict[str, SubAgent]) -> list[str]:
-    actor = _declared_as(actor_id, declared)
+    actor = _find_declared(actor_id, declared)
     if actor is None:
         return [f"actor `{actor_id}` is not declared in config.sub_agents"]
     if step.tool_name is not None and actor.tools is not None and step.tool_name not in actor.tools:
         return [f"actor `{actor_id}` called `{step.tool_name}`, which is not among its declared tools"]
     if step.hands_over_to is None or actor.talks_to is None:
         return []
-    target = _declared_as(step.hands_over_to, declared)
+    target = _find_declared(step.hands_over_to, declared)
     if target is None or target.actor_id not in actor.talks_to:
         return [f"actor `{actor_id}` handed over to `{step.hands_over_to}`, which is not in its talks_to"]
     return []
 
 
-def _declared_as(actor_id: str, declared: dict[str, SubAgent]) -> SubAgent | None:
+def _find_declared(actor_id: str, declared: dict[str, SubAgent]) -> SubAgent | None:
     """By its whole path, or by its own label: `supervisor/refunds` may be declared as `refunds`."""
     return declared.get(actor_id) or declared.get(actor_id.rpartition("/")[2])
 

@@ -21,7 +21,7 @@ Content: TypeAlias = str | tuple[JsonObject, ...] | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class MadeCall:
+class TranscriptCall:
     """A tool call as the agent tells it."""
 
     id: str
@@ -38,7 +38,7 @@ class Message:
     role: Role
     content: Content = None
     tool_call_id: str | None = None  # which call a tool message answers
-    tool_calls: tuple[MadeCall, ...] = ()
+    tool_calls: tuple[TranscriptCall, ...] = ()
     thinking: tuple[JsonObject, ...] = ()  # reasoning blocks, as they came
 
     def text(self) -> str:
@@ -66,7 +66,7 @@ def messages_from_stored(entries: Any) -> tuple[Message, ...]:
             role=entry["role"],
             content=tuple(entry["content"]) if isinstance(entry["content"], list) else entry["content"],
             tool_call_id=entry.get("tool_call_id"),
-            tool_calls=tuple(MadeCall(**call) for call in entry.get("tool_calls", ())),
+            tool_calls=tuple(TranscriptCall(**call) for call in entry.get("tool_calls", ())),
             thinking=tuple(entry.get("thinking", ())),
         )
         for entry in entries
@@ -87,7 +87,7 @@ def read_messages(value: Json, path: str = "/messages") -> tuple[tuple[Message, 
         return (), [Problem(path=path, message=f"must be a list of messages, not {kind(value)}")]
     if len(value) > MAX_MESSAGES:
         return (), [
-            Problem(path=path, message=f"has {len(value)} messages; at most {MAX_MESSAGES} are taken")
+            Problem(path=path, message=f"has {len(value)} messages; at most {MAX_MESSAGES} are allowed")
         ]
     messages: list[Message] = []
     problems: list[Problem] = []
@@ -100,18 +100,18 @@ def read_messages(value: Json, path: str = "/messages") -> tuple[tuple[Message, 
 
 
 def oddities(messages: Sequence[Message], path: str = "/messages") -> Iterator[Problem]:
-    """What a reader should know of a transcript that is well formed all the same."""
+    """Warnings about a transcript that is well formed."""
     called: set[str] = set()
     for index, message in enumerate(messages):
         here = path + pointer([index])
         for call in message.tool_calls:
             called.add(call.id)
             if isinstance(call.arguments, str):
-                yield Problem(path=here, message=f"the arguments of `{call.name[:80]}` are no JSON object")
+                yield Problem(path=here, message=f"the arguments of `{call.name[:80]}` are not a JSON object")
         if message.role == "tool" and message.tool_call_id not in called:
             told = (message.tool_call_id or "")[:80]
             yield Problem(
-                path=here, message=f"answers the tool call `{told}`, which no message before it makes"
+                path=here, message=f"answers the tool call `{told}`, which no earlier message makes"
             )
 
 
@@ -145,7 +145,9 @@ def _read_message(value: Json, path: str) -> Message:
         raise MalformedMessage(f"{path}/tool_call_id", "is required on a tool message")
     calls = _read_calls(value.get("tool_calls"), f"{path}/tool_calls")
     if calls and role != "assistant":
-        raise MalformedMessage(f"{path}/tool_calls", f"belong on assistant messages, not on {role} messages")
+        raise MalformedMessage(
+            f"{path}/tool_calls", f"are allowed on assistant messages only, not on {role} messages"
+        )
     return Message(
         role=role,
         content=_read_content(value.get("content"), f"{path}/content"),
@@ -171,12 +173,12 @@ def _read_parts(value: Json, path: str) -> tuple[JsonObject, ...]:
         if not isinstance(part, dict):
             raise MalformedMessage(path + pointer([index]), f"must be an object, not {kind(part)}")
         if part.get("type") == "text" and not isinstance(part.get("text"), str):
-            raise MalformedMessage(path + pointer([index]), "a text part has its `text` as a string")
+            raise MalformedMessage(path + pointer([index]), "the `text` of a text part must be a string")
         parts.append(part)
     return tuple(parts)
 
 
-def _read_calls(value: Json, path: str) -> tuple[MadeCall, ...]:
+def _read_calls(value: Json, path: str) -> tuple[TranscriptCall, ...]:
     if value is None:
         return ()
     if not isinstance(value, list):
@@ -184,7 +186,7 @@ def _read_calls(value: Json, path: str) -> tuple[MadeCall, ...]:
     return tuple(_read_call(call, path + pointer([index])) for index, call in enumerate(value))
 
 
-def _read_call(value: Json, path: str) -> MadeCall:
+def _read_call(value: Json, path: str) -> TranscriptCall:
     """`{id, name, arguments}`, or the nested `{id, type, function: {name, arguments}}`."""
     if not isinstance(value, dict):
         raise MalformedMessage(path, f"must be an object, not {kind(value)}")
@@ -196,7 +198,9 @@ def _read_call(value: Json, path: str) -> MadeCall:
         raise MalformedMessage(f"{path}/id", "must be a non-empty string")
     if not isinstance(name, str) or not name:
         raise MalformedMessage(f"{path}/name", "must be a non-empty string")
-    return MadeCall(id=id, name=name, arguments=_read_arguments(inner.get("arguments"), f"{path}/arguments"))
+    return TranscriptCall(
+        id=id, name=name, arguments=_read_arguments(inner.get("arguments"), f"{path}/arguments")
+    )
 
 
 def _read_arguments(value: Json, path: str) -> JsonObject | str:

@@ -1,6 +1,6 @@
-"""A run as its tool calls see it: what is declared, the world as it is, the rules, and what was answered.
+"""The state of a run that its tool calls use: tools, world, failure rules and earlier replies.
 
-`fold` takes one row of the log into that state: the same for a call just answered and for one read back.
+`fold` adds one row of the log to that state, whether the call was just answered or is read back.
 """
 
 from collections import deque
@@ -23,7 +23,7 @@ from pipelines.core.tools.trace_row import TOOL_CALL, TraceRow
 from pipelines.wire.errors import OdysseyError
 from pipelines.wire.names import Source
 
-#: A retry mostly follows at once: the replies of the last calls are at hand, others are read from the log.
+#: A retry usually follows at once: the last replies are kept in memory, older ones are read from the log.
 REPLIES_KEPT = 4
 LARGEST_REPLY_KEPT = 4_096  # characters, with its arguments and updates
 KEYS_KEPT = 1_000  # with what was called under them; older ones as a number each
@@ -49,7 +49,7 @@ class Toolbox(Protocol):
 
 
 class Arrival(NamedTuple):
-    """Which of the run's calls one is. Given when it arrives, in the order of arrival."""
+    """The number of a call in its run, given in the order of arrival."""
 
     number: int
     counts: Counts
@@ -57,7 +57,7 @@ class Arrival(NamedTuple):
 
 @dataclass(slots=True)
 class KeptReply:
-    """Enough of a call to answer its retry: which call it was, and where in the log its reply is."""
+    """What is needed to answer a retry of a call: which call it was, and where in the log its reply is."""
 
     tool_name: str
     arguments: str | bytes | None  # as `fingerprint` has them
@@ -68,20 +68,20 @@ class KeptReply:
     waiting: list[Callable[[Exception | None], None]] | None = None
 
     def tell(self, error: Exception | None) -> None:
-        """Its row is stored, or cannot be: nobody needs to wait any longer."""
+        """Wake those who wait: the row is stored, or cannot be."""
         waiting, self.waiting = self.waiting or (), None
         for told in waiting:
             told(error)
 
 
 class OldKey(NamedTuple):
-    """An Idempotency-Key that came long ago, in all likelihood: the row with this number tells."""
+    """An Idempotency-Key that probably came long ago: the row with this number has the call."""
 
     sequence: int
 
 
 def fingerprint(arguments: str | None) -> str | bytes | None:
-    """Short arguments themselves, of others a digest: keys outlive many calls."""
+    """Short arguments as they are, longer ones as a digest, since keys are kept for many calls."""
     if arguments is None or len(arguments) <= LONGEST_ARGUMENTS_KEPT:
         return arguments
     return sha256(arguments.encode()).digest()
@@ -121,7 +121,7 @@ class CalledRun:
         return tuple.__new__(Arrival, (number, self.progress.count(tool_name)))
 
     def count_asked(self, tool_name: str, arguments: JsonObject) -> int:
-        """How often a live endpoint was asked the same before. This time counts from now on."""
+        """How often a live endpoint was asked the same before. Counts this time for later calls."""
         same = call_key(tool_name, arguments)
         before = self.asked.get(same, 0)
         self.asked[same] = before + 1
@@ -135,8 +135,8 @@ class CalledRun:
         arrival: Arrival | None = None,
         updates: tuple[LedgerUpdate, ...] | None = None,
     ) -> None:
-        """Later calls see this row. Its arrival and its updates are handed in where they are at hand: for a
-        row that is read back, it arrives now and its updates are read from it."""
+        """Add this row to the state that later calls see. Without `arrival` and `updates`, as for a row that
+        is read back, the call arrives now and its updates are read from the row."""
         if row.sequence > self.sequence:  # not of one stored when it was asked, which gets its outcome now
             self.sequence = row.sequence
         if row.kind != TOOL_CALL or row.tool_name is None:
@@ -167,7 +167,7 @@ class CalledRun:
             self.weight += VALUES_PER_TEXT * self.history.take(row)
 
     def _count_passed_on(self, row: TraceRow) -> None:
-        """Of a call read back: those in memory were counted when they asked."""
+        """Count a live call that is read back; calls in memory were counted when they asked."""
         tool = self.toolbox.tools.get(row.tool_name or "")
         if tool is not None and tool.is_passthrough and row.source != Source.INJECTED:
             arguments = loads_own(row.arguments or "{}")
@@ -175,7 +175,7 @@ class CalledRun:
                 self.count_asked(tool.name, arguments)
 
     def may_change(self) -> bool:
-        """Whether what its calls have changed of its world leaves room for more."""
+        """Whether the run may change more of its world before it reaches MAX_CHANGED_BYTES."""
         if self.changed_bytes > MAX_CHANGED_BYTES:
             size = self.ledger.changed_size()
             if size > MAX_CHANGED_BYTES:
@@ -185,7 +185,7 @@ class CalledRun:
         return True
 
     def settled(self, key: str) -> None:
-        """The row of a key is stored, so that the log has the reply: less of it is kept here."""
+        """Note that the row of a key is stored, and keep less of it in memory."""
         kept = self.replies.get(key)
         if kept is None or kept.row is None:
             return

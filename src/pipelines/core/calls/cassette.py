@@ -1,7 +1,7 @@
-"""Cassettes: recorded calls of passthrough tools, how one is found again, and how they are written down.
+"""Cassettes: recorded calls of passthrough tools, their file format, and how a call is looked up.
 
-A call is found by its tool, its arguments (1 and 1.0 are one number, the order of keys does not count) and
-how many times its run asked the same before. Which endpoint answered is told, but does not count.
+The lookup uses the tool, the arguments (1 and 1.0 are equal, the order of keys does not matter) and how often
+the run asked the same before. The endpoint that answered is recorded, but is not part of the lookup.
 """
 
 from collections.abc import Iterable, Iterator
@@ -34,17 +34,17 @@ _FIELDS = (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RecordedCall:
-    """What one call was answered with. Masked: made by `core.cassette_masking`, or read from a file."""
+    """A call and its reply, with secrets masked."""
 
     tool: str  # as the agent declares it
     arguments: JsonObject
     occurrence: int = 1  # 1: the first time that a run asked it
-    status: int | None = None  # None: no answer came, and `failure` says what the agent was told
+    status: int | None = None  # None: no reply came, and `failure` has the error that the agent got
     response: Json = None
     failure: str | None = None
     notes: tuple[str, ...] = ()  # for the trace
     endpoint: str = ""  # its name
-    endpoint_tool: str = ""  # what it is called there
+    endpoint_tool: str = ""  # the tool's name on the endpoint
     recorded_at: str = ""
     is_masked: bool = False  # something was replaced by a placeholder
 
@@ -77,7 +77,7 @@ class RecordedCall:
 
 
 def call_key(tool: str, arguments: JsonObject) -> str:
-    """Equal for calls that ask the same: what occurrences are counted by."""
+    """Equal for calls that ask the same. Occurrences are counted by it."""
     return sha256(canonical_by_value([tool, arguments])).hexdigest()
 
 
@@ -85,9 +85,9 @@ def call_key(tool: str, arguments: JsonObject) -> str:
 
 
 def read_lines(lines: Iterable[bytes | str], problems: list[Problem]) -> Iterator[RecordedCall]:
-    """A cassette as JSON lines, perhaps edited by hand, call by call: a file of many small values is large
-    only as its lines. What is wrong with it is added to `problems`, each under "line N", as far as it is
-    shown; where there is any, the calls are not to be used.
+    """Read a cassette (JSON lines, perhaps edited by hand) call by call, so that a large file needs little
+    memory. Problems are added under "line N", up to the number that is shown. If there are any, do not use
+    the calls.
     """
     stood: dict[tuple[str, int], int] = {}
     for number, line in enumerate(lines, 1):
@@ -102,7 +102,7 @@ def read_lines(lines: Iterable[bytes | str], problems: list[Problem]) -> Iterato
         before = stood.setdefault((call.key, call.occurrence), number)
         if before != number:
             message = f"is the same call as line {before}: {call.tool}, occurrence {call.occurrence}"
-            hint = "take one of them out, or give the one that is asked later a higher `occurrence`"
+            hint = "remove one of them, or give the later one a higher `occurrence`"
             problems.append(Problem(path=place, message=message, hint=hint))
         yield call
 
@@ -165,32 +165,32 @@ def _read_outcome(fields: Fields) -> tuple[int | None, str | None]:
     failure = fields.text("failure", longest=LONGEST_FAILURE)
     if not fields.has("failure"):
         if "response" not in fields.body:
-            fields.refuse("response", "`response` is missing", "what the tool answered, or `failure` instead")
+            fields.refuse("response", "`response` is missing", "give the tool's reply, or `failure` instead")
         return fields.whole_number("status", 200, least=100, most=599), None
     for key in ("status", "response"):
         if key in fields.body:
-            fields.refuse(key, f"a call that failed has no `{key}`", "leave out `failure` or this")
+            fields.refuse(key, f"a call that failed has no `{key}`", "remove `failure` or this field")
     return None, failure
 
 
 # -- a call that is not there ----------------------------------------------------------------------------
 
 
-def nearest_recorded(
+def nearest_recording(
     tool: str, arguments: JsonObject, occurrence: int, recorded: Iterable[RecordedCall]
 ) -> str:
-    """What was recorded that is most like a call which was not, in a sentence."""
+    """A sentence about the recorded call that is most like one that was not recorded."""
     of_tool = [call for call in recorded if call.tool == tool]
     if not of_tool:
-        return f"Nothing was recorded for {tool}."
+        return f"The cassette has no call of {tool}."
 
     def distance(call: RecordedCall) -> tuple[int, int]:
-        return len(_differing(arguments, call.arguments)), abs(call.occurrence - occurrence)
+        return len(_differences_text(arguments, call.arguments)), abs(call.occurrence - occurrence)
 
     nearest = min(of_tool, key=distance)
-    differing = _differing(arguments, nearest.arguments)
+    differing = _differences_text(arguments, nearest.arguments)
     if not differing:
-        times = max(call.occurrence for call in of_tool if not _differing(arguments, call.arguments))
+        times = max(call.occurrence for call in of_tool if not _differences_text(arguments, call.arguments))
         often = "once" if times == 1 else f"{times} times"
         return f"With these arguments it was recorded {often}, and this is the {_ordinal(occurrence)} time."
     told = [_difference(name, arguments, nearest.arguments) for name in differing[:3]]
@@ -198,7 +198,7 @@ def nearest_recorded(
     return f"The nearest recorded call of {tool} has other arguments: {'; '.join(told)}{more}."
 
 
-def _differing(asked: JsonObject, recorded: JsonObject) -> list[str]:
+def _differences_text(asked: JsonObject, recorded: JsonObject) -> list[str]:
     return [
         name
         for name in dict.fromkeys([*asked, *recorded])
@@ -209,10 +209,12 @@ def _differing(asked: JsonObject, recorded: JsonObject) -> list[str]:
 def _difference(name: str, asked: JsonObject, recorded: JsonObject) -> str:
     if name not in recorded:
         return f"`{name}` was not given"
-    return f"`{name}` was {_shown(recorded[name])}" + ("" if name in asked else ", and is not given now")
+    return f"`{name}` was {_format_value(recorded[name])}" + (
+        "" if name in asked else ", and is not given now"
+    )
 
 
-def _shown(value: Json) -> str:
+def _format_value(value: Json) -> str:
     text = dumps(value).decode()
     return text if len(text) <= 60 else f"{text[:57]}…"
 
@@ -224,7 +226,7 @@ def _ordinal(number: int) -> str:
 
 # -- what has changed since ------------------------------------------------------------------------------
 
-MOST_DIFFERENCES = 20  # told of one call
+MOST_DIFFERENCES = 20  # listed for one call
 
 
 class Difference(NamedTuple):
@@ -238,7 +240,7 @@ class Difference(NamedTuple):
 
 
 def differences(recorded: Json, now: Json, path: str = "$") -> Iterator[Difference]:
-    """Where two responses are not the same, deepest places first named; lists are compared place by place."""
+    """Where two responses differ, by path. Lists are compared item by item."""
     if isinstance(recorded, dict) and isinstance(now, dict):
         for key in dict.fromkeys([*recorded, *now]):
             here = path + _segment(key)

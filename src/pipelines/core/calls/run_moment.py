@@ -1,4 +1,4 @@
-"""Where a run stands in its own world: the name its chance is drawn under, and what time it is there."""
+"""The run's own clock and random seed."""
 
 import hashlib
 from datetime import datetime, timedelta
@@ -33,7 +33,7 @@ class MomentOfCall(Moment):
     def now(self) -> str:  # a field of the tuple, computed here
         began: Any = self[2]
         day, began_s = began
-        # Each call finds the world's clock a second later than the one before.
+        # The world's clock advances one second with each call.
         second = began_s + self.call_number
         hour, rest = divmod(second, 3600)
         if hour < 24:
@@ -41,6 +41,6 @@ class MomentOfCall(Moment):
         return (datetime.fromisoformat(day) + timedelta(seconds=second)).isoformat() + "Z"
 
 
-def began_at(moment: datetime) -> tuple[str, int]:
-    """The day and the second of the day: what a MomentOfCall goes on from."""
+def start_of(moment: datetime) -> tuple[str, int]:
+    """The day and the second of the day at which the run began."""
     return moment.date().isoformat(), moment.hour * 3600 + moment.minute * 60 + moment.second

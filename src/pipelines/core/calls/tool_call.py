@@ -1,4 +1,4 @@
-"""What a run answers to a tool call: refused, injected, simulated or passed on. Decided without I/O.
+"""Decides the reply to a tool call without I/O: refused, injected, simulated or passed through.
 
     receive -> decide -> a Decision
                       -> an Ask: the caller carries out its question and hands the reply to
@@ -22,7 +22,7 @@ from pipelines.core.simulation.simulator import Question, SimulatedReply, Simula
 from pipelines.core.text.json_text import InvalidJson, JsonObject, dumps, loads_and_text
 from pipelines.core.text.problems import Problem
 from pipelines.core.tools.failure_rules import Effect, MatchedRule, WireFault
-from pipelines.core.tools.live_tools import HopFailed, LiveCall
+from pipelines.core.tools.live_tools import LiveCall, LiveCallFailed
 from pipelines.core.tools.tools_schema import Tool, nearest_names
 from pipelines.core.tools.trace_row import (
     CASSETTE,
@@ -51,10 +51,10 @@ from pipelines.wire.errors import (
 )
 from pipelines.wire.names import MAX_BODY_BYTES, Source
 
-#: What an engine may be asked for one call: its first answer and one more, told what was wrong with it.
+#: How often an engine may be asked for one call: once, and once more with the problems of its first answer.
 MAX_QUESTIONS = 2
-_IF_MEANT = "a plan that means it says so: `asserted: true`"
-_WORLD_FULL = "This run has changed 64 MiB of its world, and no run may change more: nothing was changed."
+_ASSERTED_HINT = "if the plan intends this, add `asserted: true`"
+_WORLD_FULL = "This run has changed 64 MiB of its world, which is the limit. This call changed nothing."
 
 
 class ToolCall(NamedTuple):
@@ -65,11 +65,11 @@ class ToolCall(NamedTuple):
     actor_id: str | None
     idempotency_key: str | None
     started: float  # time.perf_counter() when the request came in
-    client: str | None = None  # what the program calls itself that asked, where the protocol tells
+    client: str | None = None  # the calling program's own name, where the protocol gives it
 
 
-class Received(NamedTuple):
-    """A call that may be answered, and which of the run's calls it is."""
+class ReceivedCall(NamedTuple):
+    """A call that was accepted, and its number in the run."""
 
     tool: Tool
     arguments: JsonObject
@@ -77,7 +77,7 @@ class Received(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """What the world answers, before it is stored."""
+    """The reply to a call, before it is stored."""
 
     source: Source
     http_status: int | None  # the backend's; None when the platform refused or could not answer
@@ -93,9 +93,9 @@ class Decision(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Ask:
-    """The call cannot be answered before its question is."""
+    """A question that must be answered before the call can be."""
 
-    received: Received
+    received: ReceivedCall
     question: Question
     #: Built from the world as the calls before leave it; if not, it may be asked while those are out.
     reads_world: bool
@@ -113,12 +113,12 @@ class Reply(NamedTuple):
 
 
 #: A call's arguments as text, if they could be read, and what becomes of it: refused, asked before, or taken.
-Reception: TypeAlias = tuple[str | None, "Decision | KeptReply | OldKey | Received"]
+Reception: TypeAlias = tuple[str | None, "Decision | KeptReply | OldKey | ReceivedCall"]
 
-_ALL_WELL = '{"ok":true,"attempts":1,"errors":[],"engine":"embedded"}'
+_VALID = '{"ok":true,"attempts":1,"errors":[],"engine":"embedded"}'
 #: What the agent gets of it: which engine answered and what it did not enforce is for the trace.
-_ALL_WELL_SHOWN = '{"ok":true,"attempts":1,"errors":[]}'
-_SHOWN = ("ok", "attempts", "errors")
+_VALID_FOR_AGENT = '{"ok":true,"attempts":1,"errors":[]}'
+_AGENT_FIELDS = ("ok", "attempts", "errors")
 _ODYSSEY = Source.ODYSSEY.value
 _NO_UPDATES: tuple[LedgerUpdate, ...] = ()
 #: Records that every call makes are made so: a named tuple's own constructor takes three times as long.
@@ -129,14 +129,14 @@ _new = tuple.__new__
 
 
 def receive(run: CalledRun, call: ToolCall, *, is_active: bool = True) -> Reception:
-    """Everything that can be said of a call before its turn; one that is taken is counted."""
+    """Check a call before its turn. An accepted call is counted."""
     text: str | None = None
     try:
         if call.actor_id is not None and not is_actor_id(call.actor_id):
             raise ActorIdInvalid
         if not is_active:
             raise RunNotActive
-        tool = run.toolbox.tools.get(call.tool_name) or _not_declared(run.toolbox.tools, call.tool_name)
+        tool = run.toolbox.tools.get(call.tool_name) or _undeclared_tool(run.toolbox.tools, call.tool_name)
         arguments, text = _read_arguments(call.body)
         if call.idempotency_key is not None:
             before = run.replies.get(call.idempotency_key)
@@ -154,10 +154,10 @@ def receive(run: CalledRun, call: ToolCall, *, is_active: bool = True) -> Recept
             _refuse_arguments(tool, arguments)
     except OdysseyError as error:
         return text, refusal(error)
-    return text, _new(Received, (tool, arguments, run.arrive(tool.name)))
+    return text, _new(ReceivedCall, (tool, arguments, run.arrive(tool.name)))
 
 
-def _not_declared(tools: Mapping[str, Tool], name: str) -> Tool:
+def _undeclared_tool(tools: Mapping[str, Tool], name: str) -> Tool:
     near = nearest_names(name, tools)
     hint = f" Did you mean {' or '.join(near)}?" if near else ""
     raise ToolNotDeclared(
@@ -185,7 +185,7 @@ def _read_arguments(body: bytes | None) -> tuple[JsonObject, str]:
 def _refuse_arguments(tool: Tool, arguments: JsonObject) -> None:
     problems = tool.argument_problems(arguments)
     raise InvalidArguments(
-        f"The arguments do not fit the input_schema of {tool.name}.",
+        f"The arguments do not match the input_schema of {tool.name}.",
         details=[problem.as_json() for problem in problems],
     )
 
@@ -193,8 +193,8 @@ def _refuse_arguments(tool: Tool, arguments: JsonObject) -> None:
 # -- deciding it -----------------------------------------------------------------------------------------
 
 
-def waits_its_turn(run: CalledRun, received: Received) -> bool:
-    """Whether what is decided or asked first depends on the calls before it, which are not settled yet."""
+def waits_its_turn(run: CalledRun, received: ReceivedCall) -> bool:
+    """Whether the decision depends on earlier calls that are not settled yet."""
     name = received.tool.name
     if run.progress.depends_on_flags(name):
         return True
@@ -204,8 +204,8 @@ def waits_its_turn(run: CalledRun, received: Received) -> bool:
     return name not in run.simulator.latencies_ms and run.simulator.reads_world(name)
 
 
-def decide(run: CalledRun, received: Received) -> Decision | Ask:
-    """What it changes is for `CalledRun.fold`, once it is stored."""
+def decide(run: CalledRun, received: ReceivedCall) -> Decision | Ask:
+    """Decide the reply. `CalledRun.fold` applies the changes once it is stored."""
     counts = received.arrival.counts
     matched = run.progress.match(received.tool.name, counts) if counts else None
     latency_ms = matched.latency_ms if matched is not None else 0
@@ -213,74 +213,80 @@ def decide(run: CalledRun, received: Received) -> Decision | Ask:
         latency_ms += run.simulator.latencies_ms.get(received.tool.name, 0)
     if latency_ms:
         return Ask(received=received, question=Wait(latency_ms), reads_world=False, matched=matched)
-    return _answered(run, received, matched)
+    return _simulate(run, received, matched)
 
 
 def settle(run: CalledRun, ask: Ask, reply: object) -> Decision | Ask:
-    """Go on with what came back for an Ask. AskFailed is a reply, too: nothing usable came."""
+    """Continue with the reply to an Ask. The reply may be AskFailed: no usable answer came."""
     if isinstance(ask.question, Wait):
-        return _answered(run, ask.received, ask.matched)
+        return _simulate(run, ask.received, ask.matched)
     if isinstance(reply, AskFailed):
         if isinstance(ask.question, ModelCall):  # nothing was passed on: a model is no backend
             return refusal(SimulationError(str(reply), details={"reason": "model_failed"}))
-        return _not_passed_on(reply, ask)
+        return _failed_hop_decision(reply, ask)
     moment = run.moment(ask.received.arrival.number)
     try:
         simulated = run.simulator.settle(ask.question, reply, run.ledger, moment)
     except SimulationFailed as error:
-        return _failed(error)
-    return _checked_or_asked(run, ask.received, simulated, ask.matched, ask.asked)
+        return _failed_decision(error)
+    return _check_or_ask(run, ask.received, simulated, ask.matched, ask.asked)
 
 
-def _answered(run: CalledRun, received: Received, matched: MatchedRule | None) -> Decision | Ask:
+def _simulate(run: CalledRun, received: ReceivedCall, matched: MatchedRule | None) -> Decision | Ask:
     if matched is not None and matched.error is not None:
-        return _forced(matched.index, matched.error)
+        return _forced_decision(matched.index, matched.error)
     tool, arguments, arrival = received
     try:
         simulated = run.simulator.answer(tool.name, arguments, run.ledger, run.moment(arrival.number))
     except SimulationFailed as error:
-        return _failed(error)
+        return _failed_decision(error)
     if matched is None and isinstance(simulated, SimulatedReply):  # as nearly always
-        checked = _checked(run, tool, simulated)
+        checked = _check_reply(run, tool, simulated)
         if isinstance(checked, Decision):
             return checked
-    return _checked_or_asked(run, received, simulated, matched, 0)
+    return _check_or_ask(run, received, simulated, matched, 0)
 
 
-def _checked_or_asked(
+def _check_or_ask(
     run: CalledRun,
-    received: Received,
+    received: ReceivedCall,
     simulated: SimulatedReply | Question,
     matched: MatchedRule | None,
     asked: int,
 ) -> Decision | Ask:
     if not isinstance(simulated, SimulatedReply):
-        return _asked(run, received, simulated, matched, asked)
-    checked = _checked(run, received.tool, simulated)
+        return _ask_engine(run, received, simulated, matched, asked)
+    checked = _check_reply(run, received.tool, simulated)
     decision = (
-        checked if isinstance(checked, Decision) else _again(run, received.tool, simulated, checked, asked)
+        checked
+        if isinstance(checked, Decision)
+        else _retry_answer(run, received.tool, simulated, checked, asked)
     )
     if not isinstance(decision, Decision):
-        return _checked_or_asked(run, received, decision, matched, asked)
+        return _check_or_ask(run, received, decision, matched, asked)
     return decision._replace(matched_rule_index=matched.index) if matched is not None else decision
 
 
-def _again(
+def _retry_answer(
     run: CalledRun, tool: Tool, simulated: SimulatedReply, problems: list[Problem], asked: int
 ) -> SimulatedReply | Question | Decision:
-    """One more answer in place of one that contradicts the ledger, or the refusal once there is none."""
+    """Ask again after an answer that contradicts the ledger, or refuse after the last attempt."""
     try:
         if max(simulated.attempts, asked) >= MAX_QUESTIONS:
             raise SimulationFailed("contradiction", "so did the answer before it")
         again = run.simulator.again(tool.name, run.ledger, simulated, problems)
     except SimulationFailed as error:
-        hinted = [replace(problem, hint=_IF_MEANT) for problem in problems]
-        return _broken(tool, simulated, hinted, f"contradicts the ledger ({error})")
+        hinted = [replace(problem, hint=_ASSERTED_HINT) for problem in problems]
+        return _invalid_decision(tool, simulated, hinted, f"contradicts the ledger ({error})")
     return again._replace(attempts=simulated.attempts + 1) if isinstance(again, SimulatedReply) else again
 
 
-def _asked(
-    run: CalledRun, received: Received, question: Question, matched: MatchedRule | None, asked: int
+def _ask_engine(
+    run: CalledRun,
+    received: ReceivedCall,
+    question: Question,
+    matched: MatchedRule | None,
+    asked: int,
 ) -> Decision | Ask:
     if asked >= MAX_QUESTIONS:
         message = f"No usable answer came for {received.tool.name}, though it was asked for {asked} times."
@@ -289,11 +295,15 @@ def _asked(
         question = replace(question, asked_before=run.count_asked(question.declared_name, question.arguments))
     reads_world = asked > 0 or run.simulator.reads_world(received.tool.name)
     return Ask(
-        received=received, question=question, reads_world=reads_world, matched=matched, asked=asked + 1
+        received=received,
+        question=question,
+        reads_world=reads_world,
+        matched=matched,
+        asked=asked + 1,
     )
 
 
-def _forced(index: int, error: Effect) -> Decision:
+def _forced_decision(index: int, error: Effect) -> Decision:
     decision = Decision(
         Source.INJECTED,
         error.code,
@@ -304,7 +314,7 @@ def _forced(index: int, error: Effect) -> Decision:
     return refusal(ReplyTooLarge()) if _is_too_large(decision.response) else decision
 
 
-def _failed(error: SimulationFailed) -> Decision:
+def _failed_decision(error: SimulationFailed) -> Decision:
     if error.code == "plan_too_large":
         return refusal(ReplyTooLarge(str(error)))
     refused = refusal(SimulationError(str(error), details={"reason": error.code}))
@@ -320,9 +330,9 @@ def _failed(error: SimulationFailed) -> Decision:
     return refused._replace(validation=text_of(checked), is_valid=0 if error.problems else None)
 
 
-def _not_passed_on(failed: AskFailed, ask: Ask) -> Decision:
+def _failed_hop_decision(failed: AskFailed, ask: Ask) -> Decision:
     checked: JsonObject | None = None
-    if isinstance(failed, HopFailed) and (failed.notes or failed.is_replayed):
+    if isinstance(failed, LiveCallFailed) and (failed.notes or failed.is_replayed):
         engine = CASSETTE if failed.is_replayed else LIVE_ENGINE
         checked = {"ok": False, "attempts": 1, "errors": [], "engine": engine, "notes": list(failed.notes)}
     return refusal(failed)._replace(
@@ -344,13 +354,13 @@ def _is_too_large(text: str) -> bool:
 # -- checking what a simulator answered ------------------------------------------------------------------
 
 
-def _checked(run: CalledRun, tool: Tool, simulated: SimulatedReply) -> Decision | list[Problem]:
-    """A reply that breaks a declared schema is not sent, and what it changed is not done.
+def _check_reply(run: CalledRun, tool: Tool, simulated: SimulatedReply) -> Decision | list[Problem]:
+    """Reject a reply that breaks a declared schema, with its changes. If it contradicts the ledger, return
 
-    Where it contradicts the ledger, how: that is for another answer.
+    the problems, for another attempt.
     """
     if simulated.source is Source.PASSTHROUGH:
-        return _passed_on(run, tool, simulated)
+        return _live_decision(run, tool, simulated)
     status, response, updates = simulated.status, simulated.response, simulated.updates
     if status >= 400:  # errors have a shape of their own, and change nothing
         updates = _NO_UPDATES
@@ -361,7 +371,7 @@ def _checked(run: CalledRun, tool: Tool, simulated: SimulatedReply) -> Decision 
                 return refusal(SimulationError(_WORLD_FULL, details={"reason": "world_too_large"}))
             broken = broken + update_check(updates, run.toolbox.ledger_schema)
         if broken:
-            return _broken(tool, simulated, broken)
+            return _invalid_decision(tool, simulated, broken)
         problems = _contradictions(run, simulated)
         if problems:
             return problems
@@ -376,12 +386,12 @@ def _checked(run: CalledRun, tool: Tool, simulated: SimulatedReply) -> Decision 
     )
 
 
-def _passed_on(run: CalledRun, tool: Tool, simulated: SimulatedReply) -> Decision:
-    """What a live endpoint gave is the truth: sent as it came, with what is wrong with it in the trace. What
-    its adapter made of it enters the world whole or, where that would break it, not at all."""
+def _live_decision(run: CalledRun, tool: Tool, simulated: SimulatedReply) -> Decision:
+    """Send a live reply as it came, and note its problems in the trace. The adapter's updates are applied
+    all together, or not at all if they would break the world."""
     text = dumps(simulated.response).decode()
     if _is_too_large(text):
-        return _not_passed_on_size(tool)
+        return _too_large_decision(tool)
     problems: list[Problem] = []
     if simulated.status < 400:
         problems = tool.response_problems(simulated.response) + _contradictions(run, simulated)
@@ -401,12 +411,12 @@ def _passed_on(run: CalledRun, tool: Tool, simulated: SimulatedReply) -> Decisio
     )
 
 
-def _not_passed_on_size(tool: Tool) -> Decision:
+def _too_large_decision(tool: Tool) -> Decision:
     failed = AskFailed(f"The live reply of {tool.name} is over 1 MiB.")
     return refusal(failed)._replace(source=Source.TRANSPORT_ERROR)
 
 
-def _broken(
+def _invalid_decision(
     tool: Tool, simulated: SimulatedReply, broken: list[Problem], how: str = "failed its check"
 ) -> Decision:
     error = SimulationError(
@@ -428,7 +438,7 @@ def _contradictions(run: CalledRun, simulated: SimulatedReply) -> list[Problem]:
 
 def _validation(simulated: SimulatedReply, problems: list[Problem]) -> str:
     if not problems and not simulated.notes and simulated.engine == "embedded" and simulated.attempts == 1:
-        return _ALL_WELL
+        return _VALID
     checked: JsonObject = {
         "ok": not problems,
         "attempts": simulated.attempts,
@@ -451,7 +461,7 @@ def row_of(
     latency_ms: float,
     occurred_at: str,
 ) -> TraceRow:
-    """What is stored of a call: `TraceRow`, by position."""
+    """The trace row of a call."""
     source, http_status, response, updates, matched_rule_index, validation, error, is_valid, _, rule = (
         decision
     )
@@ -483,30 +493,30 @@ def row_of(
     )
 
 
-def asked(until: str, by: str) -> Decision:
-    """What is stored of a call before its question is put: should no more be heard of it, this stands.
+def pending_decision(until: str, by: str) -> Decision:
+    """What is stored for a call while its question is out. If no answer comes, this remains.
 
-    Whoever finds it may take it for given up once `until` has passed, or when it is `by` that asks."""
+    The call counts as given up once `until` has passed, or when process `by` itself asks again."""
     return refusal(OutcomeUnknown(details={"until": until, "by": by}))
 
 
-def is_repeated(row: TraceRow, call: ToolCall, arguments: str | None) -> bool:
-    """Whether the row that an OldKey leads to is that of the same call."""
+def is_same_call(row: TraceRow, call: ToolCall, arguments: str | None) -> bool:
+    """Whether a stored row belongs to the same call."""
     same = (row.idempotency_key, row.tool_name, row.arguments)
     return same == (call.idempotency_key, call.tool_name, arguments)
 
 
 def reply_of(row: TraceRow, error: OdysseyError | None = None, fault: WireFault | None = None) -> Reply:
-    """The reply to a call from its row, the first time and whenever it is asked for again."""
+    """The reply to a call, made from its row. A repeated call gets the same reply."""
     if error is None and row.error_code is not None:  # only calls that were passed on are kept with an error
-        error = _kept_error(row)
+        error = _stored_error(row)
         if row.error_code == OUTCOME_UNKNOWN:  # its row also says who asked: that is for other processes
             row = row._replace(response=text_of({"error": error.as_json()}))
     is_error = row.source == Source.PASSTHROUGH and row.is_marked_as_error
     return _new(Reply, (row.http_status, _envelope(row, error), row.source or "", error, fault, is_error))
 
 
-def _kept_error(row: TraceRow) -> AskFailed:
+def _stored_error(row: TraceRow) -> AskFailed:
     if row.error_code == OUTCOME_UNKNOWN:
         return OutcomeUnknown()
     told = orjson.loads(row.response or "{}")["error"]
@@ -516,11 +526,11 @@ def _kept_error(row: TraceRow) -> AskFailed:
 
 
 def _envelope(row: TraceRow, error: OdysseyError | None) -> bytes:
-    if row.validation == _ALL_WELL and row.matched_rule_index is None and row.source == _ODYSSEY:
+    if row.validation == _VALID and row.matched_rule_index is None and row.source == _ODYSSEY:
         # Nearly every reply, put together from text at hand. A declared tool's name needs no escaping.
         return (
             f'{{"tool_name":"{row.tool_name}","response":{row.response},"source":"odyssey","latency_ms":'
-            f'{round(row.latency_ms or 0)},"matched_rule_index":null,"validation":{_ALL_WELL_SHOWN}}}'
+            f'{round(row.latency_ms or 0)},"matched_rule_index":null,"validation":{_VALID_FOR_AGENT}}}'
         ).encode()
     envelope: dict[str, object] = {
         "tool_name": row.tool_name,
@@ -530,17 +540,17 @@ def _envelope(row: TraceRow, error: OdysseyError | None) -> bytes:
         "matched_rule_index": row.matched_rule_index,
     }
     if row.validation is not None and row.source == Source.ODYSSEY:
-        envelope["validation"] = _shown(row.validation)
+        envelope["validation"] = _agent_validation(row.validation)
     if error is not None:
         envelope["error"] = error.as_json()
     return orjson.dumps(envelope)
 
 
-def _shown(validation: str) -> object:
-    if validation == _ALL_WELL:
-        return orjson.Fragment(_ALL_WELL_SHOWN)
+def _agent_validation(validation: str) -> object:
+    if validation == _VALID:
+        return orjson.Fragment(_VALID_FOR_AGENT)
     whole = orjson.loads(validation)
-    return {part: whole[part] for part in _SHOWN}
+    return {part: whole[part] for part in _AGENT_FIELDS}
 
 
 def text_of(value: object) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pipelines.core.code.code_config import FunctionEntry
 from pipelines.core.limits.json_schema import schema_problems
 from pipelines.core.text.json_text import Json, JsonObject
-from pipelines.core.tools.live_tools import Discovery, FoundTool
+from pipelines.core.tools.live_tools import DiscoveredTool, Discovery
 from pipelines.core.tools.tools_schema import LONGEST_DESCRIPTION, MAX_TOOLS
 
 LONGEST_NOTE = 500
@@ -17,7 +17,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 
 def discovered(said: Json, entries: Sequence[FunctionEntry]) -> Discovery:
     """Each function that can be a tool; the others are in the notes, each with its reason."""
-    tools: dict[str, FoundTool] = {}
+    tools: dict[str, DiscoveredTool] = {}
     notes: list[str] = []
     for one in (said if isinstance(said, list) else [])[:MAX_TOOLS]:
         if not isinstance(one, dict) or not _is_asked_for(one, entries):
@@ -46,7 +46,7 @@ def _is_asked_for(one: JsonObject, entries: Sequence[FunctionEntry]) -> bool:
     return any(entry.file == file and entry.function in (None, name) for entry in entries)
 
 
-def _tool(one: JsonObject) -> FoundTool | str:
+def _tool(one: JsonObject) -> DiscoveredTool | str:
     """The tool, or why it is none."""
     name, problem = str(one["name"]), one.get("problem")
     if isinstance(problem, str):
@@ -61,7 +61,7 @@ def _tool(one: JsonObject) -> FoundTool | str:
         wrong += schema_problems(output_schema, "", "its output schema")
     if wrong:
         return wrong[0].said()
-    return FoundTool(
+    return DiscoveredTool(
         name=name,
         description=str(one.get("description") or "")[:LONGEST_DESCRIPTION],
         input_schema=input_schema,

@@ -7,7 +7,7 @@ from typing import Any
 from pipelines.core.coding.scenario import CodingScenario, read_eval
 from pipelines.core.coding.workspace_seed import read_workspace_seed
 from pipelines.core.tasks.seed import CONVERSATION, Seed
-from pipelines.core.tasks.task_modes import is_given, with_modes
+from pipelines.core.tasks.task_modes import has_axis, with_modes
 from pipelines.core.text.authored import did_you_mean, kind
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem
@@ -49,7 +49,7 @@ ANY_SCENARIO = CodingContext(allow_http=True)
 
 def coding_problems(axes: JsonObject, context: CodingContext) -> Iterator[Problem]:
     """By axis, beside whatever else is wrong with a row."""
-    given = [axis for axis in (REF, *OVERRIDES) if is_given(axes, axis)]
+    given = [axis for axis in (REF, *OVERRIDES) if has_axis(axes, axis)]
     if not given:
         return
     if given[0] != REF:
@@ -82,14 +82,14 @@ def _scenario_problems(axes: JsonObject, context: CodingContext) -> Iterator[Pro
 def _read_overrides(axes: JsonObject, problems: list[Problem], *, allow_http: bool) -> dict[str, Any]:
     """What `with_overrides` takes."""
     found: dict[str, Any] = {}
-    if is_given(axes, "workspace_seed"):
+    if has_axis(axes, "workspace_seed"):
         value = axes["workspace_seed"]
         found["workspace_seed"] = read_workspace_seed(
             value, "/workspace_seed", problems, allow_http=allow_http
         )
-    if is_given(axes, "setup_command"):
+    if has_axis(axes, "setup_command"):
         found["setup_command"] = axes["setup_command"]
-    if is_given(axes, "eval"):
+    if has_axis(axes, "eval"):
         value = axes["eval"]
         if isinstance(value, str | list | dict):
             found["eval"] = read_eval(value, "/eval", problems)

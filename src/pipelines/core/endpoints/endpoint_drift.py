@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from pipelines.core.text.json_text import Json, JsonObject, dumps, pointer, same
-from pipelines.core.tools.live_tools import FoundTool
+from pipelines.core.tools.live_tools import DiscoveredTool
 
 CHANGED, GONE = "changed", "gone"
 MOST_DIFFERENCES = 20  # told of one tool
@@ -15,9 +15,9 @@ LONGEST_SHOWN = 200  # characters of a value in a difference
 class KnownTool(NamedTuple):
     """A tool of an endpoint: as it was accepted, and what became of it."""
 
-    accepted: FoundTool
+    accepted: DiscoveredTool
     drift: str | None = None  # CHANGED or GONE since
-    found: FoundTool | None = None  # what a changed one has become
+    found: DiscoveredTool | None = None  # what a changed one has become
 
     def as_json(self) -> JsonObject:
         body = self.accepted.as_json() | {"fingerprint": self.accepted.fingerprint, "drift": self.drift}
@@ -43,7 +43,9 @@ class DiscoveryOutcome:
     is_changed: bool  # the accepted tools are not what they were
 
 
-def compared(known: Mapping[str, KnownTool], found: Sequence[FoundTool], *, accept: bool) -> DiscoveryOutcome:
+def compared(
+    known: Mapping[str, KnownTool], found: Sequence[DiscoveredTool], *, accept: bool
+) -> DiscoveryOutcome:
     """New tools are accepted as they are. What changed or went is drift until somebody accepts it."""
     by_name = {tool.name: tool for tool in found}
     stored: list[KnownTool] = []
@@ -72,7 +74,7 @@ def compared(known: Mapping[str, KnownTool], found: Sequence[FoundTool], *, acce
     )
 
 
-def _told(tool: FoundTool) -> JsonObject:
+def _told(tool: DiscoveredTool) -> JsonObject:
     """What a caller may rely on: the fingerprint is of the same."""
     return {
         "description": tool.description,

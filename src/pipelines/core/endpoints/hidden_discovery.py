@@ -3,7 +3,7 @@
 from pipelines.core.code.redaction import Redaction
 from pipelines.core.limits.json_schema import schema_problems
 from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own
-from pipelines.core.tools.live_tools import Discovery, FoundTool
+from pipelines.core.tools.live_tools import DiscoveredTool, Discovery
 
 
 def hidden_discovery(found: Discovery, redaction: Redaction) -> Discovery:
@@ -12,18 +12,18 @@ def hidden_discovery(found: Discovery, redaction: Redaction) -> Discovery:
     large."""
     if not redaction:
         return found
-    tools: list[FoundTool] = []
+    tools: list[DiscoveredTool] = []
     notes = [*map(redaction.text, found.notes)]
     for tool in found.tools:
         hidden = _hidden_tool(tool, redaction)
-        if isinstance(hidden, FoundTool):
+        if isinstance(hidden, DiscoveredTool):
             tools.append(hidden)
         else:
             notes.append(f"tool `{redaction.text(tool.name)}` is left out: {hidden}")
     return Discovery(tools=tuple(tools), notes=tuple(notes))
 
 
-def _hidden_tool(tool: FoundTool, redaction: Redaction) -> FoundTool | str:
+def _hidden_tool(tool: DiscoveredTool, redaction: Redaction) -> DiscoveredTool | str:
     """Or why there can be none."""
     called: Json = [tool.name, tool.call]
     if _hidden(called, redaction) != called:
@@ -32,7 +32,7 @@ def _hidden_tool(tool: FoundTool, redaction: Redaction) -> FoundTool | str:
     output_schema = _hidden_schema(tool.output_schema or {}, redaction)
     if input_schema is None or output_schema is None:
         return "a schema has a secret of the endpoint in it, and is none without"
-    return FoundTool(
+    return DiscoveredTool(
         name=tool.name,
         description=redaction.text(tool.description),
         input_schema=input_schema,

@@ -1,8 +1,8 @@
-"""What a live reply changes in the ledger, as the tool's adapter declares it.
+"""Applies a tool's ledger adapter: what a live reply changes in the ledger.
 
-Best effort: whatever does not fit is left out and noted for the trace; nothing here fails a call. `update`
-sets what the reply says and adds an entity that the ledger does not have: a live service knows more than a
-seed does, and a later simulated tool must find it. `add` only adds, `remove` only removes.
+Best effort: what does not fit is left out and noted in the trace; nothing here fails a call. `update` also
+adds an entity that the ledger does not have: a live service knows more than a seed does, and a later
+simulated tool must find the entity. `add` only adds, `remove` only removes.
 """
 
 import re
@@ -19,32 +19,32 @@ _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _NOT_COMPLETE = "ledger adapter: nothing was changed"
 
 
-class Adapted(NamedTuple):
+class AdapterResult(NamedTuple):
     updates: tuple[LedgerUpdate, ...]
     notes: tuple[str, ...]  # what was left out, and why
 
 
-class _Found(NamedTuple):
+class _PathMatch(NamedTuple):
     values: list[Json]
     is_singular: bool
 
 
-def adapted(
+def adapt_reply(
     adapter: LedgerAdapter,
     arguments: JsonObject,
     response: Json,
     ledger: Ledger,
     ledger_schema: LedgerSchema | None,
-) -> Adapted:
-    """The updates that a reply is worth, and notes on what it is not. Equal for equal input; never raises."""
+) -> AdapterResult:
+    """The updates of a reply, and notes on what was left out. Deterministic; never raises."""
     try:
-        return _Adapting(adapter, arguments, response, ledger, ledger_schema).all()
+        return _Adapter(adapter, arguments, response, ledger, ledger_schema).all()
     except Exception as error:  # noqa: BLE001  # the call has its answer already: an adapter must not take it away
-        return Adapted((), (f"{_NOT_COMPLETE}: {type(error).__name__}",))
+        return AdapterResult((), (f"{_NOT_COMPLETE}: {type(error).__name__}",))
 
 
-class _Adapting:
-    """One reply on its way into the ledger."""
+class _Adapter:
+    """Applies one reply to the ledger."""
 
     def __init__(
         self,
@@ -62,15 +62,15 @@ class _Adapting:
         self.notes: list[str] = []
         self.updates: list[LedgerUpdate] = []
 
-    def all(self) -> Adapted:
+    def all(self) -> AdapterResult:
         entity_id: str | None = None
         if self.adapter.op != "set_flag":
             entity_id = self._change_entity()
             if entity_id is None:  # without an id the whole adapter does nothing
-                return Adapted((), tuple(self.notes))
+                return AdapterResult((), tuple(self.notes))
         for template in self.adapter.flags:
             self._set_flag(template, entity_id)
-        return Adapted(tuple(self.updates), tuple(self.notes))
+        return AdapterResult(tuple(self.updates), tuple(self.notes))
 
     def _note(self, text: str) -> None:
         self.notes.append(f"ledger adapter: {text}")
@@ -95,7 +95,7 @@ class _Adapting:
                 self.updates.append(Remove(entity_type=entity_type, id=id))
             return id
         if self.adapter.op == "add" and current is not None:
-            self._note(f"{subject} is in the ledger already, so it was not added")
+            self._note(f"{subject} is already in the ledger, so it was not added")
             return id
         attrs = self._attributes(declared, subject)
         if current is None:
@@ -105,7 +105,7 @@ class _Adapting:
         if changed:
             self.updates.append(Update(entity_type=entity_type, id=id, set=changed))
         else:
-            self._note(f"{subject} holds all of it already")
+            self._note(f"{subject} already has these values")
         return id
 
     def _add(self, entity_type: str, id: str, attrs: JsonObject) -> None:
@@ -124,7 +124,7 @@ class _Adapting:
         raw = found.values[0]
         id = _as_id(raw)
         if id is None:
-            self._note(f"`id_from` {path} gives {_kind(raw)}, which is no id, so nothing was changed")
+            self._note(f"`id_from` {path} gives {_kind(raw)}, which is not an id, so nothing was changed")
         return raw, id
 
     def _own_id(self, declared: EntityType | None, raw: Json, id: str, attrs: JsonObject) -> JsonObject:
@@ -159,22 +159,22 @@ class _Adapting:
                     self._note(f"`{name}` is left out: {subject}: {complaint}")
         return attrs
 
-    def _found(self, name: str, path: str) -> _Found | None:
+    def _found(self, name: str, path: str) -> _PathMatch | None:
         """What a path matches; None, with a note, when it could not be asked to its end."""
         from pipelines.core.text.json_path import MAX_STEPS, InvalidPath, TooManySteps, compiled
 
         try:
             read = compiled(path)
-            return _Found(read.found_in(self.response, self.steps), read.is_singular)
+            return _PathMatch(read.found_in(self.response, self.steps), read.is_singular)
         except InvalidPath as error:
             self._note(f"{name} {path[:80]} {error}")
         except TooManySteps:
-            self._note(f"{name} {path} would look at more than {MAX_STEPS} values, and was given up")
+            self._note(f"{name} {path} was stopped: it would look at more than {MAX_STEPS} values")
             self.steps.left = (
                 0  # the rest is not tried either, however cheap: the budget is one for the reply
             )
         except RecursionError:
-            self._note(f"{name} {path} goes too deep, and was given up")
+            self._note(f"{name} {path} was stopped: it is nested too deeply")
         return None
 
     # -- flags
@@ -195,13 +195,13 @@ class _Adapting:
         elif self.schema is not None and not self.schema.allows_flag(flag):
             self._note(f"flag `{flag}` is dropped: the ledger schema's flags do not include it")
         elif self.ledger.is_flagged(flag) or SetFlag(flag=flag) in self.updates:
-            self._note(f"flag `{flag}` is set already")
+            self._note(f"flag `{flag}` is already set")
         else:
             self.updates.append(SetFlag(flag=flag))
 
 
 def _holds(attrs: JsonObject, name: str, value: Json) -> bool:
-    """Whether it is there already. What is too large to be compared in passing counts as new."""
+    """Whether the attribute has this value already. A value too large to compare counts as new."""
     return (
         name in attrs and count_values(value, _MOST_COMPARED) <= _MOST_COMPARED and same(attrs[name], value)
     )

@@ -41,7 +41,7 @@ def read_initial_state(
 def _shape_problems(state: JsonObject, path: str) -> Iterator[Problem]:
     if state.keys() == {"initial_state"}:
         # An easy slip that would otherwise pass as one entity type of that name.
-        hint = "leave the outer `initial_state` out"
+        hint = "remove the outer `initial_state`"
         yield Problem(path=path, message="the initial state is wrapped in itself", hint=hint)
         return
     for entity_type, of_type in state.items():
@@ -60,5 +60,5 @@ def _entity_problems(entity_type: str, of_type: JsonObject, path: str) -> Iterat
         if isinstance(attrs, dict):
             continue
         message = f"{entity_type} `{id}` must be an object of attributes, not {kind(attrs)}"
-        hint = "flags are all true or false" if entity_type == "flags" else SHAPE
+        hint = "every flag must be true or false" if entity_type == "flags" else SHAPE
         yield Problem(path=path + pointer([id]), message=message, hint=hint)

@@ -62,7 +62,7 @@ LedgerUpdate: TypeAlias = Add | Update | Remove | SetFlag
 
 
 class InvalidUpdate(ValueError):
-    """An update does not fit the world it is applied to: the log and the world have parted."""
+    """An update does not fit the world that it is applied to: the log and the world disagree."""
 
 
 def update_from_json(body: Mapping[str, Json]) -> LedgerUpdate:

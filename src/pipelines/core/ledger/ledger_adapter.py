@@ -44,12 +44,14 @@ def read_write_policy(
     wants_adapter = policy == "adapter"
     if not is_passthrough and policy not in (DEFAULT_WRITE_POLICY, None):
         message = f"`ledger_write_policy` `{policy}` is for passthrough tools only"
-        tool.refuse("ledger_write_policy", message, "a sandbox tool's updates are always written")
+        tool.refuse("ledger_write_policy", message, "remove it: a sandbox tool's updates are always written")
     if wants_adapter and not tool.has("ledger_adapter"):
         tool.refuse("ledger_adapter", "`ledger_write_policy` `adapter` needs a `ledger_adapter`")
     if tool.has("ledger_adapter") and policy is not None and not wants_adapter:
-        hint = 'set `ledger_write_policy` to "adapter", or take `ledger_adapter` out'
-        tool.refuse("ledger_adapter", f"with policy `{policy}` the `ledger_adapter` would never run", hint)
+        hint = 'set `ledger_write_policy` to "adapter", or remove `ledger_adapter`'
+        tool.refuse(
+            "ledger_adapter", f"with `ledger_write_policy` `{policy}` the `ledger_adapter` never runs", hint
+        )
     return policy or DEFAULT_WRITE_POLICY, _read_adapter(tool, ledger_schema)
 
 
@@ -80,7 +82,7 @@ def _read_adapter(tool: Fields, ledger_schema: LedgerSchema | None) -> LedgerAda
 def _check_set_flag(fields: Fields, flags: tuple[str, ...]) -> None:
     for key in ("entity_type", "id_from", "field_map"):
         if fields.has(key):
-            fields.refuse(key, f"`set_flag` writes no entity: leave out `{key}`")
+            fields.refuse(key, f"`set_flag` writes no entity, so `{key}` has no effect: remove it")
     if not flags:
         fields.refuse("flags", "`set_flag` needs `flags`", 'such as ["fetched_order:{order_id}"]')
 
@@ -144,8 +146,6 @@ def _read_json_path(fields: Fields, name: str, value: Json, path: str) -> str | 
         else:
             if name != "id_from" or read.is_singular:
                 return value
-            message = (
-                f"{fields.subject}`id_from` must lead to one place: it may name members and indexes only"
-            )
+            message = f"{fields.subject}`id_from` must select one value: use member names and indexes only"
     fields.problems.append(Problem(path=path, message=message, hint="it starts with `$`, as in `$.order_id`"))
     return None

@@ -43,9 +43,9 @@ class EntityField:
         """Why a value does not fit, or None when it does."""
         if self.enum is not None:
             if isinstance(value, (list, dict)) or _as_member(value) not in self._members:
-                return f"`{self.name}` must be {quoted(self.enum)}, not {_shown(value)}"
+                return f"`{self.name}` must be {quoted(self.enum)}, not {_format_value(value)}"
         elif value is not None and not is_of_type(value, self.type):
-            return f"`{self.name}` must be of type {self.type}, not {_shown(value)}"
+            return f"`{self.name}` must be of type {self.type}, not {_format_value(value)}"
         return None
 
 
@@ -135,7 +135,7 @@ def state_problems(schema: LedgerSchema, initial_state: Mapping[str, Json], path
         declared = schema.entities.get(kind_name)
         if declared is None:
             is_shown = len(problems) < MOST_SHOWN  # looking for what was meant takes milliseconds
-            problems.append(_undeclared(schema, kind_name, place, with_hint=is_shown))
+            problems.append(_undeclared_type(schema, kind_name, place, with_hint=is_shown))
             continue
         for id, attrs in of_kind.items():
             assert isinstance(attrs, dict)
@@ -150,7 +150,7 @@ def update_problems(schema: LedgerSchema, update: LedgerUpdate) -> list[Problem]
         return list(_flag_problems(schema, update.flag, "/flag"))
     declared = schema.entities.get(update.entity_type)
     if declared is None:
-        return [_undeclared(schema, update.entity_type, "/entity_type")]
+        return [_undeclared_type(schema, update.entity_type, "/entity_type")]
     subject = f"{update.entity_type} `{update.id}`: "
     match update:
         case Add():
@@ -176,7 +176,7 @@ def _flag_problems(schema: LedgerSchema, flag: str, path: str) -> Iterator[Probl
         yield Problem(path=path, message=f"the ledger schema's flags do not include `{flag}`", hint=hint)
 
 
-def _undeclared(schema: LedgerSchema, entity_type: str, path: str, *, with_hint: bool = True) -> Problem:
+def _undeclared_type(schema: LedgerSchema, entity_type: str, path: str, *, with_hint: bool = True) -> Problem:
     hint = did_you_mean(entity_type, schema.entities) if with_hint else None
     if hint is None and schema.entities:
         hint = f"declared: {quoted(schema.entities)}"
@@ -188,7 +188,7 @@ def _as_member(value: Json) -> tuple[bool, Json]:
     return isinstance(value, bool), value
 
 
-def _shown(value: Json) -> str:
+def _format_value(value: Json) -> str:
     scalar = not isinstance(value, (list, dict)) and len(str(value)) <= 80
     return f"`{value}`" if scalar and value is not None and not isinstance(value, bool) else kind(value)
 
@@ -270,7 +270,7 @@ def _read_enum(fields: Fields, type: str) -> tuple[Json, ...] | None:
         if isinstance(member, (list, dict)):
             fields.refuse("enum", f"`enum` members are scalars, not {kind(member)}")
         elif member is not None and not is_of_type(member, type):
-            fields.refuse("enum", f"`enum` member {_shown(member)} is not of type {type}")
+            fields.refuse("enum", f"`enum` member {_format_value(member)} is not of type {type}")
     return tuple(members)
 
 

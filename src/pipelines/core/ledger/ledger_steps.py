@@ -1,4 +1,4 @@
-"""A run's world step by step: what a step changed, what stands after it, and any entity's history.
+"""A run's world step by step: what a step changed, the world after it, and the history of an entity.
 
 Everything is read from the log of updates. A value that was set to what it was before is no change.
 """
@@ -59,7 +59,7 @@ def world_after(world: World, log: StepLog, step: int) -> WorldAfter:
         if sequence > step:
             break
         for update in updates:
-            _take(found, sequence, update)
+            _record_update(found, sequence, update)
     return found
 
 
@@ -91,7 +91,7 @@ def entity_history(world: World, log: StepLog, name: EntityName) -> list[EntityC
     return found
 
 
-def _take(found: WorldAfter, sequence: int, update: LedgerUpdate) -> None:
+def _record_update(found: WorldAfter, sequence: int, update: LedgerUpdate) -> None:
     if isinstance(update, SetFlag):
         was = found.ledger.is_flagged(update.flag)
         found.ledger.apply([update])

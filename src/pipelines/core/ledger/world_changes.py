@@ -1,4 +1,4 @@
-"""What a call did to the world, for people: field by field, the old value before the new."""
+"""What a call changed in the world, field by field, with the old and the new value."""
 
 from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple
@@ -22,12 +22,12 @@ def world_changes(before: Ledger, updates: Iterable[LedgerUpdate]) -> list[World
     world = before.draft()
     found: list[WorldChange] = []
     for update in updates:
-        found += _of(world, update)
+        found += _changes_of(world, update)
         world.apply([update])
     return found
 
 
-def _of(world: Ledger, update: LedgerUpdate) -> Iterator[WorldChange]:
+def _changes_of(world: Ledger, update: LedgerUpdate) -> Iterator[WorldChange]:
     if isinstance(update, SetFlag):
         was = world.is_flagged(update.flag)
         if was != update.value:

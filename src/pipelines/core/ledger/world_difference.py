@@ -1,4 +1,4 @@
-"""How one world differs from another, field by field; listed is as much of it as people look at."""
+"""How one world differs from another, field by field. Lists only as many changes as people look at."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class WorldDifference:
             "changed": self.changed,
             "removed": self.removed,
             "flags": self.flags,
-            "listed": [_listed(change) for change in self.listed],
+            "listed": [_change_as_json(change) for change in self.listed],
             "is_cut": self.is_cut,
         }
 
@@ -44,7 +44,7 @@ def world_difference(before: JsonObject, after: JsonObject) -> WorldDifference:
         if is_cut or len(listed) == MOST_CHANGES:
             is_cut = True
             continue
-        room -= len(dumps(_listed(change)))
+        room -= len(dumps(_change_as_json(change)))
         if room < 0:
             is_cut = True
         else:
@@ -64,7 +64,7 @@ def change_from_json(body: JsonObject) -> WorldChange:
     return WorldChange(**body)  # type: ignore[arg-type]
 
 
-def _listed(change: WorldChange) -> JsonObject:
+def _change_as_json(change: WorldChange) -> JsonObject:
     return {**change._asdict()}
 
 

@@ -1,4 +1,4 @@
-"""A world as people look at it: its types, how many of each there are, what their fields hold, and tables."""
+"""A world as tables: its types with their counts, summaries of their fields, and rows."""
 
 from collections import Counter
 from datetime import datetime
@@ -14,7 +14,7 @@ LONGEST_EXAMPLE = 60
 LEAST_DATE = len("2026-01-01")
 
 
-def counted_types(state: JsonObject) -> JsonObject:
+def type_counts(state: JsonObject) -> JsonObject:
     """Each type and how many there are of it, all of them together, and how many flags are set."""
     types: list[Json] = []
     entities = flags = 0
@@ -80,21 +80,21 @@ def summary_of(values: list[Json], *, of: int) -> str:
     ('paid 2, new 1', '1.5 to 3, in 2 of 4')
     """
     there: list[Json] = [value for value in values if value is not None]
-    said = _said(there)
+    said = _summary_text(there)
     return said if len(there) == of else f"{said}, in {len(there)} of {of}" if there else "nothing"
 
 
-def _said(values: list[Json]) -> str:
+def _summary_text(values: list[Json]) -> str:
     plain = [value for value in values if isinstance(value, str | int | float)]
     if not values or len(plain) < len(values):
         return _example(values)
-    counts = Counter(_written(value) for value in plain)
+    counts = Counter(_value_text(value) for value in plain)
     are_short = all(len(name) <= LONGEST_LISTED for name in counts)
     if len(counts) <= MOST_VALUES and are_short and (len(counts) < len(plain) or len(plain) == 1):
         return ", ".join(f"{name} {often}" for name, often in counts.most_common())
     numbers = [value for value in plain if isinstance(value, int | float) and not isinstance(value, bool)]
     if len(numbers) == len(plain):
-        return f"{_written(min(numbers))} to {_written(max(numbers))}"
+        return f"{_value_text(min(numbers))} to {_value_text(max(numbers))}"
     texts = [value for value in plain if isinstance(value, str)]
     if len(texts) == len(plain) and all(map(_is_date, texts)):
         return f"{min(texts)[:LEAST_DATE]} to {max(texts)[:LEAST_DATE]}"
@@ -102,11 +102,11 @@ def _said(values: list[Json]) -> str:
 
 
 def _example(values: list[Json]) -> str:
-    text = _written(values[0]) if values else ""
+    text = _value_text(values[0]) if values else ""
     return f"such as {text[: LONGEST_EXAMPLE - 1]}…" if len(text) > LONGEST_EXAMPLE else f"such as {text}"
 
 
-def _written(value: Json) -> str:
+def _value_text(value: Json) -> str:
     return value if isinstance(value, str) else dumps(value).decode()
 
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import jsonschema_rs
 
-from pipelines.core.matchers.relative_days import day_named
+from pipelines.core.matchers.relative_days import parse_day
 from pipelines.core.text.authored import did_you_mean, kind, quoted
 from pipelines.core.text.json_text import Json, JsonObject, pointer
 from pipelines.core.text.problems import Problem
@@ -29,7 +29,7 @@ _SOME_DAY = date(2026, 5, 1)  # to ask whether words name a day; which one they 
 
 
 class CannotMatch(ValueError):
-    """There is no telling whether it matches: the expectation is malformed, or the text is too long."""
+    """The match cannot be decided: the expectation is malformed, or the text is too long."""
 
 
 def is_matcher(expected: Json) -> bool:
@@ -52,17 +52,17 @@ def check_expectation(expected: Json, *, path: str = "") -> list[Problem]:
 
 
 def complaint(name: str, wanted: Json) -> str | None:
-    """What is wrong with one matcher, to stand behind its name."""
+    """What is wrong with one matcher, as words that follow its name."""
     check = _COMPLAINTS.get(name)
     if check is not None:
         return check(wanted)
     if name.startswith("$"):
-        return f"is no matcher; there are {quoted(MATCHER_NAMES)}"
-    return "stands beside a matcher; an object holds fields or matchers, not both"
+        return f"is not a matcher; there are {quoted(MATCHER_NAMES)}"
+    return "is mixed with a matcher; an object has either fields or matchers, not both"
 
 
 @lru_cache(maxsize=256)  # patterns of the oracles in use; one may take a megabyte
-def compiled(pattern: str) -> jsonschema_rs.Validator:
+def compile_pattern(pattern: str) -> jsonschema_rs.Validator:
     return jsonschema_rs.Draft202012Validator({"pattern": pattern}, pattern_options=_LINEAR)
 
 
@@ -94,11 +94,11 @@ def _expectations(wanted: Json) -> str | None:
     return None if isinstance(wanted, list) and wanted else "needs a non-empty array of expectations"
 
 
-def _number_needed(wanted: Json) -> str | None:
+def _number_complaint(wanted: Json) -> str | None:
     return None if is_number(wanted) else f"needs a number, not {kind(wanted)}"
 
 
-def _flag_needed(wanted: Json) -> str | None:
+def _flag_complaint(wanted: Json) -> str | None:
     return None if isinstance(wanted, bool) else f"needs true or false, not {kind(wanted)}"
 
 
@@ -116,9 +116,12 @@ def _pattern(wanted: Json) -> str | None:
     if len(wanted) > LONGEST_PATTERN:
         return f"has {len(wanted):,} characters; at most {LONGEST_PATTERN:,} are allowed"
     try:
-        compiled(wanted)
+        compile_pattern(wanted)
     except jsonschema_rs.ValidationError:
-        return f"`{wanted}` is not a usable pattern (lookaround, backreferences and huge repeats are not)"
+        return (
+            f"`{wanted}` is not a usable pattern (lookaround, backreferences and very large "
+            "repeats are not supported)"
+        )
     return None
 
 
@@ -146,7 +149,7 @@ def _number(wanted: Json) -> str | None:
     ends = wanted.keys() & {"$gte", "$lte"}
     unknown = wanted.keys() - {"value", "tolerance", "decimal", "$gte", "$lte"}
     if unknown:
-        return f"does not know {quoted(sorted(unknown))}"
+        return f"has unknown keys: {quoted(sorted(unknown))}"
     if bool(ends) == ("value" in wanted):
         return "needs either `value` or a range of `$gte` and `$lte`"
     for name in wanted.keys() - {"decimal"}:
@@ -166,11 +169,11 @@ def _date(wanted: Json) -> str | None:
         return f"needs a day, not {kind(wanted)}"
     unknown = wanted.keys() - {"day", "order", "today"}
     if unknown:
-        return f"does not know {quoted(sorted(unknown))}"
+        return f"has unknown keys: {quoted(sorted(unknown))}"
     day, today = wanted.get("day"), wanted.get("today")
-    if not isinstance(day, str) or day_named(day, _SOME_DAY) is None:
+    if not isinstance(day, str) or parse_day(day, _SOME_DAY) is None:
         return "needs a `day` of the calendar"
-    if "today" in wanted and (not isinstance(today, str) or day_named(today, None) is None):
+    if "today" in wanted and (not isinstance(today, str) or parse_day(today, None) is None):
         return "needs a day such as 2026-05-01 as `today`"
     if "order" in wanted and wanted["order"] not in ("dmy", "mdy"):
         return 'takes "dmy" or "mdy" as `order`, for days such as 03/05/2026'
@@ -185,12 +188,12 @@ _COMPLAINTS: dict[str, Callable[[Json], str | None]] = {
     "$number": _number,
     "$date": _date,
     "$regex": _pattern,
-    "$gte": _number_needed,
-    "$lte": _number_needed,
+    "$gte": _number_complaint,
+    "$lte": _number_complaint,
     "$contains": _something,
     "$not": _anything,
     "$similar": _similar,
-    "$exists": _flag_needed,
+    "$exists": _flag_complaint,
 }
 MATCHER_NAMES = tuple(_COMPLAINTS)
 _NESTING = frozenset({"$in", "$any_of", "$all_of", "$contains", "$not"})  # what they hold are expectations

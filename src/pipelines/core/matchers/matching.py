@@ -16,7 +16,7 @@ from pipelines.core.limits.check_limits import LARGEST_PATTERN, MOST_PATTERN_WOR
 from pipelines.core.matchers.matcher_form import MATCHER_NAMES as MATCHER_NAMES
 from pipelines.core.matchers.matcher_form import CannotMatch as CannotMatch
 from pipelines.core.matchers.matcher_form import check_expectation as check_expectation
-from pipelines.core.matchers.matcher_form import compiled, complaint, is_number, words
+from pipelines.core.matchers.matcher_form import compile_pattern, complaint, is_number, words
 from pipelines.core.matchers.matcher_form import is_matcher as is_matcher
 from pipelines.core.matchers.text_matchers import HOLDS, MEANT, text_is_within
 from pipelines.core.matchers.text_matchers import with_today as with_today
@@ -99,7 +99,7 @@ def assign(options: Sequence[Collection[int]]) -> list[int | None]:
     return [chosen.get(who) for who in range(len(options))]
 
 
-def meant(expected: Json, actual: Json) -> Json:
+def interpreted_value(expected: Json, actual: Json) -> Json:
     """What a value says in the terms of what is asked: the number of "$79.50", the day of "May 3rd".
 
     For whoever compares two values that both were held against one expectation; all others stay as they are.
@@ -111,9 +111,9 @@ def meant(expected: Json, actual: Json) -> Json:
             return MEANT[name](wanted, actual)
         if name in _OF_OPTIONS and isinstance(wanted, list):
             fitting = (option for option in wanted if matches(option, actual))
-            return meant(next(fitting, wanted[0] if wanted else None), actual)
+            return interpreted_value(next(fitting, wanted[0] if wanted else None), actual)
         if name == "$not":
-            return meant(wanted, actual)
+            return interpreted_value(wanted, actual)
     return actual
 
 
@@ -177,7 +177,7 @@ def _fits_pattern(wanted: Any, actual: Json) -> bool:
     # Linear, but by the size of the pattern: `1[01]{400}2` takes seconds for a megabyte, all others waiting.
     if len(actual.encode()) * (pattern_size(wanted) or LARGEST_PATTERN) > MOST_PATTERN_WORK:
         raise CannotMatch(f"a text of {len(actual):,} characters is too long for the pattern `{wanted[:80]}`")
-    return compiled(wanted).is_valid(actual)
+    return compile_pattern(wanted).is_valid(actual)
 
 
 def _at_least(wanted: Any, actual: Any) -> bool:

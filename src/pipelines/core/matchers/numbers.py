@@ -66,14 +66,14 @@ def written_numbers(text: str, decimal: Mark | None = None) -> tuple[WrittenNumb
     taken = [(one.start, one.end) for one in written_days(text) if one.has_year]
     taken += [(one.start, one.end) for one in times(text)]
     taken += [match.span() for match in _TELEPHONE.finditer(text)]
-    fractions = _apart(list(_fractions(text)), sorted(taken))
+    fractions = _without_overlaps(list(_fractions(text)), sorted(taken))
     bare = _BARE_POINT.sub("0", _AROUND.sub(" ", text))
-    plain = [_extended(text, one) for one in quantities(bare, decimal)]
-    free = _apart(plain, sorted([*taken, *((one.start, one.end) for one in fractions)]))
-    return tuple(_signed(text, one) for one in sorted([*free, *fractions]))
+    plain = [_extend(text, one) for one in quantities(bare, decimal)]
+    free = _without_overlaps(plain, sorted([*taken, *((one.start, one.end) for one in fractions)]))
+    return tuple(_with_sign(text, one) for one in sorted([*free, *fractions]))
 
 
-def _apart(found: list[WrittenNumber], taken: list[tuple[int, int]]) -> list[WrittenNumber]:
+def _without_overlaps(found: list[WrittenNumber], taken: list[tuple[int, int]]) -> list[WrittenNumber]:
     """Those that overlap nothing that is taken; `taken` is in order and may overlap itself."""
     starts = [start for start, _ in taken]
     ends: list[int] = []
@@ -109,7 +109,7 @@ def _fraction(parts: dict[str, str | None]) -> Decimal | None:
     return whole + Decimal(parts["over"] or 0) / under if under else None
 
 
-def _extended(text: str, one: Quantity) -> WrittenNumber:
+def _extend(text: str, one: Quantity) -> WrittenNumber:
     """`two and a half`, `three point five` and a percent sign belong to the number before them."""
     values, end = one.values, one.end
     part = _AND_A_PART.match(text, end)
@@ -126,7 +126,7 @@ def _extended(text: str, one: Quantity) -> WrittenNumber:
     return WrittenNumber(one.start, end if behind is None else behind.end(), values)
 
 
-def _signed(text: str, one: WrittenNumber) -> WrittenNumber:
+def _with_sign(text: str, one: WrittenNumber) -> WrittenNumber:
     # `-.5` begins with its sign, which stands where its zero would.
     start = one.start + (text[one.start] in _SIGNS)
     before = text[start - 1 : start]

@@ -65,7 +65,7 @@ def relative_days(text: str, today: date) -> Iterator[tuple[int, int, list[Day]]
         yield (*match.span(), _days(today, *_to_weekday(match, today)))
 
 
-def day_named(text: str, today: date | None) -> date | None:
+def parse_day(text: str, today: date | None) -> date | None:
     """The one day that an author writes: an ISO date, or where `today` is known, words (`in 7 days`)."""
     text = text.strip()
     if re.fullmatch(r"\d{4}-\d{2}-\d{2}", text, re.ASCII):

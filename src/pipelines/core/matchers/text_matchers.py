@@ -12,7 +12,7 @@ from typing import Any
 from pipelines.core.matchers.dates import WrittenDay, written_days
 from pipelines.core.matchers.matcher_form import CannotMatch, is_number
 from pipelines.core.matchers.numbers import written_numbers
-from pipelines.core.matchers.relative_days import day_named
+from pipelines.core.matchers.relative_days import parse_day
 from pipelines.core.matchers.texts import folded
 from pipelines.core.text.json_text import Json
 
@@ -23,7 +23,7 @@ def number_holds(wanted: Any, actual: Json) -> bool:
     return any(_away(wanted, value) == 0 for value in _numbers(wanted, actual))
 
 
-def number_meant(wanted: Any, actual: Json) -> Json:
+def nearest_number(wanted: Any, actual: Json) -> Json:
     """The number of a text that is nearest to what is asked; the value itself where it has none."""
     values = _numbers(wanted, actual) if isinstance(actual, str) else []
     if not values:
@@ -33,16 +33,16 @@ def number_meant(wanted: Any, actual: Json) -> Json:
 
 def day_holds(wanted: Any, actual: Json) -> bool:
     asked = _asked(wanted)
-    day = day_named(asked["day"], _today(asked))
+    day = parse_day(asked["day"], _today(asked))
     if day is None:
-        raise CannotMatch(f"`$date` {asked['day']} is told from today, and the run's date is not known")
+        raise CannotMatch(f"`$date` {asked['day']} is relative to today, and the run's date is not known")
     return any(one.names(day) for one in _days(asked, actual))
 
 
-def day_meant(wanted: Any, actual: Json) -> Json:
+def nearest_day(wanted: Any, actual: Json) -> Json:
     """The day that a text names, in ISO form: the one asked for if it can be that, else its first."""
     asked = _asked(wanted)
-    day = day_named(asked["day"], _today(asked))
+    day = parse_day(asked["day"], _today(asked))
     found = _days(asked, actual)
     if day is not None and any(one.names(day) for one in found):
         return day.isoformat()
@@ -71,8 +71,8 @@ HOLDS: dict[str, Callable[[Any, Json], bool]] = {
 }
 MEANT: dict[str, Callable[[Any, Json], Json]] = {
     "$text": text_meant,
-    "$number": number_meant,
-    "$date": day_meant,
+    "$number": nearest_number,
+    "$date": nearest_day,
 }
 
 
@@ -80,7 +80,7 @@ def with_today(expected: Json, today: str | None) -> Json:
     """The expectation with what day it is written into every `$date` that does not say it. `today` is a date
     or a time in ISO form: the run's own."""
     day = today[:10] if today else None
-    return expected if day is None or day_named(day, None) is None else _dated(expected, day)
+    return expected if day is None or parse_day(day, None) is None else _dated(expected, day)
 
 
 def _dated(expected: Json, today: str) -> Json:

@@ -14,7 +14,7 @@ from pipelines.core.openapi.styles import is_json_type
 from pipelines.core.openapi.tool_names import OperationKey, name_notes, tool_names
 from pipelines.core.text.json_text import Json, JsonObject, dumps
 from pipelines.core.text.problems import Problem, Refused
-from pipelines.core.tools.live_tools import MOST_TOOL_BYTES, Discovery, FoundTool
+from pipelines.core.tools.live_tools import MOST_TOOL_BYTES, DiscoveredTool, Discovery
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 MOST_OPERATIONS = 5_000  # GitHub has 1,223
@@ -90,7 +90,7 @@ class _Translation:
                     yield OperationKey(path, method, own if isinstance(own, str) and own else None)
         self._about = ""
 
-    def _tool(self, key: OperationKey, name: str) -> FoundTool:
+    def _tool(self, key: OperationKey, name: str) -> DiscoveredTool:
         _check_path(key.path)
         at = place_of("paths", key.path, key.method)
         paths = self._document.root["paths"]
@@ -119,7 +119,7 @@ class _Translation:
             operation_id=key.operation_id,
             guarded=tuple(sorted(self._secured.query)),
         )
-        return FoundTool(
+        return DiscoveredTool(
             name=name,
             description=_description(operation),
             input_schema=self._input_schema(

@@ -24,7 +24,7 @@ LONGEST_NAME = 100
 _SHAPE = 'for example {"status": "refunded", "amount": 79.5}'
 _WHOLE = '{"value": "refunded", "in": "final"}'
 #: What they ask is met by an answer that says nothing of the kind.
-_MET_BY_ANY = ("$not", "$exists")
+_VACUOUS_MATCHERS = ("$not", "$exists")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,7 +43,7 @@ class ExpectedAnswer:
 
 
 def parse_expected_answer(body: Json, *, path: str = f"/{CHECK}") -> ExpectedAnswer:
-    """The oracle, or Refused with everything that is wrong with it."""
+    """Parse the oracle, or raise Refused with all its problems."""
     problems: list[Problem] = []
     answer = read_expected_answer(body, path=path, problems=problems)
     if problems:
@@ -52,12 +52,12 @@ def parse_expected_answer(body: Json, *, path: str = f"/{CHECK}") -> ExpectedAns
 
 
 def read_expected_answer(body: Json, *, path: str, problems: list[Problem]) -> ExpectedAnswer:
-    """What can be read of it; what is wrong with the rest is added to `problems`."""
+    """The valid parts; problems of the others are added to `problems`."""
     whole = as_object(body, path, problems, f"`{CHECK}`")
     if whole is None:
         return ExpectedAnswer()
     if not whole:
-        problems.append(Problem(path=path, message=f"`{CHECK}` asks for nothing", hint=_SHAPE))
+        problems.append(Problem(path=path, message=f"`{CHECK}` is empty", hint=_SHAPE))
     if len(whole) > MAX_VALUES:
         message = f"{len(whole):,} values are listed; at most {MAX_VALUES} are allowed"
         problems.append(Problem(path=path, message=message))
@@ -75,7 +75,7 @@ def _read(name: str, value: Json, path: str, problems: list[Problem]) -> Expecte
         problems.append(Problem(path=path, message=message))
     expected, only_final = value, False
     if isinstance(value, dict) and not is_matcher(value):
-        expected, only_final = _read_placed(value, path, problems)
+        expected, only_final = _read_value_object(value, path, problems)
         path += "/value"
     problems.extend(_problems(expected, path) if len(problems) == before else ())
     if len(problems) > before:
@@ -83,14 +83,14 @@ def _read(name: str, value: Json, path: str, problems: list[Problem]) -> Expecte
     return ExpectedValue(name=name, expected=expected, only_final=only_final)
 
 
-def _read_placed(body: JsonObject, path: str, problems: list[Problem]) -> tuple[Json, bool]:
+def _read_value_object(body: JsonObject, path: str, problems: list[Problem]) -> tuple[Json, bool]:
     fields = Fields(body, path, problems)
     fields.refuse_unknown(("value", "in"))
     if "value" not in body:
         fields.refuse("value", "`value` is missing", _WHOLE)
     place = body.get("in")
     if place not in (None, FINAL):
-        fields.refuse("in", f'`in` can only be "{FINAL}"', "left out, any turn may give the value")
+        fields.refuse("in", f'`in` can only be "{FINAL}"', "remove `in` to accept the value in any turn")
     return body.get("value"), place == FINAL
 
 
@@ -101,26 +101,26 @@ def _problems(expected: Json, path: str) -> Iterator[Problem]:
             path=path, message=message, hint='give each value a name; {"$in": […]} is one of several'
         )
     elif isinstance(expected, str) and not has_words(expected):
-        what = "has nothing but marks" if expected.strip() else "is empty"
+        what = "has only punctuation" if expected.strip() else "is empty"
         yield Problem(path=path, message=f"the text {what}, so it cannot be looked for", hint=_SHAPE)
     else:
         yield from check_expectation(expected, path=path)
-        yield from _unusable(expected, path)
+        yield from _answer_problems(expected, path)
 
 
-def _unusable(expected: Json, path: str) -> Iterator[Problem]:
-    """What is well formed and yet no answer could be held against."""
+def _answer_problems(expected: Json, path: str) -> Iterator[Problem]:
+    """Problems of an expectation that is well formed but cannot judge an answer."""
     if isinstance(expected, str) and len(expected) > LONGEST_TEXT:
         message = f"the text has {len(expected):,} characters; at most {LONGEST_TEXT:,} are allowed"
-        yield Problem(path=path, message=message, hint="give what the answer has to say, not all of it")
+        yield Problem(path=path, message=message, hint="give only the part that the answer must contain")
     if isinstance(expected, list):
         for index, item in enumerate(expected):
-            yield from _unusable(item, path + pointer([index]))
+            yield from _answer_problems(item, path + pointer([index]))
     for name, wanted in expected.items() if isinstance(expected, dict) else ():
         place = path + pointer([name])
-        if name in _MET_BY_ANY:
+        if name in _VACUOUS_MATCHERS:
             message = f"`{name}` does not say what the answer must give: almost any answer would meet it"
             hint = 'a tracked constraint: {"check": {"responses": {"$not": {"$contains": "…"}}}}'
             yield Problem(path=place, message=message, hint=hint)
         else:
-            yield from _unusable(wanted, place)
+            yield from _answer_problems(wanted, place)

@@ -63,11 +63,11 @@ def parse_expected_calls(
 def read_expected_calls(
     body: Json, *, tools: Collection[str] | None, path: str, problems: list[Problem]
 ) -> ExpectedCalls:
-    """What can be read of it; what is wrong with the rest is added to `problems`."""
+    """The valid parts; problems of the others are added to `problems`."""
     if isinstance(body, list):
         must = tuple(_read_list(body, path, problems, tools, is_must=True))
         if not body:
-            problems.append(Problem(path=path, message=f"`{CHECK}` asks for nothing", hint=_SHAPE))
+            problems.append(Problem(path=path, message=f"`{CHECK}` is empty", hint=_SHAPE))
         return ExpectedCalls(must=must)
     if not isinstance(body, dict):
         message = f"`{CHECK}` must be a JSON object or array, not {kind(body)}"
@@ -76,7 +76,7 @@ def read_expected_calls(
     fields = Fields(body, path, problems)
     fields.refuse_unknown(("must", "must_not", "in_order"))
     if not body.get("must") and not body.get("must_not"):
-        problems.append(Problem(path=path, message=f"`{CHECK}` asks for nothing", hint=_SHAPE))
+        problems.append(Problem(path=path, message=f"`{CHECK}` is empty", hint=_SHAPE))
     return ExpectedCalls(
         must=tuple(_read_list(body.get("must"), fields.at("must"), problems, tools, is_must=True)),
         must_not=tuple(
@@ -128,7 +128,7 @@ def _read_call(fields: Fields, tools: Collection[str] | None, *, is_must: bool) 
         tool=tool or ANY_TOOL,
         arguments=arguments,
         count=_read_count(fields) if is_must else None,
-        # What must be done must have worked; what must not be done must not even be tried.
+        # A required call must succeed; a forbidden call must not even be tried.
         only_successful=_read_flag(fields, "only_successful", is_must),
     )
 

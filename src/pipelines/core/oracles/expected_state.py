@@ -46,7 +46,7 @@ class ExpectedState:
 
 
 def parse_expected_state(body: Json, *, path: str = "/expected_state") -> ExpectedState:
-    """The oracle, or Refused with everything that is wrong with it."""
+    """Parse the oracle, or raise Refused with all its problems."""
     problems: list[Problem] = []
     state = read_expected_state(body, path=path, problems=problems)
     if problems:
@@ -55,12 +55,12 @@ def parse_expected_state(body: Json, *, path: str = "/expected_state") -> Expect
 
 
 def read_expected_state(body: Json, *, path: str, problems: list[Problem]) -> ExpectedState:
-    """What can be read of it; what is wrong with the rest is added to `problems`."""
+    """The valid parts; problems of the others are added to `problems`."""
     whole = as_object(body, path, problems, f"`{CHECK}`") or {}
     reader = _Reader(problems)
     asserting = [key for key in whole if key != "allow"]
     if not asserting and isinstance(body, dict):
-        problems.append(Problem(path=path, message=f"`{CHECK}` asserts nothing", hint=_SHAPE))
+        problems.append(Problem(path=path, message=f"`{CHECK}` has no assertions", hint=_SHAPE))
     for key in asserting:
         place = path + pointer([key])
         if key == "unchanged":
@@ -92,7 +92,9 @@ class _Reader:
     def path(self, text: str, place: str) -> Path | None:
         parts = parse_path(text)
         if parts is None:
-            self.refuse(place, f"`{text}` is no path: a part of it is empty", "such as `order.4521.status`")
+            self.refuse(
+                place, f"`{text}` is not a valid path: a part of it is empty", "such as `order.4521.status`"
+            )
         return parts
 
     def take(self, value: Json, path: Path, place: str) -> None:
@@ -122,7 +124,7 @@ class _Reader:
 
     def take_new(self, value: Json, path: Path, place: str) -> None:
         if len(path) != 2 or path[1] != NEW:
-            self.refuse(place, f"`{NEW}` stands in place of an id", f"such as `refund.{NEW}`")
+            self.refuse(place, f"`{NEW}` must be in the place of an id", f"such as `refund.{NEW}`")
             return
         if isinstance(value, dict) and value.keys() == {"$exists"}:
             wanted: list[Json] = [{}] if value["$exists"] else []

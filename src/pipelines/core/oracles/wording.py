@@ -1,4 +1,4 @@
-"""Words for verdicts: values, paths, calls and expectations as a person reads them."""
+"""Formats values, paths, calls and expectations for verdict texts."""
 
 from collections.abc import Iterable, Sequence
 
@@ -23,7 +23,7 @@ def shorten(text: str, longest: int = LONGEST_VALUE) -> str:
 
 
 def quote(sentence: str) -> str:
-    """What somebody said, to stand between quotation marks."""
+    """Shorten a sentence so that it can stand between quotation marks."""
     return shorten(sentence, 160).rstrip(".")
 
 
@@ -48,7 +48,7 @@ def times(count: int) -> str:
 
 
 def expectation_text(expected: Json) -> str:
-    """What an expectation asks, to stand after "should": `be "refunded"`, `be at least 5`, `not exist`."""
+    """An expectation as words that follow "should": `be "refunded"`, `be at least 5`, `not exist`."""
     if not is_matcher(expected) or not isinstance(expected, dict):
         return "be an object" if expected == {} else f"be {format_value(expected)}"
     return " and ".join(_wish(name, wanted) for name, wanted in expected.items())

@@ -1,4 +1,4 @@
-"""The oracle that a run proves: what it changed, which writes it made, which values its answer told.
+"""Proposes an oracle from a run: what it changed, which writes it made, which values its answer gave.
 
-Enter by `propose_oracle.proposed_oracle`. Nothing here judges; a person accepts what is proposed.
+Enter by `propose_oracle.oracle_from_run`. Nothing here judges; a person accepts the proposal.
 """

@@ -1,5 +1,5 @@
-"""How an oracle that nobody wrote by hand is put down: paths as authors write them, and values that leave an
-agent its own wording."""
+"""Writes a proposed oracle: paths as authors write them, and values that leave an agent its own
+wording."""
 
 import re
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ def path_key(*parts: str) -> str:
     return ".".join(parts) if all(_PLAIN.fullmatch(part) for part in parts) else pointer(parts)
 
 
-def expected(value: Json, arguments: Sequence[Json]) -> Json:
+def expectation_for(value: Json, arguments: Sequence[Json]) -> Json:
     """What an agent must come to: exactly this, except where the request leaves it the wording."""
     if not isinstance(value, str) or not any(same(value, each) for each in arguments):
         return value

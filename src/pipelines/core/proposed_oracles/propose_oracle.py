@@ -1,7 +1,7 @@
-"""The oracle that a run proves, for a person who accepts the run as right: what it changed, called and told.
+"""Proposes an oracle from a run that a person accepts as right: what it changed, called and reported.
 
-It asserts what another right run comes to as well. What the backend makes anew in each run, and what an agent
-words itself, is left open, and a note says so.
+It asserts only what another right run would have in common. Values that the backend generates in each run,
+and texts in the agent's own words, are left open, and a note says so.
 """
 
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from pipelines.core.oracles.wording import format_value, join_words
 from pipelines.core.proposed_oracles.oracle_writing import UNCHANGED
-from pipelines.core.proposed_oracles.proposed_answer import Told, as_axis, told_values
+from pipelines.core.proposed_oracles.proposed_answer import ReportedValue, as_axis, reported_values
 from pipelines.core.proposed_oracles.proposed_state import proposed_state
 from pipelines.core.proposed_oracles.value_origins import Open, Origins, leaves_of
 from pipelines.core.text.json_text import Json, JsonObject
@@ -23,8 +23,8 @@ from pipelines.core.verdict.words.contradictions import successful_writes
 from pipelines.core.verdict.words.declining import refuses
 
 MOST_CALLS = 100  # an oracle takes 200; a run with more repeats itself
-MET_BY_NOTHING = "An agent that does nothing meets this oracle, so meeting it proves nothing."
-NO_STATE = "The recording has no state after the run, so `expected_state` is left to you."
+VACUOUS_NOTE = "An agent that does nothing also meets this oracle, so meeting it proves nothing."
+NO_STATE = "The recording has no state after the run, so write `expected_state` yourself."
 #: What a proposal says. What else an oracle may have (constraints, a rubric) is the author's own.
 PROPOSED_AXES = ("expected_outcome", "expected_state", "expected_calls", "expected_answer")
 
@@ -39,20 +39,22 @@ class ProposedOracle:
         return {"axes": self.axes, "notes": [*self.notes], "is_vacuous": self.is_vacuous}
 
 
-def proposed_oracle(evidence: RunEvidence, *, made: frozenset[str] = frozenset()) -> ProposedOracle:
+def oracle_from_run(evidence: RunEvidence, *, made: frozenset[str] = frozenset()) -> ProposedOracle:
     """Of a run that has ended. `made` are values that are known to differ from run to run. Raises
     InvalidUpdate when the log does not fit the world."""
     may_have_changed = not evidence.has_state and evidence.writes
     if refuses(evidence) and not changes(evidence) and not may_have_changed:
         axes: JsonObject = {"expected_outcome": REFUSAL, "expected_state": {**UNCHANGED}}
-        return _proposed(axes, evidence, ["The agent declines and nothing changed: a refusal is expected."])
+        return _proposal(
+            axes, evidence, [("The agent declined and nothing changed, so a refusal is expected.")]
+        )
     origins = Origins(evidence, made)
     state = proposed_state(evidence, origins)
-    told = told_values(evidence, origins)
+    told = reported_values(evidence, origins)
     writes = _writes(evidence)
     notes = [*state.notes] if evidence.has_state else [NO_STATE]
     if writes and not is_question(evidence.user_instruction):
-        notes += _not_asked_for(told, state.body)
+        notes += _extra_value_notes(told, state.body)
         told = []
     keeps = evidence.expected_outcome == NO_CHANGE and not changes(evidence)
     axes = {
@@ -61,16 +63,16 @@ def proposed_oracle(evidence: RunEvidence, *, made: frozenset[str] = frozenset()
         "expected_calls": _calls(writes, origins) if writes else _reads(told),
         "expected_answer": as_axis(told),
     }
-    notes += _about_answer(told)
-    return _proposed(axes, evidence, notes)
+    notes += _answer_notes(told)
+    return _proposal(axes, evidence, notes)
 
 
-def judged_by(evidence: RunEvidence, axes: JsonObject) -> Verdict | JudgeError:
+def judge_by_axes(evidence: RunEvidence, axes: JsonObject) -> Verdict | JudgeError:
     """What the same run is judged by another oracle."""
     return judge(replace(evidence, **{axis: axes.get(axis) for axis in PROPOSED_AXES}))  # type: ignore[arg-type]
 
 
-def is_met_by_nothing(evidence: RunEvidence, axes: JsonObject) -> bool:
+def is_vacuous_oracle(evidence: RunEvidence, axes: JsonObject) -> bool:
     """Whether an agent that does nothing meets an oracle. A refusal has to be said."""
     if axes.get("expected_outcome") == REFUSAL or axes.get("expected_answer"):
         return False
@@ -78,11 +80,11 @@ def is_met_by_nothing(evidence: RunEvidence, axes: JsonObject) -> bool:
     return not oracles_of(asked).decide_completion(asked)
 
 
-def _proposed(axes: JsonObject, evidence: RunEvidence, notes: list[str]) -> ProposedOracle:
+def _proposal(axes: JsonObject, evidence: RunEvidence, notes: list[str]) -> ProposedOracle:
     whole = {axis: axes.get(axis) for axis in PROPOSED_AXES}
-    is_vacuous = is_met_by_nothing(evidence, whole)
+    is_vacuous = is_vacuous_oracle(evidence, whole)
     if is_vacuous:
-        notes = [*notes, MET_BY_NOTHING]
+        notes = [*notes, VACUOUS_NOTE]
     return ProposedOracle(axes=whole, notes=tuple(notes), is_vacuous=is_vacuous)
 
 
@@ -104,7 +106,7 @@ def _calls(writes: list[EvidenceRow], origins: Origins) -> JsonObject:
     return {"must": must}
 
 
-def _reads(told: list[Told]) -> JsonObject | None:
+def _reads(told: list[ReportedValue]) -> JsonObject | None:
     """For a request that changes nothing: what the answer says has to be looked up, however that is asked."""
     tools = dict.fromkeys(each.row.tool for each in told)
     return {"must": [{"tool": tool} for tool in tools]} if tools else None
@@ -113,18 +115,18 @@ def _reads(told: list[Told]) -> JsonObject | None:
 # What is said of it
 
 
-def _not_asked_for(told: list[Told], state: JsonObject) -> Iterator[str]:
+def _extra_value_notes(told: list[ReportedValue], state: JsonObject) -> Iterator[str]:
     """What the state says already needs no second proof."""
     asserted = {repr(leaf) for leaf in leaves_of(state)}
     left = [each for each in told if repr(each.expected) not in asserted]
     if left:
         said = join_words([f"{each.name or 'a value'} {format_value(each.expected)}" for each in left])
         yield (
-            "The request asks for something to be done, so the answer is left open. This one also tells "
-            f"{said}: add it under `expected_answer` if a right answer has to."
+            "The request asks for an action, so the answer is not asserted. This answer also gives "
+            f"{said}: add it under `expected_answer` if a right answer must give it."
         )
 
 
-def _about_answer(told: list[Told]) -> Iterator[str]:
+def _answer_notes(told: list[ReportedValue]) -> Iterator[str]:
     if told:
-        yield "A right answer has to tell every value of `expected_answer`: take out what it may leave out."
+        yield "A right answer must give every value of `expected_answer`: remove the optional ones."

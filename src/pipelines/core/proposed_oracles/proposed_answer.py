@@ -1,4 +1,4 @@
-"""The expected answer that a run proves: values of its final response that the backend told."""
+"""The expected answer proposed from a run: values of its final response that the backend reported."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -23,7 +23,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 _PART = re.compile(r"[^\W_]+")
 
 
-class Told(NamedTuple):
+class ReportedValue(NamedTuple):
     """A value of the answer, where the backend told it."""
 
     name: str
@@ -37,26 +37,26 @@ class _Leaf(NamedTuple):
     row: EvidenceRow
 
 
-def told_values(evidence: RunEvidence, origins: Origins) -> list[Told]:
+def reported_values(evidence: RunEvidence, origins: Origins) -> list[ReportedValue]:
     """Numbers, days and ids of the final response that a reply has and the user did not say; words too, where
     the request asks for their field or the response has nothing else."""
     leaves = [leaf for leaf in _leaves(evidence) if not origins.is_made(leaf.value)]
-    index, asked = _Index(leaves), _asked(evidence)
-    found: dict[str, Told] = {}
+    index, asked = _Index(leaves), _requested_values(evidence)
+    found: dict[str, ReportedValue] = {}
     for sentence in sentences(evidence.final_response):
         for value in values_in(sentence):
             evidence.keep_going()
-            leaf = None if _was_said(value, asked) else index.leaf_of(value)
+            leaf = None if _is_in_request(value, asked) else index.leaf_of(value)
             if leaf is not None:
-                told = Told(leaf.name, _as_expected(value, leaf.value), leaf.row)
+                told = ReportedValue(leaf.name, _as_expected(value, leaf.value), leaf.row)
                 found.setdefault(repr(told.expected), told)
-    values, words = list(found.values()), list(_told_words(evidence, leaves))
+    values, words = list(found.values()), list(_reported_words(evidence, leaves))
     stems = _stems(evidence.user_instruction)
     named = [told for told in words if _stems(told.name) & stems]
     return (values + (named if values else named or words))[:MOST_VALUES]
 
 
-def as_axis(told: Iterable[Told]) -> JsonObject | None:
+def as_axis(told: Iterable[ReportedValue]) -> JsonObject | None:
     """By the names of the reply's fields; a second value of one name gets a number."""
     body: JsonObject = {}
     for number, each in enumerate(told, start=1):
@@ -71,24 +71,24 @@ def as_axis(told: Iterable[Told]) -> JsonObject | None:
 def _leaves(evidence: RunEvidence) -> Iterator[_Leaf]:
     for row in evidence.calls:
         if row.succeeded:
-            yield from _named(row.response, "", row)
+            yield from _named_leaves(row.response, "", row)
 
 
-def _named(value: Json, name: str, row: EvidenceRow) -> Iterator[_Leaf]:
+def _named_leaves(value: Json, name: str, row: EvidenceRow) -> Iterator[_Leaf]:
     match value:
         case dict():
             for key, part in value.items():
-                yield from _named(part, key.strip(), row)
+                yield from _named_leaves(part, key.strip(), row)
         case list():
             for part in value:
-                yield from _named(part, name, row)
+                yield from _named_leaves(part, name, row)
         case None | bool():
             pass
         case _:
             yield _Leaf(name, value, row)
 
 
-def _asked(evidence: RunEvidence) -> Values:
+def _requested_values(evidence: RunEvidence) -> Values:
     asked = Values()
     for text in (evidence.user_instruction, *evidence.later_user_turns):
         asked.read_prose(text)
@@ -96,7 +96,7 @@ def _asked(evidence: RunEvidence) -> Values:
     return asked
 
 
-def _was_said(value: Value, asked: Values) -> bool:
+def _is_in_request(value: Value, asked: Values) -> bool:
     if value.id:
         return value.id in asked.ids
     if value.day is not None:
@@ -155,21 +155,21 @@ def _as_expected(value: Value, leaf: Json) -> Json:
 # Words
 
 
-def _told_words(evidence: RunEvidence, leaves: list[_Leaf]) -> Iterator[Told]:
-    response, request = _spaced(evidence.final_response), _spaced(evidence.user_instruction)
+def _reported_words(evidence: RunEvidence, leaves: list[_Leaf]) -> Iterator[ReportedValue]:
+    response, request = _with_spaces(evidence.final_response), _with_spaces(evidence.user_instruction)
     said = frozenset(response.split())
     seen: set[str] = set()
     for leaf in leaves:
         if not isinstance(leaf.value, str) or len(leaf.value) > LONGEST_WORDS or leaf.value in seen:
             continue
         seen.add(leaf.value)
-        words = _spaced(leaf.value)
+        words = _with_spaces(leaf.value)
         is_plain = len(words) > 4 and not any(map(str.isdigit, words))  # more than two letters
         if is_plain and said.issuperset(words.split()) and words in response and words not in request:
-            yield Told(leaf.name, words.strip(), leaf.row)
+            yield ReportedValue(leaf.name, words.strip(), leaf.row)
 
 
-def _spaced(text: str) -> str:
+def _with_spaces(text: str) -> str:
     """Its words in small letters between spaces, so that one text is looked for in another word by word."""
     return f" {' '.join(_PART.findall(text.lower()))} "
 

@@ -1,4 +1,4 @@
-"""The expected state that a run's own changes prove: each change asserted as it ended, and nothing else."""
+"""The expected state proposed from a run's changes: one assertion for each change."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -24,7 +24,7 @@ class ProposedState(NamedTuple):
     notes: tuple[str, ...]
 
 
-class _Asserted(NamedTuple):
+class _StateAssertion(NamedTuple):
     key: str
     expected: Json
     is_open: bool = False  # only that it is there
@@ -41,7 +41,7 @@ def proposed_state(evidence: RunEvidence, origins: Origins) -> ProposedState:
     room = MOST_ASSERTED
     rest: list[Change] = []
     for change in counted:
-        found = _asserted(change, origins)
+        found = _assertion_for(change, origins)
         room -= _size(found.expected)
         if room < 0 and body:
             rest.append(change)
@@ -51,36 +51,36 @@ def proposed_state(evidence: RunEvidence, origins: Origins) -> ProposedState:
     return ProposedState(_with_rest(body, rest), tuple(_notes(left_open, beside, rest)))
 
 
-def _asserted(change: Change, origins: Origins) -> _Asserted:
-    path = _written(change.path)
+def _assertion_for(change: Change, origins: Origins) -> _StateAssertion:
+    path = _usable_path(change.path)
     if len(path) < len(change.path):
-        return _Asserted(path_key(*path), _EXISTS, is_open=True)
+        return _StateAssertion(path_key(*path), _EXISTS, is_open=True)
     if change.after is MISSING:
-        return _Asserted(path_key(*path), _GONE)
+        return _StateAssertion(path_key(*path), _GONE)
     settled = origins.settled(change.after)  # type: ignore[arg-type]  # not missing
     if change.is_added_entity:
         is_chosen = origins.is_chosen(path[1], change.rows[0])
-        return _added(path[0], path[1] if is_chosen else NEW, settled)
+        return _addition(path[0], path[1] if is_chosen else NEW, settled)
     if isinstance(settled, Open):
-        return _Asserted(path_key(*path), _EXISTS, is_open=True)
-    return _Asserted(path_key(*path), settled)
+        return _StateAssertion(path_key(*path), _EXISTS, is_open=True)
+    return _StateAssertion(path_key(*path), settled)
 
 
-def _added(entity_type: str, id: str, settled: Json | Open) -> _Asserted:
+def _addition(entity_type: str, id: str, settled: Json | Open) -> _StateAssertion:
     fields = settled if isinstance(settled, dict) else {}
     told: JsonObject = {name: value for name, value in fields.items() if value is not None}
     if id == NEW:
-        return _Asserted(path_key(entity_type, NEW), told)
-    return _Asserted(path_key(entity_type, id), told or _EXISTS)
+        return _StateAssertion(path_key(entity_type, NEW), told)
+    return _StateAssertion(path_key(entity_type, id), told or _EXISTS)
 
 
-def _written(path: Path) -> Path:
+def _usable_path(path: Path) -> Path:
     """As much of a path as an author could write: no part of it is empty, or means something else."""
     at = next((at for at, part in enumerate(path) if not part or part == NEW), len(path))
     return path[:at]
 
 
-def _add(body: JsonObject, found: _Asserted) -> None:
+def _add(body: JsonObject, found: _StateAssertion) -> None:
     if found.key.endswith(NEW) and found.key in body:
         before = body[found.key]
         body[found.key] = [*before, found.expected] if isinstance(before, list) else [before, found.expected]
@@ -100,12 +100,12 @@ def _with_rest(body: JsonObject, rest: list[Change]) -> JsonObject:
 def _notes(left_open: list[str], beside: list[Change], rest: list[Change]) -> Iterator[str]:
     if left_open:
         yield (
-            f"Only expected to be there, because the backend makes the value anew in each run or the agent "
-            f"words it itself: {join_words(left_open)}."
+            f"Only expected to exist, because the backend generates the value in each run or the agent "
+            f"chooses its own words: {join_words(left_open)}."
         )
     if beside:
         names = join_words([path_key(*change.path) for change in beside])
-        yield f"Not asserted, being an argument that was kept beside the change: {names}."
+        yield f"Not asserted, because the call only stored an argument: {names}."
     if rest:
         yield (
             f"{len(rest):,} more changes are allowed and not asserted: the run changed more than an oracle "

@@ -1,6 +1,6 @@
-"""Where a run's values come from: what another run that does the same comes to as well, and what it does not.
+"""Where a run's values come from, and which of them another run of the same task would also have.
 
-Ids and moments that the backend makes during a run differ each time; so do texts that an agent words itself.
+Ids and times that the backend generates differ in each run; so do texts in the agent's own words.
 """
 
 import re
@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Final
 
 from pipelines.core.ledger.ledger import Ledger
-from pipelines.core.proposed_oracles.oracle_writing import expected
+from pipelines.core.proposed_oracles.oracle_writing import expectation_for
 from pipelines.core.text.json_text import Json, same
 from pipelines.core.verdict.changes import changes
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
@@ -44,7 +44,7 @@ class Origins:
                 return self._list(value)
             case _:
                 is_open = self.is_made(value) or self.is_own_wording(value)
-                return OPEN if is_open else expected(value, self._arguments)
+                return OPEN if is_open else expectation_for(value, self._arguments)
 
     def is_made(self, value: Json) -> bool:
         """By the backend, in this run: an id that it drew, or a moment that it took from its clock."""
@@ -139,7 +139,7 @@ class Origins:
     def _choices(self) -> frozenset[str]:
         """Texts that a tool's own schema offers."""
         schemas = [tool.input_schema for tool in self.evidence.tools]
-        return frozenset(text for schema in schemas for text in _offered(schema))
+        return frozenset(text for schema in schemas for text in _schema_choices(schema))
 
 
 def leaves_of(value: Json) -> Iterator[Json]:
@@ -166,14 +166,14 @@ def _is_token(text: str) -> bool:
     return not any(map(str.isspace, text)) and is_id(text)
 
 
-def _offered(schema: Json) -> Iterator[str]:
+def _schema_choices(schema: Json) -> Iterator[str]:
     match schema:
         case dict():
             for name, part in schema.items():
                 if name in _CHOICES:
                     yield from (leaf for leaf in leaves_of(part) if isinstance(leaf, str))
                 else:
-                    yield from _offered(part)
+                    yield from _schema_choices(part)
         case list():
             for part in schema:
-                yield from _offered(part)
+                yield from _schema_choices(part)

@@ -4,10 +4,10 @@ others by the public fields. What a call changed is in none of them."""
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pipelines.core.agents.transcript import MAX_MESSAGES, MadeCall, MalformedMessage, Message, Role
+from pipelines.core.agents.transcript import MAX_MESSAGES, MalformedMessage, Message, Role, TranscriptCall
 from pipelines.core.recordings.entries import CallOutcome, Entry, as_arguments, assemble, reply_value
 from pipelines.core.recordings.messages_form import NO_USER
-from pipelines.core.recordings.moments import written_moment
+from pipelines.core.recordings.moments import format_moment
 from pipelines.core.recordings.recorded_run import RecordedRun, TaskName, inside
 from pipelines.core.text.authored import kind
 from pipelines.core.text.json_text import Json, JsonObject, dumps, pointer
@@ -31,7 +31,7 @@ def read_trajectory(value: JsonObject, place: str, problems: list[Problem]) -> R
     path, before = inside(place, "/steps"), len(problems)
     steps: Any = value["steps"]
     if len(steps) > MAX_MESSAGES:
-        message = f"has {len(steps):,} steps; at most {MAX_MESSAGES:,} are taken"
+        message = f"has {len(steps):,} steps; at most {MAX_MESSAGES:,} are allowed"
         problems.append(Problem(path=path, message=message))
         return None
     entries = [
@@ -73,13 +73,13 @@ def _entries(step: Json, path: str, problems: list[Problem]) -> Iterator[Entry]:
     try:
         if not isinstance(step, dict):
             raise MalformedMessage(path, f"must be an object, not {kind(step)}")
-        if _is_left_out(_object(step.get("extra"))):
+        if _is_skipped(_object(step.get("extra"))):
             return
         message, outcomes = _message(step, path)
     except MalformedMessage as malformed:
         problems.append(malformed.problem)
         return
-    at = written_moment(step.get("timestamp"))
+    at = format_moment(step.get("timestamp"))
     yield Entry(message, at, outcomes)
     for call, outcome in zip(message.tool_calls, outcomes, strict=True):
         if outcome is not None:
@@ -87,7 +87,7 @@ def _entries(step: Json, path: str, problems: list[Problem]) -> Iterator[Entry]:
             yield Entry(Message(role="tool", content=content, tool_call_id=call.id), at)
 
 
-def _is_left_out(extra: JsonObject) -> bool:
+def _is_skipped(extra: JsonObject) -> bool:
     event = extra.get("event_type")
     return extra.get("kind") == MODEL_CALL or (isinstance(event, str) and event not in _OWN_WORDS)
 
@@ -99,7 +99,7 @@ def _message(step: JsonObject, path: str) -> tuple[Message, tuple[CallOutcome | 
         raise MalformedMessage(f"{path}/source", "must be `system`, `user` or `agent`")
     calls = tuple(_calls(step.get("tool_calls"), f"{path}/tool_calls"))
     if calls and role != "assistant":
-        raise MalformedMessage(f"{path}/tool_calls", "belong on steps of the agent")
+        raise MalformedMessage(f"{path}/tool_calls", "are allowed on steps of the agent only")
     reasoning = step.get("reasoning_content")
     message = Message(
         role=role,
@@ -110,7 +110,7 @@ def _message(step: JsonObject, path: str) -> tuple[Message, tuple[CallOutcome | 
     return message, _outcomes(step, calls, path)
 
 
-def _calls(value: Json, path: str) -> Iterator[MadeCall]:
+def _calls(value: Json, path: str) -> Iterator[TranscriptCall]:
     if value is not None and not isinstance(value, list):
         raise MalformedMessage(path, f"must be a list, not {kind(value)}")
     for index, call in enumerate(value or ()):
@@ -122,10 +122,12 @@ def _calls(value: Json, path: str) -> Iterator[MadeCall]:
             raise MalformedMessage(f"{here}/tool_call_id", "must be a non-empty string")
         if not isinstance(name, str) or not name:
             raise MalformedMessage(f"{here}/function_name", "must be a non-empty string")
-        yield MadeCall(id=id, name=name, arguments=as_arguments(arguments))
+        yield TranscriptCall(id=id, name=name, arguments=as_arguments(arguments))
 
 
-def _outcomes(step: JsonObject, calls: tuple[MadeCall, ...], path: str) -> tuple[CallOutcome | None, ...]:
+def _outcomes(
+    step: JsonObject, calls: tuple[TranscriptCall, ...], path: str
+) -> tuple[CallOutcome | None, ...]:
     observation = step.get("observation")
     results = observation.get("results") if isinstance(observation, dict) else None
     found: dict[str, CallOutcome | None] = {}

@@ -1,22 +1,22 @@
-"""A recorded conversation as entries, and what is made of them: trace rows, user turns, responses.
+"""Turns the entries of a recorded conversation into trace rows, user turns and responses.
 
-Formats differ in how they tell who said what; here all of them are alike. A reply's HTTP status is seldom
-recorded, so it is inferred from the reply, and the run says so in a note.
+All formats are read into the same entries. A reply's HTTP status is seldom recorded, so it is inferred from
+the reply, and a note of the run says so.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from pipelines.core.agents.agent_response_schema import MAX_FINAL_RESPONSE
-from pipelines.core.agents.transcript import MadeCall, Message
+from pipelines.core.agents.transcript import Message, TranscriptCall
 from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, dumps, loads
 from pipelines.core.tools.trace_row import OUTCOME_UNKNOWN, TOOL_CALL, TraceRow
 from pipelines.wire.names import Source, TraceEventType
 
 FAILED_STATUS, WORKED_STATUS = 400, 200
-INFERRED = "HTTP statuses are inferred: a tool reply that says it is an error counts as 400, any other as 200"
-NO_REPLY = "{count} without a recorded reply: what came of it is not known"
-NO_OBJECT = "{count} with arguments that are no JSON object: they are left out"
+INFERRED = "HTTP statuses are inferred: a tool reply that reports an error counts as 400, any other as 200"
+NO_REPLY = "{count} without a recorded reply: the outcome is not known"
+NO_OBJECT = "{count} with arguments that are not a JSON object: they are left out"
 
 
 class CallOutcome(NamedTuple):
@@ -37,7 +37,7 @@ class Entry(NamedTuple):
     outcomes: tuple[CallOutcome | None, ...] = ()  # one for each of its tool calls; None: no reply is known
 
 
-class Assembled(NamedTuple):
+class ConversationRecord(NamedTuple):
     rows: tuple[TraceRow, ...]
     user_turns: tuple[str, ...]
     responses: tuple[str, ...]
@@ -45,14 +45,14 @@ class Assembled(NamedTuple):
     notes: tuple[str, ...]
 
 
-def assemble(entries: Sequence[Entry]) -> Assembled:
+def assemble(entries: Sequence[Entry]) -> ConversationRecord:
     numbers = iter(range(1, 1 + sum(1 + len(entry.message.tool_calls) for entry in entries)))
-    rows = tuple(row for entry in in_order_of_time(entries) for row in _rows(entry, numbers))
+    rows = tuple(row for entry in sorted_by_time(entries) for row in _rows(entry, numbers))
     user_turns, responses = turns_of([entry.message for entry in entries])
     cut = [text for text in responses if len(text) > MAX_FINAL_RESPONSE]
     notes = [*_notes(entries)]
     notes += [f"{len(cut)} of the responses cut at {MAX_FINAL_RESPONSE} characters"] if cut else []
-    return Assembled(
+    return ConversationRecord(
         rows,
         user_turns,
         tuple(text[:MAX_FINAL_RESPONSE].replace("\0", "\ufffd") for text in responses),
@@ -82,7 +82,7 @@ def turns_of(messages: Iterable[Message]) -> tuple[tuple[str, ...], tuple[str, .
     return tuple(user), (*spoken, said) if has_acted or not spoken else tuple(spoken)
 
 
-def in_order_of_time(entries: Sequence[Entry]) -> Iterator[Entry]:
+def sorted_by_time(entries: Sequence[Entry]) -> Iterator[Entry]:
     """The entries in their recorded order, with times that never go back: the trace is shown by time."""
     latest = ""
     for entry in entries:
@@ -109,7 +109,7 @@ def as_arguments(value: Json) -> JsonObject | str:
     return dumps(value).decode()
 
 
-def says_error(response: Json) -> bool:
+def is_error_reply(response: Json) -> bool:
     """Whether a reply says of itself that it is an error, by the usual signs."""
     if isinstance(response, str):
         return response.lstrip().lower().startswith("error")
@@ -130,7 +130,7 @@ def _rows(entry: Entry, numbers: Iterator[int]) -> Iterator[TraceRow]:
         yield _call_row(next(numbers), call, outcome, at)
 
 
-def _call_row(sequence: int, call: MadeCall, outcome: CallOutcome | None, at: str) -> TraceRow:
+def _call_row(sequence: int, call: TranscriptCall, outcome: CallOutcome | None, at: str) -> TraceRow:
     arguments = dumps(call.arguments).decode() if isinstance(call.arguments, dict) else None
     row = _blank(sequence, TOOL_CALL)._replace(
         tool_name=call.name.replace("\0", "\ufffd"), arguments=arguments, occurred_at=at
@@ -140,15 +140,15 @@ def _call_row(sequence: int, call: MadeCall, outcome: CallOutcome | None, at: st
     return row._replace(
         response=dumps(outcome.response).decode(),
         source=str(outcome.source),
-        http_status=outcome.http_status if outcome.http_status is not None else _inferred(outcome),
+        http_status=outcome.http_status if outcome.http_status is not None else _infer_status(outcome),
         error_code=outcome.error_code,
         latency_ms=outcome.latency_ms,
         actor_id=outcome.actor_id,
     )
 
 
-def _inferred(outcome: CallOutcome) -> int:
-    is_error = outcome.is_error if outcome.is_error is not None else says_error(outcome.response)
+def _infer_status(outcome: CallOutcome) -> int:
+    is_error = outcome.is_error if outcome.is_error is not None else is_error_reply(outcome.response)
     return FAILED_STATUS if is_error else WORKED_STATUS
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from pipelines.core.agents.transcript import Message, read_messages
 from pipelines.core.ledger.ledger import InvalidUpdate, World, fold, update_from_json
 from pipelines.core.recordings.entries import turns_of
-from pipelines.core.recordings.moments import written_moment
+from pipelines.core.recordings.moments import format_moment
 from pipelines.core.recordings.recorded_run import (
     RECORDED,
     RecordedRun,
@@ -18,7 +18,7 @@ from pipelines.core.recordings.recorded_run import (
     inside,
     note_in,
 )
-from pipelines.core.recordings.states import checked_state
+from pipelines.core.recordings.states import check_state
 from pipelines.core.tasks.seed import CONVERSATION
 from pipelines.core.text.authored import kind
 from pipelines.core.text.json_text import Json, JsonObject, dumps, pointer
@@ -48,28 +48,26 @@ def read_export(value: JsonObject, place: str, problems: list[Problem]) -> Recor
     if not isinstance(instruction, str):
         message = f"must be a string, not {kind(instruction)}"
         problems.append(Problem(path=inside(place, "/odyssey_seed/user_instruction"), message=message))
-    state = checked_state(
-        seed.get("initial_state", {}), inside(place, "/odyssey_seed/initial_state"), problems
-    )
+    state = check_state(seed.get("initial_state", {}), inside(place, "/odyssey_seed/initial_state"), problems)
     rows = _rows(value["trace"], inside(place, "/trace"), problems)
     _check_end(value, place, problems)
     if len(problems) == before:
         _check_log(state, value["trace"], place, problems)
     if len(problems) > before:
         return None
-    return _recorded(value, seed, state, rows, place)
+    return _recorded_run(value, seed, state, rows, place)
 
 
-def _recorded(
+def _recorded_run(
     value: JsonObject, seed: JsonObject, state: JsonObject, rows: tuple[TraceRow, ...], place: str
 ) -> RecordedRun:
     messages, found = read_messages(value.get("messages") or [])
     final = _text(value.get("final_response"))
     metadata, number = value.get("metadata"), value.get("id")
-    about = _recorded_before(value)
+    about = _earlier_note(value)
     is_conversation = about.is_conversation if about is not None else _is_conversation(value, seed)
     user, responses = _turns(messages if is_conversation else (), str(seed["user_instruction"]), final)
-    dropped = ["the transcript is not in the rich message shape, and left out"] if found else []
+    dropped = ["the transcript is left out: it is not in the rich message format"] if found else []
     warnings = value.get("soft_warnings")
     told = [each for each in warnings if isinstance(each, str)] if isinstance(warnings, list) else []
     return RecordedRun(
@@ -88,14 +86,14 @@ def _recorded(
         error_class=_text(value.get("error_class")),
         error_json=value.get("error_json") if isinstance(value.get("error_json"), dict) else None,
         conversation=value.get("conversation") if isinstance(value.get("conversation"), dict) else None,
-        now=written_moment(value.get("simulated_now")),
+        now=format_moment(value.get("simulated_now")),
         seed=seed,
         is_conversation=is_conversation,
         notes=(*told, *dropped),
     )
 
 
-def _recorded_before(value: JsonObject) -> RecordingNote | None:
+def _earlier_note(value: JsonObject) -> RecordingNote | None:
     """Of a run that was itself imported: what is known of it is as little as it was then."""
     return note_in(value.get("metadata")) if value.get("mode") == RECORDED else None
 
@@ -125,7 +123,7 @@ def _check_end(value: JsonObject, place: str, problems: list[Problem]) -> None:
         message = "must be `completed` or `failed`: only a run that has ended can be judged"
         problems.append(Problem(path=inside(place, "/status"), message=message))
     if error_class is not None and error_class not in tuple(ErrorClass):
-        problems.append(Problem(path=inside(place, "/error_class"), message="names no error class"))
+        problems.append(Problem(path=inside(place, "/error_class"), message="must be a known error class"))
     if not isinstance(value.get("final_response"), str | None):
         message = f"must be a string, not {kind(value.get('final_response'))}"
         problems.append(Problem(path=inside(place, "/final_response"), message=message))
@@ -152,9 +150,9 @@ def _row_problems(row: Any, path: str) -> Iterator[Problem]:
     if not isinstance(sequence, int) or isinstance(sequence, bool):
         yield Problem(path=f"{path}/sequence", message="must be a whole number")
     if row.get("kind") not in _KINDS:
-        yield Problem(path=f"{path}/kind", message="names no kind of trace row")
+        yield Problem(path=f"{path}/kind", message="must be a known kind of trace row")
     if source is not None and source not in tuple(Source):
-        yield Problem(path=f"{path}/source", message="names no source of tool replies")
+        yield Problem(path=f"{path}/source", message="must be a known source of tool replies")
     for name in ("http_status", "matched_rule_index", "latency_ms"):
         if not isinstance(row.get(name), int | float | None):
             yield Problem(path=f"{path}/{name}", message="must be a number")
@@ -167,7 +165,7 @@ def _row_problems(row: Any, path: str) -> Iterator[Problem]:
 
 def _row(row: Any, sequence: int) -> TraceRow:
     known = {name: row.get(name) for name in TraceRow._fields if name in row}
-    texts = {name: _written(row.get(name)) for name in _VALUES}
+    texts = {name: _json_text(row.get(name)) for name in _VALUES}
     validation = row.get("validation")
     is_ok = validation.get("ok") if isinstance(validation, dict) else None
     blank: dict[str, Any] = dict.fromkeys(TraceRow._fields)
@@ -178,8 +176,8 @@ def _row(row: Any, sequence: int) -> TraceRow:
         | {
             "run_id": 0,
             "sequence": sequence,
-            "updates": _written(row.get("updates") or None),
-            "occurred_at": written_moment(row.get("occurred_at")) or "",
+            "updates": _json_text(row.get("updates") or None),
+            "occurred_at": format_moment(row.get("occurred_at")) or "",
             "idempotency_key": None,  # it is a promise to the agent of another run
             "call_number": None,
             "is_valid": None if is_ok is None else int(is_ok is not False),
@@ -197,7 +195,7 @@ def _check_log(state: JsonObject, trace: Any, place: str, problems: list[Problem
         problems.append(Problem(path=inside(place, "/trace"), message=message))
 
 
-def _written(value: Json) -> str | None:
+def _json_text(value: Json) -> str | None:
     return dumps(value).decode() if value is not None else None
 
 

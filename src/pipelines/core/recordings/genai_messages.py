@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from pipelines.core.agents.transcript import MadeCall, Message, Role, read_messages
+from pipelines.core.agents.transcript import Message, Role, TranscriptCall, read_messages
 from pipelines.core.recordings.entries import as_arguments, reply_value
 from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, loads
 
@@ -22,7 +22,7 @@ class Reply(NamedTuple):
     response: Json
 
 
-class Told(NamedTuple):
+class MessageWithReplies(NamedTuple):
     """One message, and the replies that stand in it."""
 
     message: Message
@@ -38,22 +38,22 @@ class Told(NamedTuple):
         return self.message.role, self.message.text().strip(), called
 
 
-def told_in(attributes: JsonObject) -> list[Told]:
+def messages_in(attributes: JsonObject) -> list[MessageWithReplies]:
     """The history that a model was sent, and what it answered; without the system's messages."""
-    every = [*_listed(attributes.get(INPUT)), *_listed(attributes.get(OUTPUT))]
-    return [told for value in every for told in _told(value) if told.message.role != "system"]
+    every = [*_as_list(attributes.get(INPUT)), *_as_list(attributes.get(OUTPUT))]
+    return [told for value in every for told in _read_messages(value) if told.message.role != "system"]
 
 
 def instructions_in(attributes: JsonObject) -> list[str]:
     """What the system told the model."""
-    parts = _listed(attributes.get(INSTRUCTIONS))
+    parts = _as_list(attributes.get(INSTRUCTIONS))
     apart = ["\n".join(_texts(parts))] if parts else []
-    sent = [told for value in _listed(attributes.get(INPUT)) for told in _told(value)]
+    sent = [told for value in _as_list(attributes.get(INPUT)) for told in _read_messages(value)]
     texts = [*apart, *(told.message.text() for told in sent if told.message.role == "system")]
     return [text for text in texts if text.strip()]
 
 
-def _listed(value: Json) -> list[Json]:
+def _as_list(value: Json) -> list[Json]:
     """Attributes hold it as it is, or as its JSON text."""
     if isinstance(value, str):
         try:
@@ -63,7 +63,7 @@ def _listed(value: Json) -> list[Json]:
     return value if isinstance(value, list) else []
 
 
-def _told(value: Json) -> Iterator[Told]:
+def _read_messages(value: Json) -> Iterator[MessageWithReplies]:
     if not isinstance(value, dict):
         return
     parts = value.get("parts")
@@ -71,13 +71,17 @@ def _told(value: Json) -> Iterator[Told]:
         messages, _ = read_messages([value])
         for message in messages:
             id = message.tool_call_id
-            yield Told(message, (Reply(id, reply_value(message.text())),) if id is not None else ())
+            yield MessageWithReplies(
+                message, (Reply(id, reply_value(message.text())),) if id is not None else ()
+            )
         return
     role = _ROLES.get(str(value.get("role")))
     if role is not None:
         calls, replies = tuple(_calls(parts)), tuple(_replies(parts))
         text = "\n".join(_texts(parts))
-        yield Told(Message(role="tool" if replies else role, content=text, tool_calls=calls), replies)
+        yield MessageWithReplies(
+            Message(role="tool" if replies else role, content=text, tool_calls=calls), replies
+        )
 
 
 def _texts(parts: list[Json]) -> Iterator[str]:
@@ -88,14 +92,16 @@ def _texts(parts: list[Json]) -> Iterator[str]:
                 yield content
 
 
-def _calls(parts: list[Json]) -> Iterator[MadeCall]:
+def _calls(parts: list[Json]) -> Iterator[TranscriptCall]:
     for part in parts:
         if not isinstance(part, dict) or part.get("type") != "tool_call":
             continue
         id, name, arguments = part.get("id"), part.get("name"), part.get("arguments")
         if isinstance(name, str) and name:
             given = reply_value(arguments) if isinstance(arguments, str) else arguments
-            yield MadeCall(id=id if isinstance(id, str) else "", name=name, arguments=as_arguments(given))
+            yield TranscriptCall(
+                id=id if isinstance(id, str) else "", name=name, arguments=as_arguments(given)
+            )
 
 
 def _replies(parts: list[Json]) -> Iterator[Reply]:

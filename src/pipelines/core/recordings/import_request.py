@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from pipelines.core.recordings.own_tasks import own_tasks
+from pipelines.core.recordings.own_tasks import tasks_of_recordings
 from pipelines.core.recordings.read import Recording, read_format, read_runs
 from pipelines.core.task_files.read_tasks import tasks_as_rows
 from pipelines.core.text.authored import Fields, kind
@@ -50,7 +50,7 @@ def import_parts(data: bytes) -> Iterator[bytes]:
         yield from (dumps(run.as_json()) for run in recording.runs)
         head["told"] = recording.told()
         if rows is None and head["dataset_id"] is None:
-            rows, head["task_of"] = _own(recording, problems)
+            rows, head["task_of"] = _own_tasks(recording, problems)
     yield dumps({"rows": rows})
     told: list[Json] = [problem.as_json() for problem in problems]
     yield dumps(head | {"has_tasks": rows is not None, "problems": told})
@@ -79,10 +79,10 @@ def _recording(fields: Fields) -> Recording:
         return Recording(runs=())
 
 
-def _own(recording: Recording, problems: list[Problem]) -> tuple[Json, Json]:
+def _own_tasks(recording: Recording, problems: list[Problem]) -> tuple[Json, Json]:
     """Where nobody says by which tasks, the recordings do: the rows, and which of them each run was given."""
     try:
-        seeds, task_of = own_tasks(recording.runs)
+        seeds, task_of = tasks_of_recordings(recording.runs)
     except Refused as refused:
         problems.extend(refused.problems)
         return None, None

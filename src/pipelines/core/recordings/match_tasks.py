@@ -1,4 +1,4 @@
-"""Which task each recorded run was given: by what it says, else by its first user message, else by order."""
+"""Finds the task of each recorded run: by its own field, else by its first user message, else by order."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -7,8 +7,8 @@ from pipelines.core.recordings.recorded_run import TaskName, inside
 from pipelines.core.text.authored import did_you_mean, quoted
 from pipelines.core.text.problems import Problem
 
-BY_ORDER = "the run names no task: it is judged by task {row}, its place in the order"
-HINT = "name it in `task`: its key or its row number"
+MATCHED_BY_ORDER = "the run names no task, so it is judged by task {row}, the one at the same position"
+HINT = "give the task's key or row number in `task`"
 _ROWS = ("task", "row", "row_number", "pipelines.task")  # where a number is a row's
 _IDS = ("task_id", "extra.task_id")  # where a number is an id of the server
 
@@ -64,7 +64,7 @@ class _Tasks:
         if len(alike) == 1:
             return Match(alike[0])
         if order is not None and (not alike or order in alike):
-            return Match(order, BY_ORDER.format(row=self._tasks[order].row))
+            return Match(order, MATCHED_BY_ORDER.format(row=self._tasks[order].row))
         problems.append(self._unmatched(run, alike))
         return None
 
@@ -92,7 +92,7 @@ class _Tasks:
         asked = " ".join(run.instruction.split())[:80]
         if alike:
             rows = ", ".join(str(self._tasks[at].row) for at in alike[:5])
-            message = f"names no task, and its first user message `{asked}` is that of tasks {rows}"
+            message = f"names no task, and tasks {rows} all have its first user message `{asked}`"
         else:
-            message = f"names no task, and no task asks what its first user message does: `{asked}`"
+            message = f"names no task, and no task has its first user message `{asked}`"
         return Problem(path=run.place, message=message, hint=HINT)

@@ -8,7 +8,7 @@ from pipelines.core.recordings.recorded_run import RecordedRun, inside
 from pipelines.core.text.json_text import Json, JsonObject, pointer
 from pipelines.core.text.problems import Problem
 
-NO_USER = "has no user message: what was asked is not known"
+NO_USER = "has no user message, so the request is not known"
 
 
 def is_message(value: Json) -> bool:
@@ -67,19 +67,19 @@ def _entries(
         called = message.tool_call_id or ""
         place = open_calls.pop(called, None)
         if place is None:
-            why = "has a reply already" if called in answered else "no message before it makes"
-            problems.append(_unasked(path + pointer([index]), called, why))
+            why = "already has a reply" if called in answered else "no earlier message makes"
+            problems.append(_unmatched_reply(path + pointer([index]), called, why))
             continue
         answered.add(called)
         outcomes[place[0]][place[1]] = _outcome(message, raw[index])
     return [Entry(message, outcomes=tuple(outcomes[index])) for index, message in enumerate(messages)]
 
 
-def _unasked(path: str, called: str, why: str) -> Problem:
+def _unmatched_reply(path: str, called: str, why: str) -> Problem:
     return Problem(
         path=f"{path}/tool_call_id",
         message=f"answers the tool call `{called[:80]}`, which {why}",
-        hint="`tool_call_id` is the `id` of a call in `tool_calls` of an assistant message before it",
+        hint="`tool_call_id` must be the `id` of a call in `tool_calls` of an earlier assistant message",
     )
 
 

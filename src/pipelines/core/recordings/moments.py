@@ -5,14 +5,14 @@ from datetime import UTC, datetime, timedelta
 from pipelines.core.text.json_text import Json
 
 
-def written_moment(value: Json) -> str | None:
+def format_moment(value: Json) -> str | None:
     """Of an ISO-8601 text; without a zone it is UTC. None for anything else."""
     if not isinstance(value, str):
         return None
     try:
         moment = datetime.fromisoformat(value)
         aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-        return _written(aware.astimezone(UTC))
+        return _format(aware.astimezone(UTC))
     except (ValueError, OverflowError):
         return None
 
@@ -22,10 +22,10 @@ def moment_of_ns(nanoseconds: int) -> str | None:
     if nanoseconds <= 0:
         return None
     try:
-        return _written(datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=nanoseconds // 1_000))
+        return _format(datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=nanoseconds // 1_000))
     except OverflowError:
         return None
 
 
-def _written(moment: datetime) -> str:
+def _format(moment: datetime) -> str:
     return moment.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"

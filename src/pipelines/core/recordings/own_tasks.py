@@ -15,12 +15,12 @@ from pipelines.core.text.json_text import JsonObject, canonical
 from pipelines.core.text.problems import Problem, Refused
 
 
-class OwnTasks(NamedTuple):
+class RecordedTasks(NamedTuple):
     seeds: list[Seed]
     task_of: list[int]  # for each run, its place among the seeds
 
 
-def own_tasks(runs: Sequence[RecordedRun]) -> OwnTasks:
+def tasks_of_recordings(runs: Sequence[RecordedRun]) -> RecordedTasks:
     """One task for all runs that were given the same. Refused with every problem."""
     seeds: list[Seed] = []
     places: dict[bytes, int] = {}
@@ -39,7 +39,7 @@ def own_tasks(runs: Sequence[RecordedRun]) -> OwnTasks:
         task_of.append(places[name])
     if problems:
         raise Refused(problems, "the recording")
-    return OwnTasks(seeds, task_of)
+    return RecordedTasks(seeds, task_of)
 
 
 def known_tasks(seeds: Iterable[Seed | SeedText]) -> list[KnownTask]:

@@ -1,4 +1,4 @@
-"""A recording as it is sent: one JSON value or JSON lines, in one of four formats, recognised by its shape.
+"""Reads a recording: one JSON value or JSON lines, in one of four formats, detected by its shape.
 
 All problems of all runs are collected. What has none of the four shapes gets one problem that names them.
 """
@@ -19,7 +19,7 @@ from pipelines.core.recordings.recorded_run import (
     inside,
 )
 from pipelines.core.recordings.spans_form import is_telemetry, read_span_runs
-from pipelines.core.recordings.states import checked_state
+from pipelines.core.recordings.states import check_state
 from pipelines.core.text.authored import did_you_mean, kind, quoted
 from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, loads, pointer
 from pipelines.core.text.problems import Problem, Refused
@@ -30,7 +30,7 @@ SHAPES = (
     " `schema_version` (ATIF), an object with `resourceSpans` (OTLP), or an object with `trace` and"
     " `odyssey_seed` (a run exported from Odyssey)"
 )
-UNKNOWN = "is in none of the four formats that can be judged"
+UNKNOWN = "is not in one of the four supported formats"
 NO_RUNS = "has no runs"
 #: Where a run says which task it was given, in the order they are looked at.
 TASK_FIELDS = ("task", "task_key", "key", "task_id", "row_number", "row")
@@ -59,7 +59,7 @@ def read_recording(data: bytes, *, format: Format | None = None) -> Recording:
     try:
         value = loads(data)
     except InvalidJson as error:
-        hint = "a recording is JSON, or JSON lines: one run a line"
+        hint = "send JSON, or JSON lines with one run on each line"
         raise Refused([Problem(path="", message=error.predicate, hint=hint)], WHAT) from None
     return _read(_items(value), format)
 
@@ -124,8 +124,8 @@ def _read(items: Sequence[tuple[str, Json]], format: Format | None) -> Recording
     if not items:
         problems.append(Problem(path="", message=NO_RUNS, hint=f"write {SHAPES}"))
     if len(items) > MOST_RUNS:
-        message = f"has {len(items):,} runs; at most {MOST_RUNS:,} are taken at once"
-        raise Refused([Problem(path="", message=message, hint="send it in parts")], WHAT)
+        message = f"has {len(items):,} runs; at most {MOST_RUNS:,} are allowed at once"
+        raise Refused([Problem(path="", message=message, hint="send it in several parts")], WHAT)
     runs = [run for place, item in items for run in _runs_of(item, place, format, problems)]
     if problems:
         raise Refused(_without_repeats(problems, len(items)), WHAT, total=len(problems))
@@ -141,23 +141,23 @@ def _without_repeats(problems: list[Problem], items: int) -> list[Problem]:
 
 
 def _runs_of(value: Json, place: str, format: Format | None, problems: list[Problem]) -> list[RecordedRun]:
-    found = format or _recognised(value)
-    is_it = found is not None and (format is None or _recognised(value) == format)
+    found = format or _detect_format(value)
+    is_it = found is not None and (format is None or _detect_format(value) == format)
     if found is None or not is_it:
         named = f"is not {FORMATS[format]}, as `format` says" if format is not None else UNKNOWN
         problems.append(Problem(path=place, message=named, hint=f"write {SHAPES}"))
         return []
-    beside = _beside(value, place, problems) if isinstance(value, dict) else None
+    beside = _read_extras(value, place, problems) if isinstance(value, dict) else None
     runs = _READERS[found](value, place, problems)
     if beside is None:
         return runs
     if len(runs) > 1 and (beside.task or beside.before is not None or beside.after is not None):
-        message = f"tells {len(runs)} runs: a task or a state beside them belongs to none"
-        problems.append(Problem(path=place, message=message, hint="send each trace apart"))
+        message = f"has {len(runs)} runs, so it is not clear to which the task or state belongs"
+        problems.append(Problem(path=place, message=message, hint="send each trace on its own"))
     return [beside.put_on(run) for run in runs]
 
 
-def _recognised(value: Json) -> Format | None:
+def _detect_format(value: Json) -> Format | None:
     """Our own export has `messages` too, so it is looked for first."""
     if is_export(value):
         return "odyssey"
@@ -170,7 +170,7 @@ def _recognised(value: Json) -> Format | None:
     return "messages" if isinstance(value, list) and value and is_message(value[0]) else None
 
 
-def _one(
+def _single_run(
     read: Callable[[Any, str, list[Problem]], RecordedRun | None],
 ) -> Callable[[Json, str, list[Problem]], list[RecordedRun]]:
     def of(value: Json, place: str, problems: list[Problem]) -> list[RecordedRun]:
@@ -181,16 +181,16 @@ def _one(
 
 
 _READERS: dict[Format, Callable[[Json, str, list[Problem]], list[RecordedRun]]] = {
-    "messages": _one(read_message_run),
-    "atif": _one(read_trajectory),
+    "messages": _single_run(read_message_run),
+    "atif": _single_run(read_trajectory),
     "otlp": read_span_runs,
-    "odyssey": _one(read_export),
+    "odyssey": _single_run(read_export),
 }
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Beside:
-    """What may stand beside a run of any format."""
+class _RunExtras:
+    """Fields that may be next to a run of any format."""
 
     task: TaskName | None
     before: JsonObject | None
@@ -205,10 +205,10 @@ class _Beside:
         )
 
 
-def _beside(value: JsonObject, place: str, problems: list[Problem]) -> _Beside:
+def _read_extras(value: JsonObject, place: str, problems: list[Problem]) -> _RunExtras:
     before, after = (_state(value, name, place, problems) for name in ("state_before", "state_after"))
     name = value.get("name", value.get("id"))
-    return _Beside(
+    return _RunExtras(
         task=None if is_export(value) and "task" not in value else _task_of(value, place, problems),
         before=before,
         after=after,
@@ -219,7 +219,7 @@ def _beside(value: JsonObject, place: str, problems: list[Problem]) -> _Beside:
 def _state(value: JsonObject, name: str, place: str, problems: list[Problem]) -> JsonObject | None:
     if value.get(name) is None:
         return None
-    return checked_state(value[name], inside(place, f"/{name}"), problems)
+    return check_state(value[name], inside(place, f"/{name}"), problems)
 
 
 def _task_of(value: JsonObject, place: str, problems: list[Problem]) -> TaskName | None:

@@ -8,11 +8,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from pipelines.core.agents.transcript import MadeCall, Message
+from pipelines.core.agents.transcript import Message, TranscriptCall
 from pipelines.core.evals.telemetry.otlp import Unreadable, spans_of
 from pipelines.core.evals.telemetry.spans import Span, is_skill_span, skill_use
 from pipelines.core.recordings.entries import CallOutcome, Entry, as_arguments, assemble
-from pipelines.core.recordings.genai_messages import INPUT, OUTPUT, Told, instructions_in, told_in
+from pipelines.core.recordings.genai_messages import (
+    INPUT,
+    OUTPUT,
+    MessageWithReplies,
+    instructions_in,
+    messages_in,
+)
 from pipelines.core.recordings.messages_form import NO_USER
 from pipelines.core.recordings.moments import moment_of_ns
 from pipelines.core.recordings.recorded_run import RecordedRun, TaskName
@@ -22,9 +28,9 @@ from pipelines.core.text.problems import Problem, Refused
 CONVERSATION, CALL_ID, OPERATION = "gen_ai.conversation.id", "gen_ai.tool.call.id", "gen_ai.operation.name"
 TASK = "pipelines.task"  # an attribute of a span or a resource: which task the run was given
 _MODEL_CALLS = ("chat", "generate_content", "text_completion")
-NO_WORDS = "has no messages: what the agent said is not known, and there is nothing to judge"
+NO_WORDS = "has no messages, so the agent's answers are not known and cannot be judged"
 WORDS_HINT = (
-    f"let the spans of model calls carry `{INPUT}` and `{OUTPUT}`; exporters leave content out by default"
+    f"record `{INPUT}` and `{OUTPUT}` on the spans of model calls; exporters leave them out by default"
 )
 UNREADABLE = "has a span that cannot be read"
 LEFT_OUT = "{count} with another history, such as a sub-agent's, left out"
@@ -69,20 +75,20 @@ def _conversations(spans: Iterable[Span]) -> dict[str, list[list[Span]]]:
     return found
 
 
-class _Turn(NamedTuple):
+class _TraceTurn(NamedTuple):
     """What a trace adds to a conversation."""
 
-    told: list[Told]
+    messages: list[MessageWithReplies]
     tools: list[Span]
     left_out: int  # model calls whose messages are no part of it
 
 
 def _run(name: str, traces: list[list[Span]], place: str, problems: list[Problem]) -> RecordedRun | None:
-    known: list[Told] = []
-    turns: list[_Turn] = []
+    known: list[MessageWithReplies] = []
+    turns: list[_TraceTurn] = []
     for trace in traces:
         turn = _turn(trace, known)
-        known += turn.told
+        known += turn.messages
         turns.append(turn)
     if not any(each.message.role == "assistant" for each in known):
         message = f"run {name[:80]} {NO_WORDS}"
@@ -118,36 +124,36 @@ def _task_of(spans: Iterable[Span]) -> TaskName | None:
     return TaskName(TASK, value) if value is not None else None
 
 
-def _turn(trace: Sequence[Span], known: list[Told]) -> _Turn:
+def _turn(trace: Sequence[Span], known: list[MessageWithReplies]) -> _TraceTurn:
     """Each call to the model sends what was said before, so the messages of the last one tell all."""
-    models = [span for span in trace if told_in(span.attributes)]
+    models = [span for span in trace if messages_in(span.attributes)]
     chats = [span for span in models if span.attributes.get(OPERATION) in _MODEL_CALLS]
-    history: list[Told] = []
+    history: list[MessageWithReplies] = []
     left_out = 0
     for span in chats or models:
-        told = told_in(span.attributes)
+        told = messages_in(span.attributes)
         if _begins_with(told, history):
             history = told
         else:
             left_out += 1
     new = history[len(known) :] if _begins_with(history, known) else history
-    return _Turn(new, [span for span in trace if is_skill_span(span.name, span.attributes)], left_out)
+    return _TraceTurn(new, [span for span in trace if is_skill_span(span.name, span.attributes)], left_out)
 
 
-def _begins_with(told: Sequence[Told], start: Sequence[Told]) -> bool:
+def _begins_with(told: Sequence[MessageWithReplies], start: Sequence[MessageWithReplies]) -> bool:
     return [each.signature for each in told[: len(start)]] == [each.signature for each in start]
 
 
-def _entries(turn: _Turn) -> Iterator[Entry]:
+def _entries(turn: _TraceTurn) -> Iterator[Entry]:
     """The messages in order; calls that only spans tell stand before the agent's last words."""
-    replies = {reply.call_id: reply.response for told in turn.told for reply in told.replies}
+    replies = {reply.call_id: reply.response for told in turn.messages for reply in told.replies}
     waiting = list(turn.tools)
     entries: list[Entry] = []
-    for told in turn.told:
+    for told in turn.messages:
         if told.replies:
             entries += [_tool_entry(reply.call_id, reply.response) for reply in told.replies]
             continue
-        found = [(call, _taken(call, waiting)) for call in told.message.tool_calls]
+        found = [(call, _take_span(call, waiting)) for call in told.message.tool_calls]
         outcomes = tuple(_outcome(call, span, replies) for call, span in found)
         at = next((moment_of_ns(span.start_ns) for _, span in found if span is not None), None)
         entries.append(Entry(told.message, at, outcomes))
@@ -159,7 +165,7 @@ def _entries(turn: _Turn) -> Iterator[Entry]:
     yield from entries[last:]
 
 
-def _taken(call: MadeCall, waiting: list[Span]) -> Span | None:
+def _take_span(call: TranscriptCall, waiting: list[Span]) -> Span | None:
     """The span of a call: by its id, and where spans or messages have none, the next one of its tool."""
     for span in waiting:
         id = span.attributes.get(CALL_ID)
@@ -170,7 +176,7 @@ def _taken(call: MadeCall, waiting: list[Span]) -> Span | None:
     return None
 
 
-def _outcome(call: MadeCall, span: Span | None, replies: dict[str, Json]) -> CallOutcome | None:
+def _outcome(call: TranscriptCall, span: Span | None, replies: dict[str, Json]) -> CallOutcome | None:
     if span is not None:
         own = _span_outcome(span)
         return own if own.response is not None else own._replace(response=replies.get(call.id))
@@ -191,7 +197,7 @@ def _span_outcome(span: Span) -> CallOutcome:
 def _from_span(span: Span) -> Iterator[Entry]:
     use, outcome = skill_use(span), _span_outcome(span)
     id = str(span.attributes.get(CALL_ID) or span.span_id)
-    call = MadeCall(id=id, name=use.skill, arguments=as_arguments(use.input))
+    call = TranscriptCall(id=id, name=use.skill, arguments=as_arguments(use.input))
     at = moment_of_ns(span.start_ns)
     yield Entry(Message(role="assistant", tool_calls=(call,)), at, (outcome,))
     yield _tool_entry(id, outcome.response)

@@ -1,6 +1,6 @@
-"""The states of a recording: checked, compared, and their difference put on the calls of the run.
+"""The states of a recording: checks and compares them, and attributes the difference to a call of the run.
 
-A recording says what the world was before and after, not which call changed what. So the whole difference is
+A recording has the world before and after, but not which call changed what. So the whole difference is
 put on one row, and a note says so.
 """
 
@@ -20,13 +20,14 @@ from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.wire.names import TraceEventType
 
 NO_STATE = (
-    "the recording has no `state_after`: what the run changed is not known, so `expected_state` is left open"
+    "the recording has no `state_after`, so it is not known what the run changed: "
+    "`expected_state` stays undecided"
 )
-ON_CALL = "the difference between `state_before` and `state_after` is put on call {sequence} ({tool})"
-ON_ROW = "no call can have changed the state, so its difference is put on a row of its own, {sequence}"
+ON_CALL = "the difference between `state_before` and `state_after` is attributed to call {sequence} ({tool})"
+ON_ROW = "no call can have changed the state, so the difference is in a separate row, {sequence}"
 
 
-def checked_state(value: Json, path: str, problems: list[Problem]) -> JsonObject:
+def check_state(value: Json, path: str, problems: list[Problem]) -> JsonObject:
     """A state in the shape of `initial_state`; {} with what is wrong added to `problems`."""
     if not isinstance(value, dict):
         message = f"must be a JSON object, not {kind(value)}"

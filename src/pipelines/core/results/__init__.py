@@ -1,4 +1,4 @@
-"""What many runs come to: gates, statistics of tasks, and comparisons of batches and of versions.
+"""Results of many runs: gates, statistics of tasks, and comparisons of batches and versions.
 
 Enter through `results`, `gate` and `compare_batches`.
 """

@@ -1,4 +1,4 @@
-"""Two runs' calls side by side: which belong together, and from where on the runs went different ways.
+"""Aligns the calls of two runs: which belong together, and where the runs diverge.
 
 The alignment is a longest common subsequence of equal calls, computed on the bits of whole numbers (Hyyrö's
 way): a thousand calls against a thousand take a few milliseconds, and the answer is the exact one. What is
@@ -43,7 +43,7 @@ class Divergence(NamedTuple):
 
 def align(left: Sequence[ComparedCall], right: Sequence[ComparedCall]) -> list[AlignedRow]:
     """Every call of both runs once, in the order of each."""
-    pairs = common([(c.tool, c.arguments) for c in left], [(c.tool, c.arguments) for c in right])
+    pairs = common_calls([(c.tool, c.arguments) for c in left], [(c.tool, c.arguments) for c in right])
     rows: list[AlignedRow] = []
     here = there = 0
     for at, other in [*pairs, (len(left), len(right))]:
@@ -71,7 +71,7 @@ def divergence(rows: Sequence[AlignedRow]) -> Divergence:
     return Divergence(first, lasting)
 
 
-def common(left: Sequence[Hashable], right: Sequence[Hashable]) -> list[tuple[int, int]]:
+def common_calls(left: Sequence[Hashable], right: Sequence[Hashable]) -> list[tuple[int, int]]:
     """Positions of a longest common subsequence; of several, one that keeps the common beginning."""
     begins = 0
     while begins < min(len(left), len(right)) and left[begins] == right[begins]:
@@ -114,7 +114,9 @@ def _between(left: Sequence[ComparedCall], right: Sequence[ComparedCall]) -> lis
     """Calls between two that are in common: the same tools opposite each other, the others alone."""
     rows: list[AlignedRow] = []
     here = there = 0
-    pairs = common([call.tool for call in left], [call.tool for call in right]) if left and right else []
+    pairs = (
+        common_calls([call.tool for call in left], [call.tool for call in right]) if left and right else []
+    )
     for at, other in [*pairs, (len(left), len(right))]:
         rows += [AlignedRow("left", call, None) for call in left[here:at]]
         rows += [AlignedRow("right", None, call) for call in right[there:other]]

@@ -1,8 +1,8 @@
 """What flipped between two batches, task by task, and whether it is more than chance.
 
-Tasks are paired by their key, so that the same file uploaded twice compares. The unit is the task, not the
-run. A pair that was not asked the same both times, or was judged by another oracle, is shown and said, but is
-not tested: it tells nothing about the agent.
+Tasks are paired by their key, so that the same file uploaded twice can be compared. The unit is the task, not
+the run. A pair whose task or oracle changed is shown with a note, but not tested: it tells nothing about the
+agent.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ from pipelines.core.text.statistics import exact_mcnemar
 
 #: How a task changed, in the order in which people should read it.
 CHANGES = ("regressed", "unjudged", "still_failing", "improved", "fixed", "only_from", "only_to", "passing")
-OTHER_TASK = "not the same task: what is asked, or its world, was changed"
+OTHER_TASK = "not the same task: its request or its world has changed"
 OTHER_ORACLE = "judged by another oracle"
 MOST_LISTED = 1_000  # tasks in one answer; the others are counted
 
@@ -165,8 +165,8 @@ def flips_of(before: Iterable[JudgedRun], after: Iterable[JudgedRun]) -> "Flips"
             "task_id": second[place].task_id,
             "task_key": place[0],
             "repeat_number": place[1],
-            "from": _shown(first[place]),
-            "to": _shown(second[place]),
+            "from": _run_as_json(first[place]),
+            "to": _run_as_json(second[place]),
             "direction": _direction(first[place].verdict, second[place].verdict),
         }
         for place in both
@@ -193,7 +193,7 @@ def _by_place(runs: Iterable[JudgedRun]) -> dict[tuple[str, int], JudgedRun]:
     return {(run.task_key, run.repeat_number): run for run in runs}
 
 
-def _shown(run: JudgedRun) -> JsonObject:
+def _run_as_json(run: JudgedRun) -> JsonObject:
     return {
         "run_id": run.id,
         "verdict": run.verdict,

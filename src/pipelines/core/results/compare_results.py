@@ -1,4 +1,4 @@
-"""Two rounds of suites held against each other, case by case: what flipped, what is new, what was not run.
+"""Compares two rounds of suites, case by case: what flipped, what is new, what was not run.
 
 A flip is a case whose gate was met and is not, or the other way round. Between repeats of a flaky task that
 is all there is to say: 4 of 5 and 3 of 5 under `min_pass: 3` are the same. What could not be run or decided
@@ -69,7 +69,7 @@ def _as_json(changes: Sequence[Change]) -> list[Json]:
 
 def compare_results(before: Sequence[SuiteResults], after: Sequence[SuiteResults]) -> ResultsComparison:
     """Cases belong together by their suite's name and their own key."""
-    old, new = dict(_keyed(before)), dict(_keyed(after))
+    old, new = dict(_cases_by_key(before)), dict(_cases_by_key(after))
     pairs = [
         Change(suite=key[0], name=new[key].name, before=old[key], after=new[key]) for key in new if key in old
     ]
@@ -87,31 +87,31 @@ def compare_results(before: Sequence[SuiteResults], after: Sequence[SuiteResults
         ),
         unknown=tuple(pair for pair in pairs if pair not in known),
         compared=len(known),
-        added=tuple(_named(key[0], case) for key, case in new.items() if key not in old),
-        removed=tuple(_named(key[0], case) for key, case in old.items() if key not in new),
+        added=tuple(_case_name(key[0], case) for key, case in new.items() if key not in old),
+        removed=tuple(_case_name(key[0], case) for key, case in old.items() if key not in new),
     )
 
 
-def _keyed(suites: Sequence[SuiteResults]) -> Iterator[tuple[tuple[str, str], Case]]:
+def _cases_by_key(suites: Sequence[SuiteResults]) -> Iterator[tuple[tuple[str, str], Case]]:
     for suite in suites:
         for case in suite.cases:
             yield (suite.name, case.key), case
 
 
-def _named(suite: str, case: Case) -> str:
+def _case_name(suite: str, case: Case) -> str:
     return f"{suite}: {case.name or case.key}"
 
 
 # -- for people
 
 
-def as_markdown(found: ResultsComparison) -> str:
-    """A comment for a pull request; its first line says whose it is."""
+def format_markdown(found: ResultsComparison) -> str:
+    """A comment for a pull request. Its first line marks it as ours."""
     lines = [MARK, f"### Agent tests: {headline(found)}", ""]
     for title, changes in (("Regressed", found.regressed), ("Fixed", found.fixed)):
         lines += _table(title, changes)
-    lines += _table("Newly flaky, the gate still holds", found.newly_flaky)
-    lines += _table("Not compared: not run, or not decided", found.unknown)
+    lines += _table("Newly flaky (the gate is still met)", found.newly_flaky)
+    lines += _table("Not compared (not run, or not decided)", found.unknown)
     lines += _to_do(found.unknown)
     for word, names in (("new", found.added), ("gone", found.removed)):
         lines += [f"{len(names)} {word}."] if names else []
@@ -131,8 +131,14 @@ def _table(title: str, changes: Sequence[Change]) -> list[str]:
         return []
     lines = [f"**{title}**", "", "| suite | task | before | now | why |", "|---|---|---|---|---|"]
     for change in changes[:MOST_ROWS]:
-        cells = (change.suite, change.name, told(change.before), told(change.after), change.after.why)
-        lines.append("| " + " | ".join(map(in_cell, cells)) + " |")
+        cells = (
+            change.suite,
+            change.name,
+            outcome_text(change.before),
+            outcome_text(change.after),
+            change.after.why,
+        )
+        lines.append("| " + " | ".join(map(escape_cell, cells)) + " |")
     if len(changes) > MOST_ROWS:
         lines.append(f"\n… and {len(changes) - MOST_ROWS} more")
     return [*lines, ""]
@@ -146,13 +152,13 @@ def _to_do(changes: Sequence[Change]) -> list[str]:
     return [*lines, ""] if lines else []
 
 
-def told(case: Case) -> str:
+def outcome_text(case: Case) -> str:
     """`flaky, 3/5`, or `undecided (no_oracle)`"""
     outcome = f"{case.outcome} ({case.pending_reason})" if case.pending_reason else case.outcome
     return f"{outcome}, {case.runs.passed}/{case.runs.total}" if case.runs.total > 1 else outcome
 
 
-def in_cell(text: str) -> str:
+def escape_cell(text: str) -> str:
     """Foreign words inside a table: one line, and neither markup nor a mention of anybody."""
     line = " ".join(text.split())
     cut = line if len(line) <= LONGEST_WHY else f"{line[: LONGEST_WHY - 1]}…"

@@ -1,7 +1,7 @@
-"""Whether the runs of a batch meet a gate, and whether those that could not be run leave that open.
+"""Whether the runs of a batch meet a gate, or whether runs that could not be run leave that open.
 
-A run that could not be run says nothing about the agent: it is neither held against it nor forgotten. The
-gate is met or not met where that holds whatever such runs would have shown, and otherwise it is not known.
+A run that could not be run says nothing about the agent. The gate is met or not met only if no result of such
+runs could change that; otherwise it is not known.
 """
 
 from collections.abc import Iterable, Mapping
@@ -36,7 +36,7 @@ class ExitCode(IntEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tally:
-    """How many runs of a batch, or of a task, ended how."""
+    """How many runs of a batch or task ended in which way."""
 
     passed: int = 0
     failed: int = 0  # by verdict, or by what the agent did

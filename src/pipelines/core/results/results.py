@@ -1,6 +1,6 @@
-"""What a round of suites found, as a file: kept beside a commit, and compared with that of another one.
+"""The results file of a round of suites, to compare the rounds of two commits.
 
-A file and not rows of a server, since two jobs of a CI share no server.
+It is a file, not rows on a server, because two CI jobs share no server.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ from pipelines.core.text.problems import Problem, Refused
 
 FORMAT, VERSION = "odyssey-results", 1
 LONGEST_NAME = 120  # characters of an instruction where it stands for its task
-_HINT = "such as `pipelines run --results FILE` and `pytest --odyssey-report FILE` write"
+_HINT = "`pipelines run --results FILE` and `pytest --odyssey-report FILE` write one"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -103,7 +103,7 @@ def read_results(text: str) -> tuple[SuiteResults, ...]:
     except InvalidJson as error:
         raise Refused([Problem(path="", message=str(error))], "the file") from None
     if body is not None and (body.get("format"), body.get("version")) != (FORMAT, VERSION):
-        message = f"this is no file of results (`format` {FORMAT}, `version` {VERSION})"
+        message = f"this is not a results file (`format` {FORMAT}, `version` {VERSION})"
         problems.append(Problem(path="", message=message, hint=_HINT))
     suites = [] if problems or body is None else _read_suites(body, problems)
     if problems:

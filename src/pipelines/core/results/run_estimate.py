@@ -1,4 +1,4 @@
-"""How long runs will take and what they will cost, by what the same agent's runs took before."""
+"""Estimates the time and cost of runs from earlier runs of the same agent."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What runs say of an agent when tasks were repeated: repeats of one task are not new tasks.
+"""Statistics of repeated tasks: repeats of one task are not new tasks.
 
 The task is the unit. How much a further run of the same task adds is read off the runs themselves, and
 where they cannot tell, it adds nothing.

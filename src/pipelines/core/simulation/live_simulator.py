@@ -7,7 +7,7 @@ world only by its tool's adapter.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pipelines.core.ledger.adapt_reply import adapted
+from pipelines.core.ledger.adapt_reply import adapt_reply
 from pipelines.core.ledger.ledger import Ledger, LedgerUpdate
 from pipelines.core.ledger.ledger_schema import LedgerSchema
 from pipelines.core.simulation.simulator import Moment, Question, SimulatedReply, SimulationFailed, Simulator
@@ -108,7 +108,7 @@ class LiveSimulator:
         policy = (f"ledger_write_policy: {tool.ledger_write_policy}",)
         if tool.ledger_adapter is None or reply.is_error:
             return (), policy
-        updates, notes = adapted(
+        updates, notes = adapt_reply(
             tool.ledger_adapter, call.arguments, reply.response, ledger, self._ledger_schema
         )
         return updates, (*policy, *notes)

@@ -1,5 +1,5 @@
-"""What somebody says of the names in their file before it is read: this column is that one, that one is left
-out, these must be there. The file itself stays as it is."""
+"""How the names in a file map to columns: some are renamed, some ignored, some required. The file itself is
+not changed."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ MOST_SAID = 200  # renames, and names left out: more than any file has columns
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Naming:
+class ColumnNaming:
     renames: Mapping[str, str] = field(default_factory=dict)  # a name of the file → the column it is
     left_out: frozenset[str] = frozenset()  # names of the file, or of columns, that are not read
     needed: tuple[str, ...] = ()  # columns that a file without them is refused for
@@ -39,7 +39,7 @@ class Naming:
                 yield Problem(
                     path=f"column {name}",
                     column=name,
-                    message=f"the column `{name}` is switched on, and the file has none of that name",
+                    message=f"the column `{name}` is switched on, but the file does not have it",
                     hint="add it to the file, or switch it off",
                 )
 
@@ -50,7 +50,7 @@ class Naming:
         return {"renames": renames, "left_out": left_out, "needed": needed}
 
     @classmethod
-    def from_json(cls, told: JsonObject) -> "Naming":
+    def from_json(cls, told: JsonObject) -> "ColumnNaming":
         """What `as_json` wrote."""
         renames, left_out, needed = told["renames"], told["left_out"], told["needed"]
         assert isinstance(renames, dict)
@@ -64,7 +64,7 @@ class Naming:
 
 
 #: The file speaks for itself.
-AS_WRITTEN = Naming()
+DEFAULT_NAMING = ColumnNaming()
 
 
 def left_out_note(name: str) -> str:

@@ -1,9 +1,9 @@
-"""Files of tasks by their format, which their name tells: a table, YAML, JSON, or JSON lines."""
+"""Files of tasks by format, which follows from the file name: a table, YAML, JSON, or JSON lines."""
 
 from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
-from pipelines.core.task_files.column_naming import AS_WRITTEN, Naming
+from pipelines.core.task_files.column_naming import DEFAULT_NAMING, ColumnNaming
 from pipelines.core.task_files.task_rows import (
     MAX_ROWS,
     Entry,
@@ -42,7 +42,7 @@ def format_of(name: str) -> Format:
     return FORMATS.get(name[dot:].lower(), "table") if dot >= 0 else "table"
 
 
-def read_file(data: bytes, format: Format, naming: Naming = AS_WRITTEN) -> Upload:
+def read_file(data: bytes, format: Format, naming: ColumnNaming = DEFAULT_NAMING) -> Upload:
     """Rows by axis name, with every problem that does not keep the file from being told apart into rows."""
     file = decode(data)
     if format == "table":
@@ -56,46 +56,46 @@ def read_file(data: bytes, format: Format, naming: Naming = AS_WRITTEN) -> Uploa
     return upload
 
 
-def _read_yaml(text: str, naming: Naming) -> Upload:
+def _read_yaml(text: str, naming: ColumnNaming) -> Upload:
     size = len(text.encode("utf-8", "surrogatepass"))
     if size > LARGEST_YAML:
-        message = f"a YAML file of tasks has at most {LARGEST_YAML >> 20} MiB, this one {size / 2**20:.1f}"
-        raise refused(message, "send as much as CSV, JSON or JSONL")
+        message = f"the YAML file has {size / 2**20:.1f} MiB; at most {LARGEST_YAML >> 20} MiB are allowed"
+        raise refused(message, "send it as CSV, JSON or JSONL, which may be larger")
     read = read_yaml(text, what="task", most_bytes=LARGEST_YAML)
-    rows, path = _listed(read.value, "a YAML list of tasks", "begin each task with `- user: `")
+    rows, path = _task_list(read.value, "a YAML list of tasks", "begin each task with `- user: `")
     upload = rows_from_json(rows, path=path, naming=naming)
     return Upload(
         rows=upload.rows, problems=upload.problems, notes=upload.notes, is_table=False, placed=read.placed
     )
 
 
-def _read_json(text: str, naming: Naming) -> Upload:
+def _read_json(text: str, naming: ColumnNaming) -> Upload:
     split = split_rows(text.encode("utf-8", "surrogatepass"), most=MAX_ROWS)
     if split is not None:
-        _, path = _listed(split.rest, "", "")
+        _, path = _task_list(split.rest, "", "")
         return rows_from_json(split.rows, path=path, naming=naming)
     try:
         value = loads(text)
     except InvalidJson as error:
         hint = None
         if text.lstrip().startswith("{") and "\n" in text.strip() and _is_json(next(_lines(text.strip()))):
-            hint = "with a task on each line, name the file .jsonl"
+            hint = "if each line is a task, name the file .jsonl"
         raise refused(error.predicate, hint) from None
-    rows, path = _listed(value, "a JSON array of tasks", 'put the tasks into an array: [{"user": "…"}]')
+    rows, path = _task_list(value, "a JSON array of tasks", 'put the tasks into an array: [{"user": "…"}]')
     return rows_from_json(rows, path=path, naming=naming)
 
 
-def _listed(value: Json, what: str, hint: str) -> tuple[Json, str]:
+def _task_list(value: Json, what: str, hint: str) -> tuple[Json, str]:
     """The rows and where they stand: the whole, or what an object such as an export has as `rows`."""
     if isinstance(value, list):
         return value, ""
     if not isinstance(value, dict) or not isinstance(value.get("rows"), list):
-        raise refused(f"the file must hold {what}, or one under `rows`", hint)
+        raise refused(f"the file must be {what}, or an object that has one under `rows`", hint)
     refuse_unknown(value, ("rows", "name"), "the file")
     return value["rows"], "/rows"
 
 
-def _read_lines(text: str, naming: Naming) -> Upload:
+def _read_lines(text: str, naming: ColumnNaming) -> Upload:
     is_array = text.lstrip().startswith("[")
     if is_array and (next(_lines(text.strip())) == "[" or _is_json(text)):
         raise refused("this is one JSON array, not a task on each line", "name the file .json")
@@ -145,7 +145,9 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def read_source(source: bytes | Json | JsonRows, format: Format, naming: Naming = AS_WRITTEN) -> Upload:
+def read_source(
+    source: bytes | Json | JsonRows, format: Format, naming: ColumnNaming = DEFAULT_NAMING
+) -> Upload:
     """A file's bytes, or rows that came as JSON."""
     if isinstance(source, bytes):
         return read_file(source, format, naming)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from pipelines.core.coding.coding_tasks import ANY_SCENARIO, CodingContext, coding_problems
 from pipelines.core.ledger.ledger_schema import LedgerSchema
-from pipelines.core.task_files.column_naming import AS_WRITTEN, Naming
+from pipelines.core.task_files.column_naming import DEFAULT_NAMING, ColumnNaming
 from pipelines.core.task_files.file_formats import Format, read_source
 from pipelines.core.task_files.file_formats import format_of as format_of
 from pipelines.core.task_files.task_rows import MAX_ROWS as MAX_ROWS
@@ -16,8 +16,8 @@ from pipelines.core.task_files.task_rows import Row, Upload, in_row
 from pipelines.core.tasks.seed import Seed, parse_seed
 from pipelines.core.tasks.task_columns import BY_AXIS, REQUIRED, Column, cell_text
 from pipelines.core.tasks.task_columns import COLUMNS as COLUMNS
-from pipelines.core.tasks.task_key import repeated_ids
-from pipelines.core.tasks.task_modes import cannot_run, with_modes, without_effect
+from pipelines.core.tasks.task_key import repeated_id_problems
+from pipelines.core.tasks.task_modes import ineffective_axes, unrunnable_problems, with_modes
 from pipelines.core.text import csv_text
 from pipelines.core.text.json_rows import JsonRows
 from pipelines.core.text.json_text import Json, JsonObject
@@ -29,7 +29,7 @@ from pipelines.core.tools.tools_schema import Tool
 class ReadTasks:
     seeds: Sequence[Seed]
     rows: tuple[int, ...]  # where each stands, as its author's program counts: the first row of a sheet is 1
-    notes: tuple[str, ...]  # what was taken otherwise than it stands there
+    notes: tuple[str, ...]  # what was read differently from how it is written
 
     def in_file(self, found: Iterable[Problem]) -> list[Problem]:
         """Problems whose row counts tasks, with the rows of the file instead."""
@@ -64,21 +64,21 @@ def read_tasks(
     tools: Sequence[Tool] | None = None,
     ledger_schema: LedgerSchema | None = None,
     keep: Callable[[Iterable[Seed]], Sequence[Seed]] = tuple,
-    naming: Naming = AS_WRITTEN,
+    naming: ColumnNaming = DEFAULT_NAMING,
     coding: CodingContext = ANY_SCENARIO,
 ) -> ReadTasks:
     """As `parse_tasks`, with what its author may want to know of how the file was read.
 
     `keep` is given the seeds one by one, as they are read: of many large ones all at once are too many.
     """
-    reading = _Reading(read_source(source, format, naming), tools, ledger_schema, naming, coding)
+    reading = _UploadReader(read_source(source, format, naming), tools, ledger_schema, naming, coding)
     seeds = keep(reading.seeds())
     reading.refuse_problems()
     rows = tuple(row.number for row in reading.read)
     return ReadTasks(seeds=seeds, rows=rows, notes=reading.upload.notes.texts())
 
 
-class _Reading:
+class _UploadReader:
     """The rows of an upload on their way to seeds, and everything wrong with them."""
 
     def __init__(
@@ -86,7 +86,7 @@ class _Reading:
         upload: Upload,
         tools: Sequence[Tool] | None,
         ledger_schema: LedgerSchema | None,
-        naming: Naming,
+        naming: ColumnNaming,
         coding: CodingContext,
     ) -> None:
         self.upload = upload
@@ -103,7 +103,7 @@ class _Reading:
         for row in self.upload.rows:
             self.read.append(replace(row, axes={}))
             self._ids.append(row.axes.get("id"))
-            found = [*cannot_run(row.axes), *coding_problems(row.axes, self._coding)]
+            found = [*unrunnable_problems(row.axes), *coding_problems(row.axes, self._coding)]
             try:
                 seed = _seed(row, self.upload, self._tools, self._ledger_schema)
             except Refused as refused:
@@ -127,16 +127,16 @@ class _Reading:
         if self._naming.needed and self.read:
             yield from self._naming.missing({column for row in self.read for column in row.names})
 
-    def _repeated_ids(self) -> Iterator[Problem]:
+    def _repeated_id_problems(self) -> Iterator[Problem]:
         numbered = {row.number: row for row in self.read}
-        for problem in repeated_ids(zip(numbered, self._ids, strict=True)):
+        for problem in repeated_id_problems(zip(numbered, self._ids, strict=True)):
             yield in_row(problem, numbered[problem.row or 0], is_table=self.upload.is_table)
 
 
 def _seed(row: Row, upload: Upload, tools: Sequence[Tool] | None, ledger_schema: LedgerSchema | None) -> Seed:
     axes, inferred = with_modes(row.axes)
     seed = parse_seed(axes, tools=tools, ledger_schema=ledger_schema)
-    for note in (*inferred, *without_effect(seed)):
+    for note in (*inferred, *ineffective_axes(seed)):
         upload.notes.say(note, row.number)
     return seed
 

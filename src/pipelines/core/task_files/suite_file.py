@@ -99,7 +99,7 @@ def _read(top: Fields) -> SuiteFile:
     agents = {name: _agent(name, fields) for name, fields in _entries(top, "agents", "an agent")}
     suites = [_suite(name, fields, agents) for name, fields in _entries(top, "suites", "a suite")]
     if not suites and not top.problems:
-        top.refuse("suites", "there are no suites", "suites: {NAME: {agent: …, dataset: tasks.csv}}")
+        top.refuse("suites", "the file has no suites", "suites: {NAME: {agent: …, dataset: tasks.csv}}")
     server = as_object(top.get("server") or {}, "/server", top.problems, "`server`") or {}
     settings = Fields(server, "/server", top.problems)
     settings.refuse_unknown(("url",))
@@ -127,9 +127,9 @@ def _agent(name: str, fields: Fields) -> SuiteAgent:
         fields.refuse("folder", "give one of `folder`, `id` and `name`", hint)
     for key in ("url", "serve"):
         if fields.has(key) and not fields.has("folder"):
-            fields.refuse(key, f"`{key}` goes with `folder`: the server knows where its agents are")
+            fields.refuse(key, f"`{key}` needs `folder`: the server already knows where its other agents are")
     if fields.has("url") and fields.has("serve"):
-        fields.refuse("serve", "give `url` or `serve`: an agent at a url runs already")
+        fields.refuse("serve", "give `url` or `serve`, not both: an agent at a URL is already running")
     known_as = str(fields.id("id", "an agent") or "") if fields.has("id") else fields.text("name")
     return SuiteAgent(
         label=name,
@@ -145,7 +145,9 @@ def _suite(name: str, fields: Fields, agents: dict[str, SuiteAgent]) -> TaskSuit
     is_eval = fields.has("scenarios")
     fields.refuse_unknown(EVALS if is_eval else TASKS)
     if is_eval == fields.has("dataset"):
-        fields.refuse("dataset", "give `dataset` (tasks with verdicts) or `scenarios` (under pressure)")
+        fields.refuse(
+            "dataset", "give `dataset` (tasks with verdicts) or `scenarios` (an eval under pressure)"
+        )
     agent = _agent_of(fields, agents)
     return (_eval_suite if is_eval else _task_suite)(name, fields, agent or SuiteAgent(label=""))
 
@@ -167,7 +169,7 @@ def _task_suite(name: str, fields: Fields, agent: SuiteAgent) -> TaskSuite:
     repeats = fields.whole_number("repeats", 1, least=1, most=MOST_REPEATS)
     min_pass = fields.whole_number("min_pass", repeats, least=1, most=MOST_REPEATS)
     if min_pass > repeats:
-        fields.refuse("min_pass", f"`min_pass` is {min_pass}, but there are {repeats} repeats")
+        fields.refuse("min_pass", f"`min_pass` is {min_pass}, but `repeats` is only {repeats}")
     return TaskSuite(
         name=name,
         agent=agent,
@@ -205,7 +207,7 @@ def _one_or_more(fields: Fields, key: str) -> tuple[str, ...]:
         return (text,) if text is not None else ()
     found = fields.texts(key)
     if fields.get(key) == []:
-        fields.refuse(key, f"`{key}` is an empty list: leave it out, or name some")
+        fields.refuse(key, f"`{key}` is an empty list: remove it, or add entries")
     return found
 
 
@@ -214,7 +216,7 @@ def _share(fields: Fields, key: str) -> float:
     if value is None:
         return 1.0
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        fields.refuse(key, f"`{key}` must be a share from 0 to 1")
+        fields.refuse(key, f"`{key}` must be a number from 0 to 1")
         return 1.0
     return float(value)
 

@@ -1,7 +1,7 @@
-"""How a table is written: its separator, and where its header stands.
+"""The layout of a table: its separator and the row of its header.
 
-The separator is the one under which the header names our columns. It is never counted or guessed: a header
-that can be read in two ways is refused with both.
+The separator is the one with which the header has our column names. A header that can be read in two ways is
+refused with both readings.
 """
 
 import re
@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from pipelines.core.task_files.column_naming import AS_WRITTEN, Naming
+from pipelines.core.task_files.column_naming import DEFAULT_NAMING, ColumnNaming
 from pipelines.core.tasks.task_columns import BY_NAME, REQUIRED, Column, column_of
 from pipelines.core.text.authored import did_you_mean, quoted
 from pipelines.core.text.csv_text import COMMA, records_of
@@ -18,7 +18,7 @@ from pipelines.core.text.problems import Refused
 
 SEPARATORS: Mapping[str, str] = {COMMA: "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 FIRST_LINE = "the first line names the columns; `user` is required"
-_NAMED = re.compile(r'"?sep=(.)"?(?:\r\n|\n|\r|$)', re.IGNORECASE)  # as Excel reads and writes it
+_SEPARATOR_LINE = re.compile(r'"?sep=(.)"?(?:\r\n|\n|\r|$)', re.IGNORECASE)  # as Excel reads and writes it
 _LOOKED_AT = 10  # records under a first line that is no header, for one that is
 _LONGEST_SHOWN = 60
 
@@ -36,20 +36,20 @@ class Layout:
         return () if is_usual else (f"The columns are separated by {SEPARATORS[self.separator]}.",)
 
 
-def layout_of(text: str, naming: Naming = AS_WRITTEN) -> Layout:
+def layout_of(text: str, naming: ColumnNaming = DEFAULT_NAMING) -> Layout:
     """Refused with one problem where no line names a column of ours, or more than one reading does."""
-    named = _NAMED.match(text)
+    named = _SEPARATOR_LINE.match(text)
     if named is not None:
         text = text[named.end() :]  # a spreadsheet does not show this line: it is no row
         if named[1] not in SEPARATORS:
-            hint = "take another, such as sep=; or sep=,"
-            raise refused(f"`sep={named[1]}` names a separator that is not read", hint)
+            hint = "use another, such as sep=; or sep=,"
+            raise refused(f"`sep={named[1]}` is not a supported separator", hint)
     read = _headers(text, [named[1]] if named is not None else list(SEPARATORS))
     if not read:
         raise refused("the file is empty", FIRST_LINE)
-    candidates = _fitting(read, naming)
+    candidates = _matching_layouts(read, naming)
     if not candidates:
-        raise _no_table(text, next(iter(read.values())).header)
+        raise _no_header(text, next(iter(read.values())).header)
     by_header = {layout.header: layout for layout in reversed(candidates)}
     if len(by_header) > 1:
         raise _ambiguous(candidates)
@@ -58,7 +58,7 @@ def layout_of(text: str, naming: Naming = AS_WRITTEN) -> Layout:
 
 def likely_layout(text: str) -> Layout | None:
     """Of a table that may name no column of ours: the reading with the most names, to show its author."""
-    named = _NAMED.match(text)
+    named = _SEPARATOR_LINE.match(text)
     text = text[named.end() :] if named is not None else text
     try:
         read = _headers(text, list(SEPARATORS))
@@ -85,7 +85,7 @@ def _headers(text: str, separators: Sequence[str]) -> dict[str, Layout]:
     return found
 
 
-def _fitting(read: Mapping[str, Layout], naming: Naming) -> list[Layout]:
+def _matching_layouts(read: Mapping[str, Layout], naming: ColumnNaming) -> list[Layout]:
     """Those whose every name is ours; else those that have `user`; else those that have any of ours."""
     known = {s: [naming.column_of(name) for name in layout.header if name] for s, layout in read.items()}
     rules: tuple[Callable[[list[Column | None]], bool], ...] = (
@@ -105,32 +105,32 @@ def _ambiguous(layouts: Sequence[Layout]) -> Refused:
         for layout in layouts
     ]
     message = f"the header can be read in two ways: {', and '.join(shown[:2])}"
-    return refused(message, "say which: put sep=, or sep=; as a line of its own above the header")
+    return refused(message, "add a line `sep=,` or `sep=;` above the header")
 
 
-def _no_table(text: str, header: tuple[str, ...]) -> Refused:
+def _no_header(text: str, header: tuple[str, ...]) -> Refused:
     """One message, however many names the first line seems to have."""
     first = next(line for line in text[:10_000].splitlines() if line.strip()).strip()
     start = first[:1]
     if start == "{" or (start == "[" and not first.startswith("[[")):
         kind = ".jsonl" if start == "{" else ".json"
-        hint = f"name it so that it is read as that: tasks{kind} ({_KINDS[kind]})"
+        hint = f"name the file tasks{kind} ({_KINDS[kind]})"
         return refused("this is JSON, not a table", hint)
     shown = first if len(first) <= _LONGEST_SHOWN else first[: _LONGEST_SHOWN - 1] + "…"
-    message = f"the first line (`{shown}`) names none of the columns of a task"
-    return refused(message, _no_table_hint(text, first, header))
+    message = f"the first line (`{shown}`) has no column of a task"
+    return refused(message, _no_header_hint(text, first, header))
 
 
 _KINDS = {".jsonl": "one task a line", ".json": "an array of tasks"}
 
 
-def _no_table_hint(text: str, first: str, header: tuple[str, ...]) -> str:
+def _no_header_hint(text: str, first: str, header: tuple[str, ...]) -> str:
     if re.search("[“”„]", first):
         return 'CSV needs straight quotes ("), not typographic ones'
     if first.startswith("- ") or first == "rows:":
-        return "a YAML file of tasks is named .yaml"
+        return "name a YAML file of tasks .yaml"
     if (row := _later_header(text)) is not None:
-        return f"the columns seem to be named in row {row}: delete what is above it"
+        return f"the header seems to be in row {row}: delete the rows above it"
     near = [(name, did_you_mean(name, BY_NAME)) for name in header[:20] if len(name) < _LONGEST_SHOWN]
     meant = [f"`{name}`: {hint}" for name, hint in near if hint is not None]
     if meant:

@@ -1,4 +1,4 @@
-"""Rows of tasks, by axis name: what every way to send tasks is read into, and where a problem in one is.
+"""Rows of tasks by axis name, the common form of all uploads, and the location of their problems.
 
 A name is taken in any spelling that is only one column's; two names of one column are refused.
 """
@@ -9,8 +9,8 @@ from itertools import islice
 from typing import NamedTuple
 
 from pipelines.core.limits.weighed_cache import WeighedCache
-from pipelines.core.task_files.column_naming import AS_WRITTEN, Naming, left_out_note
-from pipelines.core.tasks.task_columns import BY_AXIS, BY_NAME, BadCell, read_cell
+from pipelines.core.task_files.column_naming import DEFAULT_NAMING, ColumnNaming, left_out_note
+from pipelines.core.tasks.task_columns import BY_AXIS, BY_NAME, CellError, read_cell
 from pipelines.core.text.authored import did_you_mean, kind, quoted
 from pipelines.core.text.json_rows import JsonRows
 from pipelines.core.text.json_text import Json, JsonObject, pointer
@@ -45,7 +45,9 @@ class Upload:
     placed: Callable[[Problem], Problem] = field(default=lambda problem: problem)
 
 
-def rows_from_json(rows: Json | JsonRows, *, path: str = "/rows", naming: Naming = AS_WRITTEN) -> Upload:
+def rows_from_json(
+    rows: Json | JsonRows, *, path: str = "/rows", naming: ColumnNaming = DEFAULT_NAMING
+) -> Upload:
     """From objects with the columns' names and JSON values."""
     if not isinstance(rows, list | JsonRows):
         message = f"`rows` must be a JSON array of objects, not {kind(rows)}"
@@ -66,7 +68,7 @@ class Entry(NamedTuple):
 
 
 def read_entries(
-    entries: Iterable[Entry], problems: list[Problem], notes: Notes, naming: Naming = AS_WRITTEN
+    entries: Iterable[Entry], problems: list[Problem], notes: Notes, naming: ColumnNaming = DEFAULT_NAMING
 ) -> Iterator[Row]:
     reader = RowReader(is_table=False)
     for number, label, row in entries:
@@ -74,15 +76,15 @@ def read_entries(
             message = f"a task must be an object, not {kind(row)}"
             problems.append(Problem(path=label.rstrip(": "), row=number, message=message))
             continue
-        given = _given(row, number, label, problems, notes, naming)
+        given = _values_by_column(row, number, label, problems, notes, naming)
         names = {column: name for column, (name, _) in given.items()}
         values = {column: value for column, (_, value) in given.items()}
         yield reader.read(number, label, names, values)
     problems += reader.problems
 
 
-def _given(
-    row: JsonObject, number: int, label: str, problems: list[Problem], notes: Notes, naming: Naming
+def _values_by_column(
+    row: JsonObject, number: int, label: str, problems: list[Problem], notes: Notes, naming: ColumnNaming
 ) -> dict[str, tuple[str, Json]]:
     """By column: the name it was given under, and its value. Null counts as not given."""
     given: dict[str, tuple[str, Json]] = {}
@@ -101,7 +103,7 @@ def _given(
         elif value is not None:
             given[column.name] = (name, value)
             if name != column.name:
-                notes.say(read_as((name, column.name)))
+                notes.say(renamed_note((name, column.name)))
     return given
 
 
@@ -126,7 +128,7 @@ class RowReader:
         for column, value in given.items():
             try:
                 axes[BY_NAME[column].axis] = self._value(column, value)
-            except BadCell as error:
+            except CellError as error:
                 bad.add(column)
                 path = _place(label, names.get(column, column), "", is_table=self._is_table)
                 self.problems.append(
@@ -161,18 +163,18 @@ def _place(label: str, written: str, inside: str, *, is_table: bool) -> str:
     return f"{label}{pointer([written])}{inside}"
 
 
-def read_as(*pairs: tuple[str, str]) -> str:
+def renamed_note(*pairs: tuple[str, str]) -> str:
     if len(pairs) == 1:
         ((name, column),) = pairs
-        return f"The column `{name}` is read as `{column}`."
+        return f"The column `{name}` is used as `{column}`."
     listed = ", ".join(f"`{name}` as `{column}`" for name, column in pairs)
-    return f"{len(pairs)} columns are read by their names here: {listed}."
+    return f"{len(pairs)} columns are renamed: {listed}."
 
 
 def clash(path: str, column: str, names: Iterable[str], row: int | None = None) -> Problem:
     shown = [f"`{name[:80]}`" for name in names]
     listed = f"{', '.join(shown[:-1])} and {shown[-1]}"
-    message = f"{listed} are names of one column, `{column}`"
+    message = f"{listed} all name the column `{column}`"
     return Problem(path=path, message=message, hint="keep one of them", row=row, column=column)
 
 
@@ -182,7 +184,7 @@ def column_hint(name: str) -> str:
 
 def count_problems(count: int, path: str) -> Iterator[Problem]:
     if count == 0:
-        yield Problem(path=path, message="there are no rows")
+        yield Problem(path=path, message="the upload has no rows")
     elif count > MAX_ROWS:
-        message = f"there are {count:,} rows; one call takes at most {MAX_ROWS:,}"
-        yield Problem(path=path, message=message, hint="send the rest in further calls")
+        message = f"the upload has {count:,} rows; at most {MAX_ROWS:,} are allowed"
+        yield Problem(path=path, message=message, hint="send the other rows in further uploads")

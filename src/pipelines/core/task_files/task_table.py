@@ -7,7 +7,7 @@ breaks is still one row.
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from pipelines.core.task_files.column_naming import AS_WRITTEN, Naming, left_out_note
+from pipelines.core.task_files.column_naming import DEFAULT_NAMING, ColumnNaming, left_out_note
 from pipelines.core.task_files.table_layout import FIRST_LINE, Layout, layout_of
 from pipelines.core.task_files.task_rows import (
     MAX_ROWS,
@@ -17,7 +17,7 @@ from pipelines.core.task_files.task_rows import (
     clash,
     column_hint,
     count_problems,
-    read_as,
+    renamed_note,
 )
 from pipelines.core.tasks.task_columns import REQUIRED, Column
 from pipelines.core.text.csv_text import records_of
@@ -26,7 +26,7 @@ from pipelines.core.text.notes import Notes
 from pipelines.core.text.problems import Problem
 
 
-def read_table(file: FileText, naming: Naming = AS_WRITTEN) -> Upload:
+def read_table(file: FileText, naming: ColumnNaming = DEFAULT_NAMING) -> Upload:
     """Rows by axis name. Refused at once only when the file cannot be told apart into rows."""
     layout = layout_of(file.text, naming)
     columns = [naming.column_of(name) for name in layout.header]
@@ -35,16 +35,16 @@ def read_table(file: FileText, naming: Naming = AS_WRITTEN) -> Upload:
     for note in (
         *file.notes,
         *layout.notes,
-        *_renamed(layout.header, columns),
+        *_rename_notes(layout.header, columns),
         *map(left_out_note, left_out),
     ):
         notes.say(note)
     problems = list(_header_problems(layout.header, naming))
-    rows = _rows(layout, columns, _filled(layout, problems), problems)
+    rows = _rows(layout, columns, _filled_rows(layout, problems), problems)
     return Upload(rows=rows, problems=problems, notes=notes, is_table=True)
 
 
-def _filled(layout: Layout, problems: list[Problem]) -> Iterator[tuple[int, list[str]]]:
+def _filled_rows(layout: Layout, problems: list[Problem]) -> Iterator[tuple[int, list[str]]]:
     """As many rows with content as are taken, by number; the others are counted."""
     count = 0
     for number, cells in enumerate(records_of(layout.text, layout.separator), start=1):
@@ -69,31 +69,31 @@ def _rows(
     for number, cells in filled:
         beyond = cells[len(header) :]
         if len(cells) < len(header) or any(map(str.strip, beyond)):
-            problems.append(_ragged(number, cells, header))
+            problems.append(_row_length_problem(number, cells, header))
             continue
         given = {}
         for name, column, cell in zip(header, columns, cells, strict=False):
             if column is not None and cell.strip():
                 given[column.name] = cell
             elif not name and cell.strip():
-                message = "a cell has content, but no name above it in the header"
+                message = "a cell has content, but the header has no name for its column"
                 problems.append(Problem(path=f"row {number}", row=number, message=message))
         yield reader.read(number, f"row {number}", names, given, told)
     problems += reader.problems
 
 
-def _renamed(header: tuple[str, ...], columns: list[Column | None]) -> list[str]:
+def _rename_notes(header: tuple[str, ...], columns: list[Column | None]) -> list[str]:
     """One note, however many there are: a spreadsheet's header has capitals in all of them."""
     named = zip(header, columns, strict=True)
     pairs = [(name, column.name) for name, column in named if column and name != column.name]
-    return [read_as(*pairs)] if pairs else []
+    return [renamed_note(*pairs)] if pairs else []
 
 
-def _header_problems(header: tuple[str, ...], naming: Naming) -> Iterator[Problem]:
+def _header_problems(header: tuple[str, ...], naming: ColumnNaming) -> Iterator[Problem]:
     by_column: dict[str, list[str]] = {}
     for name, times in Counter(name for name in header if not naming.is_left_out(name)).items():
         if name and times > 1:
-            message = f"the column `{name}` stands {times} times"
+            message = f"the header has the column `{name}` {times} times"
             yield Problem(path=f"column {name}", column=name, message=message, hint="keep one of them")
         column = naming.column_of(name)
         if column is not None:
@@ -111,8 +111,8 @@ def _header_problems(header: tuple[str, ...], naming: Naming) -> Iterator[Proble
         yield Problem(path=f"column {REQUIRED.name}", column=REQUIRED.name, message=message, hint=FIRST_LINE)
 
 
-def _ragged(number: int, cells: list[str], header: tuple[str, ...]) -> Problem:
+def _row_length_problem(number: int, cells: list[str], header: tuple[str, ...]) -> Problem:
     count = f"{len(cells)} cell{'s' if len(cells) != 1 else ''}"
-    message = f"the row has {count}, the header {len(header)}"
+    message = f"the row has {count}, but the header has {len(header)}"
     hint = "a cell with separators, quotes or line breaks needs quotes around it"
     return Problem(path=f"row {number}", row=number, message=message, hint=hint)

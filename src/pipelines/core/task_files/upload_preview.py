@@ -1,12 +1,12 @@
-"""A file of tasks as it would be read, before anything is stored: its columns, its first rows as they stand
-there, everything wrong with it, and what its author may want to know."""
+"""Previews a file of tasks before anything is stored: its columns, its first rows, all its problems, and
+warnings."""
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 
 from pipelines.core.coding.coding_tasks import ANY_SCENARIO, CodingContext
 from pipelines.core.ledger.ledger_schema import LedgerSchema
-from pipelines.core.task_files.column_naming import Naming
+from pipelines.core.task_files.column_naming import ColumnNaming
 from pipelines.core.task_files.file_formats import TABLE, Format, read_file
 from pipelines.core.task_files.read_tasks import read_tasks
 from pipelines.core.task_files.table_layout import Layout, layout_of, likely_layout
@@ -29,7 +29,7 @@ def preview_upload(
     data: bytes,
     *,
     format: Format,
-    naming: Naming,
+    naming: ColumnNaming,
     tools: Sequence[Tool] | None,
     ledger_schema: LedgerSchema | None,
     may_read: Callable[[], bool] = lambda: True,
@@ -67,13 +67,13 @@ def preview_upload(
     return shown | found | {"notes": [*read.notes]} | lists
 
 
-def _table(data: bytes, naming: Naming) -> JsonObject:
+def _table(data: bytes, naming: ColumnNaming) -> JsonObject:
     """As a spreadsheet shows it, whether or not it names a column of ours."""
     try:
         text = decode(data).text
         layout: Layout | None = layout_of(text, naming)
     except Refused:
-        layout = _likely(data)
+        layout = _likely_layout(data)
     if layout is None:
         return {"columns": [], "rows": []}
     header = layout.header[:MOST_COLUMNS]
@@ -90,14 +90,14 @@ def _table(data: bytes, naming: Naming) -> JsonObject:
     return {"columns": columns, "rows": rows}
 
 
-def _likely(data: bytes) -> Layout | None:
+def _likely_layout(data: bytes) -> Layout | None:
     try:
         return likely_layout(decode(data).text)
     except Refused:
         return None
 
 
-def _entries(data: bytes, format: Format, naming: Naming) -> JsonObject:
+def _entries(data: bytes, format: Format, naming: ColumnNaming) -> JsonObject:
     """Objects as rows of one table: a column for every name that one of the first has."""
     try:
         upload = read_file(data, format, naming)
@@ -121,7 +121,7 @@ def _entries(data: bytes, format: Format, naming: Naming) -> JsonObject:
     return {"columns": columns, "rows": rows}
 
 
-def _column(name: str, naming: Naming) -> JsonObject:
+def _column(name: str, naming: ColumnNaming) -> JsonObject:
     column = naming.column_of(name)
     meant = column or column_of(name)
     near = nearest_names(name, BY_NAME, most=1) if meant is None and name else []

@@ -1,4 +1,4 @@
-"""What is taken of an upload, but may not do what its author hopes."""
+"""Warnings about an upload that is accepted, but may not do what its author expects."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -18,7 +18,7 @@ from pipelines.core.simulation.sentences import (
     unenforced,
 )
 from pipelines.core.task_files.read_tasks import in_file
-from pipelines.core.tasks.rule_warnings import make_of, rule_warnings
+from pipelines.core.tasks.rule_warnings import rule_warnings, world_shape
 from pipelines.core.tasks.seed import Seed
 from pipelines.core.text.json_text import JsonObject, dumps, pointer
 from pipelines.core.text.problems import Problem
@@ -31,8 +31,8 @@ MOST_SENTENCES = 200  # that are shown as they were read
 MOST_TYPED = 20  # rules of one task that are not enforced, told one by one
 
 
-class Told(NamedTuple):
-    """What the author of an upload is told: what to look at, and how each sentence was read."""
+class UploadNotes(NamedTuple):
+    """What the author of an upload sees: warnings, and how each sentence was understood."""
 
     warnings: list[JsonObject]
     sentences: list[JsonObject]
@@ -46,7 +46,7 @@ def upload_warnings(
     may_read: Callable[[], bool] = lambda: True,
     rows: Sequence[int] | None = None,
     rules: Sequence[JsonObject] = (),
-) -> Told:
+) -> UploadNotes:
     """Oracles that prove nothing, rules that name what is not there, sentences of behaviour text that are not
     read, and tools whose plans are guesses, by row.
 
@@ -58,7 +58,7 @@ def upload_warnings(
     plans = plan_warnings(seeds, tools=tools, ledger_schema=ledger_schema, may_read=may_read, rules=rules)
     told = [*plans.unread, *ruled, *linted, *plans.others][:MAX_WARNINGS]
     warnings = [(problem if rows is None else in_file(problem, rows)).as_json() for problem in told]
-    return Told(warnings, sentences_in_file(plans.sentences, rows))
+    return UploadNotes(warnings, sentences_in_file(plans.sentences, rows))
 
 
 def sentences_in_file(
@@ -82,13 +82,13 @@ def plan_warnings(
     rules: Sequence[JsonObject] = (),
 ) -> PlanWarnings:
     """The first sentences come with what could be written instead, or with calls that show what they do."""
-    reading = _Reading(tools or (), ledger_schema, may_read, rules)
+    reading = _PlanReader(tools or (), ledger_schema, may_read, rules)
     for row, seed in enumerate(seeds if tools else (), 1):
         reading.row(row, seed)
     return reading.told()
 
 
-class _Reading:
+class _PlanReader:
     """The texts of an upload, each read once."""
 
     def __init__(
@@ -115,7 +115,7 @@ class _Reading:
         if not seed.behavior_instructions and not is_new_world:
             return
         # Rows of one dataset mostly share their rules and the make of their worlds: each is read once.
-        key = (seed.behavior_instructions or "", make_of(seed.initial_state), dumps([*seed.rules]))
+        key = (seed.behavior_instructions or "", world_shape(seed.initial_state), dumps([*seed.rules]))
         if key not in self._read and (len(self._read) >= MOST_READ or not self._may_read()):
             self._unread += [row] if seed.behavior_instructions else []
             return
@@ -164,7 +164,10 @@ class _Reading:
         unread: list[Problem] = []
         if self._unread:
             count = len(self._unread)
-            says = f"not read for this answer, as in {count} rows from here on; each run says what it lacks"
+            says = (
+                f"not checked: this check reached its limit here ({count} rows are not "
+                "checked); each run has its own report"
+            )
             unread = [_behavior_warning(self._unread[0], says)]
         return PlanWarnings(unread, others, [*self._sentences.values()])
 

@@ -1,4 +1,4 @@
-"""The part of a seed that may be corrected after runs were made with it: what decides their verdict."""
+"""The oracle axes of a seed, which may be corrected after runs were made with it."""
 
 from dataclasses import dataclass, replace
 

@@ -1,4 +1,4 @@
-"""The author's own lines for a judge that reads: what must hold of a run and no check can tell."""
+"""The rubric: the author's own lines for a judge model or a person, which no check can decide."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +15,7 @@ LONGEST_NAME = 100
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RubricLine:
-    """Something that must hold of a run, in its author's words: for a model or a person to read."""
+    """Something that must be true of a run, in its author's words."""
 
     id: str
     text: str

@@ -1,4 +1,4 @@
-"""Typed rules of an upload that do not fit the worlds of its rows, or the agent whose tasks these are."""
+"""Warnings about typed rules of an upload that do not fit the worlds of its rows or the agent."""
 
 from collections.abc import Callable, Sequence
 from itertools import islice
@@ -19,7 +19,7 @@ from pipelines.core.text.json_text import JsonObject, dumps, pointer
 from pipelines.core.text.problems import Problem
 from pipelines.core.tools.tools_schema import Tool
 
-MOST_MAKES = 200  # worlds whose types and fields differ, looked at for one answer
+MOST_SHAPES = 200  # worlds whose types and fields differ, looked at for one answer
 MOST_NAMED = 5  # names of rules in a hint
 
 
@@ -33,14 +33,14 @@ def rule_warnings(
 ) -> list[Problem]:
     """By row. `rules` are the agent's: what one of them names may be missing in some worlds, and is told of
     only where it is in none."""
-    checking = _Checking(tools or (), ledger_schema, axis.authored(rules).rules, may_read)
+    checking = _RuleChecker(tools or (), ledger_schema, axis.authored(rules).rules, may_read)
     for row, seed in enumerate(seeds if tools else (), 1):
         if seed.rules or rules:
             checking.row(row, seed)
     return checking.told()
 
 
-class _Checking:
+class _RuleChecker:
     def __init__(
         self,
         tools: Sequence[Tool],
@@ -61,11 +61,11 @@ class _Checking:
 
     def row(self, row: int, seed: Seed) -> None:
         own = axis.authored(seed.rules)
-        self._found += (_in_row(row, problem) for problem in _not_inherited(seed.rules, self._inherited))
+        self._found += (_in_row(row, problem) for problem in _unknown_names(seed.rules, self._inherited))
         # Rows of one dataset mostly share their rules and the make of their worlds: each is checked once.
-        make = make_of(seed.initial_state)
+        make = world_shape(seed.initial_state)
         key = make, dumps([*seed.rules])
-        is_too_many = make not in self._worlds and len(self._worlds) >= MOST_MAKES
+        is_too_many = make not in self._worlds and len(self._worlds) >= MOST_SHAPES
         if key not in self._checked and (is_too_many or not self._may_read()):
             self._unread.append(row)
             return
@@ -80,7 +80,7 @@ class _Checking:
         of_agent = [_in_row(self._first, one) for one in (self._of_agent or {}).values()]
         if not self._unread:
             return [*of_agent, *self._found]
-        says = f"not checked for this answer, as in {len(self._unread)} rows from here on"
+        says = f"not checked: this check reached its limit here ({len(self._unread)} rows are not checked)"
         unread = Problem(path=pointer([RULES]), message=says)
         return [_in_row(self._unread[0], unread), *of_agent, *self._found]
 
@@ -95,7 +95,7 @@ class _Checking:
             self._first = self._first or row
             before = self._of_agent
             self._of_agent = {
-                said: _of_agent(one) if before is None else before[said]
+                said: _agent_rule_problem(one) if before is None else before[said]
                 for said, one in found.items()
                 if before is None or said in before
             }
@@ -107,7 +107,7 @@ class _Checking:
         return build_vocabulary(self._tools, survey, plans=plans)
 
 
-def _not_inherited(entries: Sequence[JsonObject], inherited: Sequence[Rule]) -> list[Problem]:
+def _unknown_names(entries: Sequence[JsonObject], inherited: Sequence[Rule]) -> list[Problem]:
     """Names that are switched off, and that no rule of the agent has."""
     names = {rule.name: None for rule in inherited if rule.name is not None}
     found: list[Problem] = []
@@ -116,18 +116,20 @@ def _not_inherited(entries: Sequence[JsonObject], inherited: Sequence[Rule]) -> 
         if isinstance(off, str) and off not in names:
             message = f"the agent has no rule called `{off}`, so nothing is switched off"
             near = nearest_names(off, islice(names, MOST_COMPARED)) if len(found) < MOST_HINTED else []
-            hint = f"did you mean {' or '.join(f'`{one}`' for one in near)}?" if near else _listed([*names])
+            hint = (
+                f"did you mean {' or '.join(f'`{one}`' for one in near)}?" if near else _names_hint([*names])
+            )
             found.append(Problem(path=pointer([RULES, at]), message=message, hint=hint))
     return found
 
 
-def _listed(names: Sequence[str]) -> str:
+def _names_hint(names: Sequence[str]) -> str:
     if not names:
-        return "none of its rules has a name"
-    return f"its rules are called {', '.join(f'`{one}`' for one in names[:MOST_NAMED])}"
+        return "none of the agent's rules has a name"
+    return f"the agent's rules are called {', '.join(f'`{one}`' for one in names[:MOST_NAMED])}"
 
 
-def _of_agent(problem: Problem) -> Problem:
+def _agent_rule_problem(problem: Problem) -> Problem:
     rule, _, said = problem.message.partition(": ")
     return Problem(path=problem.path, message=f"{rule} of the agent: {said}", hint=problem.hint)
 
@@ -136,7 +138,7 @@ def _in_row(row: int, problem: Problem) -> Problem:
     return Problem(path=problem.path, message=problem.message, hint=problem.hint, row=row, column=RULES)
 
 
-def make_of(state: JsonObject) -> bytes:
+def world_shape(state: JsonObject) -> bytes:
     """The types of a world and their fields, without ids and values."""
     make: JsonObject = {}
     for kind, of_kind in state.items():

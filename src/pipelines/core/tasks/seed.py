@@ -23,7 +23,7 @@ from pipelines.core.text.problems import Problem, Refused
 from pipelines.core.text.stored import known_fields, stored_list
 from pipelines.core.text.world_time import read_now
 from pipelines.core.tools.failure_rules import FailureRule, read_failure_rules, rule_from_stored
-from pipelines.core.tools.rule_names import undeclared_in_rules
+from pipelines.core.tools.rule_names import undeclared_names
 from pipelines.core.tools.tools_schema import Tool
 
 EXPECTED_OUTCOMES = ("completion", "refusal", "no_change")
@@ -101,7 +101,7 @@ class Seed:
     def as_json(self) -> JsonObject:
         """The odyssey_seed blob: the axes that say something, under their axis names."""
         always = CONVERSATION_AXES if self.is_conversation else ()
-        values = {axis: _plain(getattr(self, axis)) for axis in (*AXES, *OWN_PARTS)}
+        values = {axis: _as_stored(getattr(self, axis)) for axis in (*AXES, *OWN_PARTS)}
         return {axis: value for axis, value in values.items() if axis in always or value != _DEFAULTS[axis]}
 
     @classmethod
@@ -131,7 +131,7 @@ AXES = tuple(each.name for each in fields(Seed) if each.name not in OWN_PARTS)
 CONVERSATION_AXES = ("turn_mode", "max_turns", "memory_mode", "simulator_mode")
 
 
-def _plain(value: Json | tuple[object, ...]) -> Json:
+def _as_stored(value: Json | tuple[object, ...]) -> Json:
     if not isinstance(value, tuple):
         return value
     return [item if isinstance(item, str | dict) else item.as_json() for item in value]  # type: ignore[attr-defined]
@@ -150,7 +150,7 @@ _ENTRIES_FROM_STORED: dict[str, Callable[[Any], object]] = {
     RULES: dict,
 }
 _EMPTY = Seed(user_instruction="")
-_DEFAULTS = {axis: _plain(getattr(_EMPTY, axis)) for axis in (*AXES, *OWN_PARTS)}
+_DEFAULTS = {axis: _as_stored(getattr(_EMPTY, axis)) for axis in (*AXES, *OWN_PARTS)}
 
 
 def parse_seed(
@@ -258,12 +258,12 @@ def _read_own_id(axes: Fields) -> str | None:
     value = axes.get("id")
     own_id = own_id_of(value)
     if own_id is None and value is not None and not isinstance(value, str):
-        axes.refuse("id", f"`id` must be text, not {kind(value)}")
+        axes.refuse("id", f"`id` must be a string, not {kind(value)}")
     elif own_id is not None and len(own_id) > LONGEST_ID:
         message = f"`id` has {len(own_id):,} characters; at most {LONGEST_ID} are allowed"
         axes.refuse("id", message, "a short name, such as refund-late-order")
     elif own_id is not None and not own_id.isprintable():
-        axes.refuse("id", "`id` has a line break or another character that cannot be printed")
+        axes.refuse("id", "`id` must not have a line break or another unprintable character")
     return own_id
 
 
@@ -282,7 +282,7 @@ def _read_rules(
 ) -> tuple[FailureRule, ...]:
     path = axes.at("failure_rules")
     rules = read_failure_rules(axes.get("failure_rules"), tools=tools, path=path, problems=axes.problems)
-    axes.problems += undeclared_in_rules(rules, tools=None, ledger_schema=ledger_schema, path=path)
+    axes.problems += undeclared_names(rules, tools=None, ledger_schema=ledger_schema, path=path)
     return rules
 
 

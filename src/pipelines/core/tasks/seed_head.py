@@ -1,4 +1,4 @@
-"""What a task asks, found at the beginning of its stored seed, so that a list need not read the rest."""
+"""Reads the instruction from the beginning of a stored seed, so that a list need not read the rest."""
 
 import re
 from typing import NamedTuple

@@ -1,6 +1,6 @@
-"""How large each part of a task may be, so that no run, list or page has to carry what nobody can read.
+"""Size limits for each part of a task, applied when it is uploaded.
 
-Applied when a task is uploaded. What was stored before there was a limit still loads.
+Tasks stored before a limit existed still load.
 """
 
 from collections.abc import Mapping
@@ -25,20 +25,20 @@ _TEXTS = (
     "termination_keyword",
 )
 _LARGEST: Mapping[str, tuple[int, str]] = {
-    "behavior_instructions": (LONGEST_BEHAVIOR, "say what the backend enforces in fewer words, rule by rule"),
+    "behavior_instructions": (LONGEST_BEHAVIOR, "write fewer or shorter rules"),
     **dict.fromkeys(_TEXTS, (LONGEST_TEXT, "put long material into `state` or `task_input`")),
-    "initial_state": (LARGEST_STATE, "leave out what no task touches"),
+    "initial_state": (LARGEST_STATE, "leave out records that no task uses"),
     "workspace_seed": (LARGEST_WORKSPACE, "name a git repository instead"),
     "rules": (
         LARGEST_RULES,
-        "rules that hold for all tasks belong to the agent; one rule may name many tools",
+        "move rules that apply to all tasks to the agent; one rule may name many tools",
     ),
     "failure_rules": (
         LARGEST_JSON,
-        "one rule may cover many calls: `*` for the tool, `duration` for the window",
+        "use one rule for many calls: `*` for the tool, `duration` for the window",
     ),
 }
-_HINT = "split the task, or leave out what it does not need"
+_HINT = "split the task, or remove what it does not need"
 
 
 def size_problems(row: JsonObject, path: str) -> dict[str, Problem]:
@@ -58,7 +58,7 @@ def _problem(axis: str, value: Json, path: str) -> Problem | None:
     else:
         size = len(dumps(value))
     if size > most:
-        message = f"`{axis}` has {size:,} bytes; at most {_shown(most)} are allowed"
+        message = f"`{axis}` has {size:,} bytes; at most {_size_text(most)} are allowed"
         return Problem(path=at, message=message, hint=hint)
     # Two bytes a value at least: what is smaller than that cannot have too many.
     if size > 2 * MOST_STATE_VALUES and count_values(value, MOST_STATE_VALUES) > MOST_STATE_VALUES:
@@ -67,5 +67,5 @@ def _problem(axis: str, value: Json, path: str) -> Problem | None:
     return None
 
 
-def _shown(most: int) -> str:
+def _size_text(most: int) -> str:
     return f"{most // KIBIBYTE**2} MiB" if most % KIBIBYTE**2 == 0 else f"{most:,}"

@@ -1,4 +1,4 @@
-"""A seed session as it is asked for: whose tools, how large a world, which buckets of rows.
+"""A request for a seed session: the agent, the size of the world, and the buckets of rows.
 
 Only what an author writes is read here. What the world and the rows are is core.worlds'.
 """
@@ -147,13 +147,15 @@ def _read_axes(fields: Fields, *, has_behavior: bool) -> tuple[str, ...]:
     named = fields.texts("axes")
     for name in named:
         if name not in AXES:
-            fields.refuse("axes", f"`{name[:80]}` is no axis that a session makes", f"one of {quoted(AXES)}")
+            fields.refuse("axes", f"a session cannot generate `{name[:80]}`", f"one of {quoted(AXES)}")
     for name in ALWAYS_MADE:
         if name not in named:
-            fields.refuse("axes", f"`{name}` is missing: every session makes it")
+            fields.refuse("axes", f"`{name}` is missing: every session generates it")
     if has_behavior and "behavior_instructions" not in named:
-        hint = "name it, or leave `behavior` out"
-        fields.refuse("axes", "`behavior` is given, and `axes` leaves `behavior_instructions` out", hint)
+        hint = "add it to `axes`, or remove `behavior`"
+        fields.refuse(
+            "axes", "`behavior` is given, but `axes` does not include `behavior_instructions`", hint
+        )
     return tuple(name for name in AXES if name in named)
 
 
@@ -162,9 +164,9 @@ def _read_buckets(fields: Fields) -> tuple[BucketRequest, ...]:
         return ()
     listed = as_list(fields.get("buckets"), fields.at("buckets"), fields.problems, "`buckets`") or []
     if not listed:
-        fields.refuse("buckets", "`buckets` is empty", "leave it out, and some are chosen for you")
+        fields.refuse("buckets", "`buckets` is empty", "leave `buckets` out to get the default ones")
     if len(listed) > MOST_BUCKETS:
-        fields.refuse("buckets", f"these are {len(listed)} buckets; at most {MOST_BUCKETS} are allowed")
+        fields.refuse("buckets", f"`buckets` has {len(listed)} entries; at most {MOST_BUCKETS} are allowed")
         return ()
     read = [
         _read_bucket(entry, fields.at("buckets") + pointer([at]), fields.problems)
@@ -200,7 +202,7 @@ def _check_together(buckets: Sequence[BucketRequest], fields: Fields) -> None:
             fields.problems.append(Problem(path=place, message=message))
     wanted = sum(bucket.rows for bucket in buckets)
     if wanted > MOST_ROWS:
-        fields.refuse("buckets", f"these are {wanted:,} rows; a session has at most {MOST_ROWS:,}")
+        fields.refuse("buckets", f"the buckets ask for {wanted:,} rows; a session has at most {MOST_ROWS:,}")
 
 
 def read_only_revision(body: JsonObject) -> int | None:

@@ -1,4 +1,4 @@
-"""A seed as text, on its way from the process that read it to the store: parsed there one by one."""
+"""A seed encoded as text, to pass it from the process that read it to the one that stores it."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -29,14 +29,14 @@ class SeedText:
         return body
 
 
-def written_seed(seed: Seed) -> bytes:
-    """What `seed_text` reads."""
+def encode_seed(seed: Seed) -> bytes:
+    """What `parse_seed_text` reads."""
     body = seed.as_json()
     hashes = f"{content_hash(body, world_hash_of(body))} {oracle_hash(body)}"
     return f"{seed.turn_mode} {seed.simulator_mode} {hashes}\n".encode() + dumps(body)
 
 
-def seed_text(written: bytes) -> SeedText:
+def parse_seed_text(written: bytes) -> SeedText:
     head, _, text = written.partition(b"\n")
     turn_mode, simulator_mode, content, oracle = head.decode().split(" ")
     return SeedText(
@@ -48,11 +48,11 @@ def seed_text(written: bytes) -> SeedText:
     )
 
 
-class WrittenSeeds(Sequence[Seed]):
+class EncodedSeeds(Sequence[Seed]):
     """Seeds that are kept as the texts they will be stored as, and read again whenever one is looked at."""
 
     def __init__(self, seeds: Iterable[Seed]) -> None:
-        self._written = list(map(written_seed, seeds))
+        self._written = list(map(encode_seed, seeds))
 
     def __len__(self) -> int:
         return len(self._written)
@@ -63,8 +63,8 @@ class WrittenSeeds(Sequence[Seed]):
     def __getitem__(self, index: slice) -> list[Seed]: ...
     def __getitem__(self, index: int | slice) -> Seed | list[Seed]:
         if isinstance(index, slice):
-            return [_read_again(written) for written in self._written[index]]
-        return _read_again(self._written[index])
+            return [_decode_seed(written) for written in self._written[index]]
+        return _decode_seed(self._written[index])
 
     def handed_over(self) -> Iterator[bytes]:
         """Each text for the last time."""
@@ -73,5 +73,5 @@ class WrittenSeeds(Sequence[Seed]):
             yield self._written.pop()
 
 
-def _read_again(written: bytes) -> Seed:
-    return Seed.from_stored(seed_text(written).as_json())
+def _decode_seed(written: bytes) -> Seed:
+    return Seed.from_stored(parse_seed_text(written).as_json())

@@ -1,4 +1,4 @@
-"""The columns of a task upload: their names, the seed axes they fill, and how a cell of each is read."""
+"""The columns of a task upload: their names, the seed axes they fill, and how their cells are parsed."""
 
 import re
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ COLUMNS: tuple[Column, ...] = (
     _column(
         "rules",
         "yaml_or_json",
-        "Typed rules that the simulated backend enforces beside those of the agent: a list of"
+        "Typed rules that the simulated backend enforces in addition to the agent's: a list of"
         " `{form, tools, …}`; `{off: NAME}` switches one of the agent's off.",
     ),
     _column(
@@ -48,7 +48,7 @@ COLUMNS: tuple[Column, ...] = (
     _column(
         "now",
         "text",
-        "What time it is in that world when a run starts: ISO-8601. Without it, the run's own start.",
+        "The time in that world when a run starts, in ISO 8601. Default: the run's own start.",
     ),
     _column("failure_rules", "json", "Failures to inject: an array of rules; the first match wins."),
     _column("expected_outcome", "choice", "What counts as right: `completion`, `refusal`, or `no_change`."),
@@ -65,12 +65,13 @@ COLUMNS: tuple[Column, ...] = (
     _column(
         "tracked_constraints",
         "json",
-        "What the agent must keep to over all turns: an array of strings or `{id, description, check?}`.",
+        "Constraints that the agent must keep in all turns: an array of strings or `{id, "
+        "description, check?}`.",
     ),
     _column(
         "rubric",
         "json",
-        "What must hold of a run and only a reader, a judge model or a person, can tell: an array of strings"
+        "Statements about the run for a judge model or a person to check: an array of strings"
         " or `{id, text}`.",
     ),
     _column(
@@ -83,19 +84,20 @@ COLUMNS: tuple[Column, ...] = (
     _column("setup_command", "text", "Run in the workspace before the agent starts."),
     _column("eval", "json_or_text", "How a coding task is graded."),
     _column("expected_state", "json", "Assertions on the final ledger; they decide task completion."),
-    _column("expected_calls", "json", "Tool calls that must, or must not, appear in the trace."),
+    _column("expected_calls", "json", "Tool calls that must, or must not, be in the trace."),
     _column("expected_answer", "json", "Values that the agent's answer must give, by name."),
-    _column("task_input", "json", "An object or array, handed to the agent as the inner `input`."),
+    _column("task_input", "json", "An object or array that the agent gets as the inner `input`."),
     _column(
         "id",
         "text",
-        "What you call the task, 1 to 100 characters: its key over all uploads. Without it, one is made.",
+        "Your name for the task, 1 to 100 characters: its key in all uploads. Without it, a key "
+        "is generated.",
     ),
     _column("tags", "json_or_text", "Labels to filter by: text with commas, or an array of strings."),
     _column(
         "strict_simulation",
         "choice",
-        "`true` makes a call that could only be answered by a guess an error; `false` is the default.",
+        "`true`: a call that only a guessed plan could answer is an error. `false` is the default.",
     ),
 )
 BY_NAME = {column.name: column for column in COLUMNS}
@@ -105,23 +107,23 @@ REQUIRED = BY_NAME["user"]
 _JOINTS = re.compile(r"[\s_\u200b\ufeff-]+")  # between the words of a name, or around it
 
 
-def _loose(name: str) -> str:
+def _normalize_name(name: str) -> str:
     return _JOINTS.sub("", name).casefold()
 
 
-_BY_LOOSE = {_loose(name): column for column in COLUMNS for name in (column.name, column.axis)}
+_BY_LOOSE = {_normalize_name(name): column for column in COLUMNS for name in (column.name, column.axis)}
 
 
 def column_of(name: str) -> Column | None:
     """The column that a heading names: by its name or axis, in any case, with spaces or hyphens for `_`."""
-    return BY_NAME.get(name) or _BY_LOOSE.get(_loose(name[:100]))
+    return BY_NAME.get(name) or _BY_LOOSE.get(_normalize_name(name[:100]))
 
 
 _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,18}")
 _EXCEL_CELL_LIMIT = 32_767  # characters; Excel cuts longer text off when it saves
 
 
-class BadCell(ValueError):
+class CellError(ValueError):
     """A cell cannot be read as its column's kind."""
 
     def __init__(self, message: str, hint: str | None = None) -> None:
@@ -135,7 +137,7 @@ def read_cell(column: Column, text: str) -> Json:
     match column.kind:
         case "integer":
             if _WHOLE_NUMBER.fullmatch(text.strip()) is None:
-                raise BadCell(f"`{column.name}` must be a whole number, not `{text.strip()[:40]}`")
+                raise CellError(f"`{column.name}` must be a whole number, not `{text.strip()[:40]}`")
             return int(text)
         case "json":
             return _read_json(text)
@@ -162,7 +164,7 @@ def _read_json(text: str) -> Json:
     try:
         return loads(text.strip())
     except InvalidJson as error:
-        raise BadCell(error.predicate, _json_hint(text.strip())) from None
+        raise CellError(error.predicate, _json_hint(text.strip())) from None
 
 
 def _read_yaml_or_json(text: str) -> Json:
@@ -170,17 +172,17 @@ def _read_yaml_or_json(text: str) -> Json:
     try:
         return loads(text.strip())
     except InvalidJson as error:
-        not_json = BadCell(error.predicate, _json_hint(text.strip()))
+        not_json = CellError(error.predicate, _json_hint(text.strip()))
     if len(text) > LARGEST_YAML_CELL:
-        message = f"has {len(text):,} characters; YAML in a cell has at most {LARGEST_YAML_CELL:,}"
-        raise BadCell(message, "write a long list as JSON, which is read at once")
+        message = f"has {len(text):,} characters; YAML in a cell may have at most {LARGEST_YAML_CELL:,}"
+        raise CellError(message, "write a long list as JSON, which parses faster")
     try:
         return read_yaml(text, what="task", most_bytes=4 * LARGEST_YAML_CELL).value
     except Refused as refused:
         first = refused.problems[0]
     if looks_like_json(text):
         raise not_json
-    raise BadCell(f"{first.path}: {first.message}" if first.path else first.message, first.hint)
+    raise CellError(f"{first.path}: {first.message}" if first.path else first.message, first.hint)
 
 
 def _json_hint(text: str) -> str | None:

@@ -1,4 +1,4 @@
-"""What a task is known by over uploads: its author's `id`, or a key made of what it asks.
+"""The key of a task across uploads: its author's `id`, or one made from its content.
 
 A key by content names what the agent is asked and the world it meets. What counts as right is not part of it,
 so that a task whose oracle is corrected is still that task; nor are its labels. See docs/decisions/0021.
@@ -21,7 +21,7 @@ GRADING_PARTS = ("scorers", "test_files")
 #: What people find a task by.
 LABEL_AXES = ("id", "tags")
 _NOT_ASKED = frozenset((*ORACLE_AXES, *LABEL_AXES, "initial_state", "drawn_as"))
-ONE_TASK = "an id names one task of its dataset"
+ONE_TASK = "use each id for one task of the dataset only"
 STORED_DIGITS = 32  # of a hash on every task: enough for all tasks there are
 LONGEST_TAGS = 2_000  # characters of all tags of a task in a list; those past it are only on the task
 KEY_DIGITS = 12  # of 16: among a million tasks of an org two get the same by chance once in 500 times
@@ -55,7 +55,7 @@ def world_hash_of(seed: JsonObject) -> str | None:
     return canonical_hash(state) if isinstance(state, dict) else None
 
 
-def shown_tags(seed: JsonObject) -> str:
+def tags_text(seed: JsonObject) -> str:
     """As a JSON list, of as many as lists show."""
     listed = seed.get("tags")
     tags: list[Json] = []
@@ -102,27 +102,29 @@ def fold_content(before: str | None, tasks: Iterable[tuple[str, str | None]]) ->
     return folded
 
 
-def repeated_ids(given: Iterable[tuple[int, Json]]) -> list[Problem]:
+def repeated_id_problems(given: Iterable[tuple[int, Json]]) -> list[Problem]:
     """Of (row, id): every id that stands more than once, told in each row that has it."""
     found: dict[str, list[int]] = {}
     for row, value in given:
         if (own_id := own_id_of(value)) is not None:
             found.setdefault(own_id, []).append(row)
     return [
-        Problem(path="/id", row=row, message=f"the id `{own_id}` stands in rows {_listed(at)}", hint=ONE_TASK)
+        Problem(
+            path="/id", row=row, message=f"rows {_rows_text(at)} have the same id `{own_id}`", hint=ONE_TASK
+        )
         for own_id, at in found.items()
         if len(at) > 1
         for row in at
     ]
 
 
-def refuse_taken(taken: Mapping[str, int]) -> None:
+def refuse_taken_ids(taken: Mapping[str, int]) -> None:
     """Ids that tasks of the dataset have already, by the number of their row there."""
     problems = [
         Problem(
             path="column id",
             column="id",
-            message=f"task {number} of the dataset has the id `{own_id}` already",
+            message=f"task {number} of the dataset already has the id `{own_id}`",
             hint=ONE_TASK,
         )
         for own_id, number in sorted(taken.items(), key=lambda item: item[1])
@@ -136,7 +138,7 @@ def _one_line_end(value: Json) -> Json:
     return value.replace("\r\n", "\n") if isinstance(value, str) else value
 
 
-def _listed(rows: list[int]) -> str:
+def _rows_text(rows: list[int]) -> str:
     most = 10
     shown = [str(row) for row in rows[:most]]
     more = [f"{len(rows) - most} more"] if len(rows) > most else []

@@ -1,7 +1,7 @@
 """Failure rules: which tool calls get a forced reply, no reply at all, or their reply late.
 
-Every rule counts for itself: the calls its `tool` matches, whether or not an earlier rule answered them. So
-what a rule does depends on nothing but those calls and its flag, and a replay of a run fires alike.
+Every rule counts the calls that its `tool` matches, whether or not an earlier rule answered them. So a rule
+depends only on those calls and its flag, and fires the same way in a replay.
 """
 
 import hashlib
@@ -51,7 +51,7 @@ class ForcedReply:
 class WireFault:
     """No reply at all: the connection is held and closed (`timeout`), or reset (`reset`).
 
-    Who asks again under the same Idempotency-Key is told what was injected, as `code` and `body` say it.
+    A retry with the same Idempotency-Key gets `code` and `body`.
     """
 
     kind: Literal["timeout", "reset"]
@@ -137,10 +137,10 @@ Counts: TypeAlias = tuple[int, ...]
 
 
 class RuleProgress:
-    """How far each rule of one run has come. Rebuilt after a crash by telling it the run's calls again.
+    """The counters of each rule in one run. After a crash they are rebuilt from the run's calls.
 
-    Calls are counted when they arrive and matched when their turn comes, which may be later: whether a flag
-    is set by then is for the calls before them to decide.
+    Calls are counted when they arrive and matched when their turn comes, which may be later: earlier calls
+    may set a flag until then.
     """
 
     __slots__ = ("_calls", "_chance", "_open_until", "_raised", "_rules")
@@ -186,7 +186,7 @@ class RuleProgress:
         )
 
     def flag_changed(self, flag: str, value: bool, counts: Counts) -> None:
-        """Tell of a flag that the call counted so has set or cleared: windows open after that call.
+        """Record that a call set or cleared a flag: windows open after that call.
 
         A window runs to its end even if the flag is cleared; setting it again opens a new one.
         """
@@ -298,7 +298,9 @@ def _read_rule(fields: Fields, tools: Collection[str] | None) -> FailureRule | N
     latency_ms = fields.whole_number("latency_ms", 0, least=1, most=MAX_LATENCY_MS)
     error = _read_error(fields, is_needed=not fields.has("latency_ms"))
     if isinstance(error, WireFault) and error.kind == "timeout" and latency_ms:
-        fields.refuse("latency_ms", "a timeout never answers, so no reply can be late", "use error.after_ms")
+        fields.refuse(
+            "latency_ms", "a timeout sends no reply, so `latency_ms` has no effect", "use error.after_ms"
+        )
     rule: FailureRule | None = None
     match trigger:
         case "after_n_calls":
@@ -371,18 +373,18 @@ def _read_success(error: Fields) -> ForcedReply:
     if "response" not in error.body:  # here null is an answer like any other
         error.refuse("response", "code 200 needs `response`", "the JSON that the agent gets as a success")
     if error.has("message"):
-        error.refuse("message", "code 200 answers with `response`; `message` would never be sent")
+        error.refuse("message", "code 200 sends `response`; `message` would never be sent")
     if len(dumps(error.get("response"))) > MAX_BODY_BYTES:
-        error.refuse("response", "is over 1 MiB, which no tool may answer with")
+        error.refuse("response", "`response` is over 1 MiB, the limit of a tool's reply")
     return ForcedReply(code=SUCCESS, response=error.get("response"))
 
 
 def _read_failure(error: Fields, code: int) -> ForcedReply:
     if code < SUCCESS or code in (204, 205, 304):
-        error.refuse("code", f"an HTTP reply with status {code} has no body to carry a message")
+        error.refuse("code", f"an HTTP reply with status {code} has no body, so it cannot carry a message")
     if error.has("response"):
         error.refuse("response", "`response` is sent with code 200 only", "put the text into `message`")
     error.require("message", f"code {code} needs the message that the agent gets")
     if len(dumps(error.get("message"))) > MAX_BODY_BYTES // 2:
-        error.refuse("message", "is over 512 KiB, which nobody reads")
+        error.refuse("message", "`message` is over 512 KiB, the limit")
     return ForcedReply(code=code, message=error.text("message") or "")

@@ -1,4 +1,4 @@
-"""Failure rules for people: each as a sentence, and which of a run's first calls it will hit."""
+"""Failure rules as sentences, and a forecast of which of a run's first calls each rule hits."""
 
 from collections.abc import Callable, Sequence
 from typing import Literal, TypeAlias
@@ -19,7 +19,7 @@ from pipelines.core.tools.failure_rules import (
 FEWEST_CALLS, MOST_CALLS = 8, 24  # that a forecast tells of, unless asked for as many
 _LONGEST = 160  # characters of a message or a response inside a sentence
 
-#: What a rule does on one call: fires; may fire, by a flag that no one can foretell; would fire, but an
+#: What a rule does on one call: fires; may fire, if a flag is set by then; would fire, but an
 #: earlier rule of the same tool answers; or nothing.
 Mark: TypeAlias = Literal["fires", "maybe", "taken", ""]
 
@@ -39,24 +39,25 @@ def forecast(
 ) -> tuple[tuple[Mark, ...], ...]:
     """For every rule what it does on the first `calls` calls of its own tool.
 
-    `chance` is the run's (`chance_of`), `is_flagged` of its initial state. Rules of one tool are held against
-    each other; one for any tool and one for a single tool count different calls, which no one can foretell.
+    `chance` is the run's (`chance_of`), `is_flagged` of its initial state. Rules of the same tool take
+    precedence in order. A rule for any tool and a rule for one tool count different calls, so neither hides
+    the other.
     """
-    many = calls if calls is not None else _calls_told(rules)
+    many = calls if calls is not None else _forecast_length(rules)
     told: list[tuple[Mark, ...]] = []
     for index, rule in enumerate(rules):
         alone = [_mark(rule, index, number, chance, is_flagged) for number in range(1, many + 1)]
         earlier = [told[other] for other in range(index) if rules[other].tool == rule.tool]
-        told.append(tuple(_held_against(mark, at, earlier) for at, mark in enumerate(alone)))
+        told.append(tuple(_after_earlier_rules(mark, at, earlier) for at, mark in enumerate(alone)))
     return tuple(told)
 
 
-def _held_against(mark: Mark, at: int, earlier: Sequence[Sequence[Mark]]) -> Mark:
+def _after_earlier_rules(mark: Mark, at: int, earlier: Sequence[Sequence[Mark]]) -> Mark:
     return "taken" if mark and any(marks[at] == "fires" for marks in earlier) else mark
 
 
-def _calls_told(rules: Sequence[FailureRule]) -> int:
-    """One call past the last that a rule names, so that its end is seen."""
+def _forecast_length(rules: Sequence[FailureRule]) -> int:
+    """One call more than the last that a rule names, so that the forecast shows its end."""
     last = max((rule.n + rule.duration for rule in rules if isinstance(rule, AfterNCalls)), default=0)
     return min(max(FEWEST_CALLS, last), MOST_CALLS)
 
@@ -78,9 +79,9 @@ def _when(rule: FailureRule) -> str:
         case AfterNCalls():
             return f"on the {_calls(rule.n, rule.n + rule.duration - 1)} of {tool}"
         case Randomly() if rule.probability == 0:
-            return f"never (its chance is 0): on a call of {tool}"
+            return f"never (its probability is 0), on a call of {tool}"
         case Randomly():
-            chance = f", with a chance of {rule.probability * 100:.4g} %" if rule.probability < 1 else ""
+            chance = f", with a probability of {rule.probability * 100:.4g} %" if rule.probability < 1 else ""
             return f"on each call of {tool}{chance}"
         case AfterStateChange():
             calls = "call" if rule.duration == 1 else f"{rule.duration:,} calls"
@@ -100,7 +101,7 @@ def _ordinal(number: int) -> str:
 
 
 def _then(rule: FailureRule) -> str:
-    wait = f"wait {_lasting(rule.latency_ms)}, then " if rule.latency_ms else ""
+    wait = f"wait {_duration_text(rule.latency_ms)}, then " if rule.latency_ms else ""
     return wait + (_effect(rule.error) if rule.error is not None else "answer as without this rule")
 
 
@@ -108,13 +109,13 @@ def _effect(error: Effect) -> str:
     if isinstance(error, WireFault):
         if error.kind == "reset":
             return "reset the connection without a reply"
-        return f"hold the connection for {_lasting(error.after_ms)}, then close it without a reply"
+        return f"hold the connection for {_duration_text(error.after_ms)}, then close it without a reply"
     if error.code == SUCCESS:
         return f"answer with success: {_cut(dumps(error.response).decode())}"
     return f"answer {error.code}: “{_cut(error.message)}”"
 
 
-def _lasting(milliseconds: int) -> str:
+def _duration_text(milliseconds: int) -> str:
     return f"{milliseconds} ms" if milliseconds < 1000 else f"{milliseconds / 1000:,.4g} s"
 
 

@@ -1,4 +1,4 @@
-"""Live tools: what an endpoint was found to offer, one call passed on to it, and what came back."""
+"""Live tools: what an endpoint offers, a call that is passed on to it, and its reply."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ MAY_BE_DONE = "the call may have been carried out"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class FoundTool:
+class DiscoveredTool:
     """A tool as discovered on an endpoint."""
 
     name: str  # one of ours: what bindings name
@@ -53,7 +53,7 @@ class FoundTool:
         }
 
     @classmethod
-    def from_stored(cls, body: Json) -> "FoundTool":
+    def from_stored(cls, body: Json) -> "DiscoveredTool":
         return cls(**known_fields(cls, body))
 
 
@@ -61,7 +61,7 @@ class FoundTool:
 class Discovery:
     """Everything found on an endpoint; `notes` say what could not be made a tool or got another name."""
 
-    tools: tuple[FoundTool, ...]
+    tools: tuple[DiscoveredTool, ...]
     notes: tuple[str, ...] = ()
 
 
@@ -79,7 +79,7 @@ class LiveReply(NamedTuple):
         return self.status >= 400 or ERROR_NOTE in self.notes
 
 
-class HopFailed(AskFailed):
+class LiveCallFailed(AskFailed):
     """No usable answer came, now or when it was recorded. The message is for the agent; `notes` are for the
     trace alone."""
 
@@ -95,7 +95,7 @@ class LiveEndpoint(Protocol):
     async def discover(self) -> Discovery:
         """Raises HopFailed."""
 
-    async def call(self, tool: FoundTool, arguments: JsonObject) -> LiveReply:
+    async def call(self, tool: DiscoveredTool, arguments: JsonObject) -> LiveReply:
         """Raises HopFailed. Cancelling ends it at the endpoint too, as far as its protocol can."""
 
     async def close(self) -> None: ...

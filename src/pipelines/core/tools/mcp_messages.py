@@ -1,4 +1,4 @@
-"""A run's tools over the Model Context Protocol: what a message asks, and how the answer is written.
+"""A run's tools over the Model Context Protocol: parses requests and builds results.
 
 Two eras, told apart message by message. Up to 2025-11-25 a client shakes hands (`initialize`) and may name a
 session; from 2026-07-28 on each request carries its version and its client. Here nothing is kept between two
@@ -49,7 +49,7 @@ _ALWAYS_STATUS = (PARSE_ERROR, INVALID_REQUEST)  # there is no id by which a cli
 RequestId: TypeAlias = str | int | None
 
 
-class SentWith(NamedTuple):
+class ProtocolHeaders(NamedTuple):
     """The headers that speak of the protocol, "" where there are none."""
 
     version: str = ""
@@ -68,7 +68,7 @@ class McpRequest:
 
 
 class McpError(Exception):
-    """A request that is not answered: told as a JSON-RPC error."""
+    """A JSON-RPC error as the answer to a request."""
 
     def __init__(
         self,
@@ -99,21 +99,19 @@ class McpError(Exception):
 # -- reading
 
 
-def read_request(message: Json, sent: SentWith) -> McpRequest | None:
+def read_request(message: Json, sent: ProtocolHeaders) -> McpRequest | None:
     """The request, or None for what is not answered: a notification, or an answer."""
     if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
-        raise McpError(INVALID_REQUEST, 'A message is a JSON object with "jsonrpc": "2.0".')
+        raise McpError(INVALID_REQUEST, 'A message must be a JSON object with "jsonrpc": "2.0".')
     method = message.get("method")
     if "id" not in message or (method is None and ("result" in message or "error" in message)):
         return None
     id = message["id"]
     if isinstance(id, bool) or not isinstance(id, (str, int)):
-        raise McpError(INVALID_REQUEST, "The id of a request is a text or a whole number.")
+        raise McpError(INVALID_REQUEST, "The id of a request must be a string or an integer.")
     params = message.get("params", {})
     if not isinstance(method, str) or not isinstance(params, dict):
-        raise McpError(
-            INVALID_REQUEST, "A request has a method, which is a text, and params, an object.", id=id
-        )
+        raise McpError(INVALID_REQUEST, "A request needs `method`, a string, and `params`, an object.", id=id)
     meta = params.get("_meta")
     version = meta.get(f"{_META}protocolVersion") if isinstance(meta, dict) else None
     if version is None and sent.version not in STATELESS_VERSIONS:
@@ -127,11 +125,13 @@ def read_request(message: Json, sent: SentWith) -> McpRequest | None:
         method=method,
         params=params,
         is_stateless=True,
-        client=_told(meta.get(f"{_META}clientInfo") if meta else None),
+        client=_client_name(meta.get(f"{_META}clientInfo") if meta else None),
     )
 
 
-def _check_stateless(id: RequestId, method: str, params: JsonObject, version: Json, sent: SentWith) -> None:
+def _check_stateless(
+    id: RequestId, method: str, params: JsonObject, version: Json, sent: ProtocolHeaders
+) -> None:
     """A request of the later era says the same in its headers as in its body."""
 
     def refuse(code: int, message: str, data: Json = None) -> McpError:
@@ -153,7 +153,7 @@ def _check_stateless(id: RequestId, method: str, params: JsonObject, version: Js
     if version not in STATELESS_VERSIONS:
         supported: Json = [*HANDSHAKE_VERSIONS, *STATELESS_VERSIONS]
         data: Json = {"supported": supported, "requested": version[:40]}
-        raise refuse(UNSUPPORTED_VERSION, f"Version {version[:40]} is not spoken here.", data)
+        raise refuse(UNSUPPORTED_VERSION, f"Protocol version {version[:40]} is not supported.", data)
 
 
 def _header_text(value: str) -> str:
@@ -169,7 +169,9 @@ def _header_text(value: str) -> str:
 def called_tool(request: McpRequest) -> tuple[str, JsonObject]:
     name, arguments = request.params.get("name"), request.params.get("arguments")
     if not isinstance(name, str) or not isinstance(arguments, (dict, type(None))):
-        raise error_of(request, INVALID_PARAMS, "tools/call takes name, a text, and arguments, an object.")
+        raise error_of(
+            request, INVALID_PARAMS, "tools/call needs `name`, a string, and `arguments`, an object."
+        )
     return name, arguments or {}
 
 
@@ -195,7 +197,7 @@ def client_of(session: str) -> str | None:
     return _cut(name) if name != "-" else None
 
 
-def _told(info: Json) -> str | None:
+def _client_name(info: Json) -> str | None:
     if not isinstance(info, dict) or not isinstance(info.get("name"), str):
         return None
     version = info.get("version")
@@ -217,12 +219,12 @@ def result_of(request: McpRequest, result: JsonObject, *, is_kept: bool = False)
     return {"jsonrpc": "2.0", "id": request.id, "result": result}
 
 
-class Initialized(NamedTuple):
+class InitializeResult(NamedTuple):
     answer: JsonObject
     session: str
 
 
-def initialized(request: McpRequest, server_version: str) -> Initialized:
+def initialize_result(request: McpRequest, server_version: str) -> InitializeResult:
     """The client's version where it is known here, else the newest that shakes hands."""
     asked = request.params.get("protocolVersion")
     version = asked if asked in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1]
@@ -234,10 +236,10 @@ def initialized(request: McpRequest, server_version: str) -> Initialized:
             "serverInfo": {"name": SERVER_NAME, "version": server_version},
         },
     )
-    return Initialized(answer, session_of(_told(request.params.get("clientInfo"))))
+    return InitializeResult(answer, session_of(_client_name(request.params.get("clientInfo"))))
 
 
-def discovered(request: McpRequest, server_version: str) -> JsonObject:
+def discovery_result(request: McpRequest, server_version: str) -> JsonObject:
     info: Json = {"name": SERVER_NAME, "version": server_version}
     versions: Json = [*HANDSHAKE_VERSIONS, *STATELESS_VERSIONS]
     return result_of(
@@ -252,13 +254,13 @@ def discovered(request: McpRequest, server_version: str) -> JsonObject:
     )
 
 
-def listed(request: McpRequest, tools: Iterable[Tool]) -> JsonObject:
+def tools_list_result(request: McpRequest, tools: Iterable[Tool]) -> JsonObject:
     """All tools in their declared order: another one would break clients' prompt caches."""
-    shown: list[Json] = [_shown(tool) for tool in tools]
+    shown: list[Json] = [_tool_entry(tool) for tool in tools]
     return result_of(request, {"tools": shown}, is_kept=True)
 
 
-def _shown(tool: Tool) -> JsonObject:
+def _tool_entry(tool: Tool) -> JsonObject:
     shown: JsonObject = {"name": tool.name, "inputSchema": _as_object(tool.input_schema)}
     if tool.description:
         shown["description"] = tool.description
@@ -283,11 +285,11 @@ def tool_result(request: McpRequest, response: Json, *, is_error: bool) -> JsonO
     return result_of(request, result)
 
 
-def header_values(pairs: Iterable[tuple[bytes, bytes]]) -> SentWith:
+def header_values(pairs: Iterable[tuple[bytes, bytes]]) -> ProtocolHeaders:
     found: Mapping[bytes, str] = {
         name: value.decode("latin-1").strip() for name, value in pairs if name.startswith(b"mcp-")
     }
-    return SentWith(
+    return ProtocolHeaders(
         version=found.get(b"mcp-protocol-version", ""),
         method=found.get(b"mcp-method", ""),
         name=found.get(b"mcp-name", ""),

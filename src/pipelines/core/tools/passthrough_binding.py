@@ -1,4 +1,4 @@
-"""Passthrough bindings: which live tool, on which endpoint of the org, stands behind a declared tool."""
+"""Passthrough bindings: which live tool of which endpoint answers for a declared tool."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

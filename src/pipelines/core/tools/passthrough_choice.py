@@ -1,4 +1,4 @@
-"""How a run or a batch asks for its passthrough tools to be answered: live, recorded, or replayed."""
+"""The passthrough options of a run or batch: live, recorded, or replayed."""
 
 import re
 from typing import NamedTuple
@@ -18,11 +18,11 @@ class Passthrough(NamedTuple):
 
 
 def read_passthrough(fields: Fields) -> Passthrough:
-    """What was asked for; what is wrong with it is noted."""
+    """The options of a request; problems are added to the fields."""
     mode = fields.choice("passthrough", PASSTHROUGH_MODES, LIVE)
     cassette = fields.text("cassette")
     if cassette is not None and CASSETTE_NAME.fullmatch(cassette) is None:
-        fields.refuse("cassette", f"`{cassette[:80]}` is no name for a cassette: {NAME_RULE}")
+        fields.refuse("cassette", f"`{cassette[:80]}` is not a valid cassette name: {NAME_RULE}")
     if mode is not None and mode != LIVE and not fields.has("cassette"):
         fields.refuse("cassette", f"`passthrough` `{mode}` needs a `cassette`", "the name of one")
     if mode == LIVE and fields.has("cassette"):

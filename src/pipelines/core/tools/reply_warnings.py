@@ -1,4 +1,4 @@
-"""What a run's log says of the range itself: simulated replies that failed their check, tool by tool."""
+"""Warnings about simulated replies of a run that failed their check, by tool."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -21,15 +21,15 @@ def reply_warnings(rows: Iterable[TraceRow]) -> list[str]:
 
 def _warning(tool: str, is_valid: int, rows: Sequence[TraceRow]) -> str:
     replies = "1 simulated reply" if len(rows) == 1 else f"{len(rows)} simulated replies"
-    fate = "had to be made anew"
+    fate = "failed the first check and passed on the second try"
     if is_valid == 0:
         # Versions before sent them all the same.
         is_sent = rows[0].source == Source.ODYSSEY
         fate = "failed the check" if is_sent else "failed the check, so the agent got an error instead"
-    return f"{tool}: {replies} {fate} ({_places(rows)}). {_reason(rows[0])}"
+    return f"{tool}: {replies} {fate} ({_rows_text(rows)}). {_reason(rows[0])}"
 
 
-def _places(rows: Sequence[TraceRow]) -> str:
+def _rows_text(rows: Sequence[TraceRow]) -> str:
     named = ", ".join(str(row.sequence) for row in rows[:MOST_ROWS_NAMED])
     more = ", …" if len(rows) > MOST_ROWS_NAMED else ""
     return f"trace row{'s' if len(rows) > 1 else ''} {named}{more}"

@@ -1,6 +1,6 @@
-"""What failure rules name and nothing declares: a tool that the agent lacks, a flag that the schema lacks.
+"""Finds undeclared tools and flags in failure rules.
 
-Such a rule never fires, and its run looks as if the agent had coped with the failure.
+Such a rule never fires, and its run looks as if the agent had handled the failure.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -13,7 +13,7 @@ from pipelines.core.tools.failure_rules import ANY_TOOL, AfterStateChange, Failu
 _PATH = "/failure_rules"
 
 
-def undeclared_in_rules(
+def undeclared_names(
     rules: Sequence[FailureRule],
     *,
     tools: Collection[str] | None,

@@ -41,7 +41,7 @@ class ToolAnnotations:
     @classmethod
     def from_stored(cls, body: Json) -> "ToolAnnotations | None":
         """Of an agent that was stored before there were annotations: None."""
-        return _of(body) if isinstance(body, dict) else None
+        return _annotations_of(body) if isinstance(body, dict) else None
 
 
 def read_annotations(fields: Fields, title: str | None) -> ToolAnnotations | None:
@@ -63,11 +63,11 @@ def read_annotations(fields: Fields, title: str | None) -> ToolAnnotations | Non
             own.refuse(hint, f"`{hint}` must be true or false, not {kind(value)}")
     if len(fields.problems) > before:
         return None
-    found = _of(body if title is None else body | {"title": title})
+    found = _annotations_of(body if title is None else body | {"title": title})
     return found if found.as_json() else None
 
 
-def _of(body: JsonObject) -> ToolAnnotations:
+def _annotations_of(body: JsonObject) -> ToolAnnotations:
     title = body.get("title")
     hints = {name: body.get(spelled) for name, spelled in HINTS.items()}
     return ToolAnnotations(

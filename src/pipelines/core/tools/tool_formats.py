@@ -54,9 +54,9 @@ def tool_fields(entry: JsonObject, path: str, problems: list[Problem], known: Co
     """One flat set of fields under our names. What is neither `known` nor of a format of the tool's is
     refused, and so are two spellings of one thing that differ."""
     places = {key: path + pointer([key]) for key in entry}
-    body, clashes = _flat(entry, path, places)
+    body, clashes = _flatten_function(entry, path, places)
     formats = _formats_of(entry, body)
-    clashes += _renamed(body, places)
+    clashes += _rename_fields(body, places)
     if OPENAI in formats and body.get("input_schema") is None:
         body["input_schema"] = dict(WITHOUT_ARGUMENTS)  # left out, or null: it takes none
     fields = Fields(body, path, problems, subject=_subject(body.get("name")), places=places)
@@ -64,12 +64,12 @@ def tool_fields(entry: JsonObject, path: str, problems: list[Problem], known: Co
         fields.refuse(key, message, "give it once")
     formats = formats or FORMATS  # none where the schema is missing, which is told
     own = (key for each in formats for key in each.others)
-    fields.refuse_unknown(dict.fromkeys([*known, *own]), _of_other_formats(formats))
+    fields.refuse_unknown(dict.fromkeys([*known, *own]), _foreign_field_hints(formats))
     fields.choice("type", _TYPES)
     return fields
 
 
-def _flat(
+def _flatten_function(
     entry: JsonObject, path: str, places: dict[str, str]
 ) -> tuple[dict[str, Json], list[tuple[str, str]]]:
     """What stands in `function` beside the rest; what stands in both and differs."""
@@ -80,7 +80,9 @@ def _flat(
         for key, value in inner.items():
             places[key] = path + pointer(["function", key])
             if key in body and not same(body[key], value):
-                clashes.append((key, f"`{key}` stands beside and inside `function`, with different values"))
+                clashes.append(
+                    (key, (f"`{key}` is given both outside and inside `function`, with different values"))
+                )
             body[key] = value
     elif inner is not None:
         clashes.append(("function", f"`function` must be a JSON object, not {kind(inner)}"))
@@ -96,7 +98,7 @@ def _formats_of(entry: JsonObject, body: JsonObject) -> tuple[Format, ...]:
     )
 
 
-def _renamed(body: dict[str, Json], places: dict[str, str]) -> list[tuple[str, str]]:
+def _rename_fields(body: dict[str, Json], places: dict[str, str]) -> list[tuple[str, str]]:
     """Their spellings become ours, in place; the clashes among them."""
     clashes: list[tuple[str, str]] = []
     for theirs in [key for key in body if key in _SPELLINGS]:
@@ -110,7 +112,7 @@ def _renamed(body: dict[str, Json], places: dict[str, str]) -> list[tuple[str, s
     return clashes
 
 
-def _of_other_formats(formats: tuple[Format, ...]) -> dict[str, str]:
+def _foreign_field_hints(formats: tuple[Format, ...]) -> dict[str, str]:
     """What to say of each field that only formats have of which the tool is none."""
     own = {key for each in formats for key in each.others}
     its = " and ".join(each.name for each in formats)

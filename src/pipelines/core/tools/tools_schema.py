@@ -1,4 +1,4 @@
-"""The tools schema: which tools an agent declares, what they take and give, and who answers them."""
+"""The tools schema: the tools that an agent declares, their schemas, and who answers their calls."""
 
 import re
 from collections.abc import Mapping
@@ -81,7 +81,7 @@ class Tool:
         return self._arguments.problems(arguments)
 
     def response_problems(self, response: Json) -> list[Problem]:
-        """What a reply has against `output_schema`; nothing when none is declared."""
+        """How a reply breaks `output_schema`; no problems when none is declared."""
         return self._response.problems(response) if self._response is not None else []
 
     def as_json(self) -> JsonObject:
@@ -150,8 +150,8 @@ def read_tools_schema(
         problems.append(Problem(path=path, message=message))
         return ()
     if size(entries, MAX_VALUES) > MAX_VALUES:
-        message = f"tools_schema holds more than {MAX_VALUES:,} values, long texts counted for several"
-        problems.append(Problem(path=path, message=message, hint="register fewer tools, or smaller schemas"))
+        message = f"tools_schema has more than {MAX_VALUES:,} values (a long text counts as several)"
+        problems.append(Problem(path=path, message=message, hint="declare fewer tools, or smaller schemas"))
         return ()
     if found := agent_pattern_problems(entries, path):
         problems.extend(found)
@@ -203,7 +203,7 @@ def _read_tool(
     binding = read_binding(fields, endpoints)
     if mode == "passthrough" and not fields.has("passthrough_binding"):
         hint = "{tool_name, endpoint_id} or {tool_name, endpoint_name}"
-        fields.refuse("passthrough_binding", "passthrough needs a `passthrough_binding`", hint)
+        fields.refuse("passthrough_binding", "a passthrough tool needs a `passthrough_binding`", hint)
     policy, adapter = read_write_policy(
         fields, is_passthrough=mode == "passthrough", ledger_schema=ledger_schema
     )

@@ -1,4 +1,4 @@
-"""One row of a run's log: what happened, as it is stored, shown and folded back into the run's state."""
+"""One row of a run's log, as it is stored, shown and folded back into the run's state."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -69,7 +69,7 @@ class TraceRow(NamedTuple):
 
     def as_written(self) -> JsonObject:
         """The same for sending it on: its values stay texts."""
-        return self._shown(_written)
+        return self._shown(_raw_value)
 
     def _shown(self, value: Callable[[str | None], Json]) -> JsonObject:
         return {
@@ -95,7 +95,7 @@ class TraceRow(NamedTuple):
         }
 
 
-def _written(text: str | None) -> Json:
+def _raw_value(text: str | None) -> Json:
     return written(text) if text is not None else None
 
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 from pipelines.core.matchers.matcher_form import complaint, is_number
-from pipelines.core.matchers.matching import is_matcher, matches, meant, with_today
+from pipelines.core.matchers.matching import interpreted_value, is_matcher, matches, with_today
 from pipelines.core.matchers.phrases import mentions_of, same_words
 from pipelines.core.oracles.expected_answer import CHECK, ExpectedAnswer, ExpectedValue
 from pipelines.core.oracles.wording import expectation_text, format_value
@@ -184,7 +184,7 @@ def _nearest_statement(expected: Json, text: str, now: str | None) -> str | None
         return "the answer only says the opposite" if any(True for _ in mentions_of(asked, text)) else None
     if not isinstance(asked, dict) or not asked.keys() <= {"$number", "$date"}:
         return None
-    found = meant(asked, text)
+    found = interpreted_value(asked, text)
     if found == text:
         return None
     if isinstance(found, float):

@@ -131,7 +131,7 @@ def _new_entities(new: NewEntities, expected: ExpectedState, made: list[Change])
             says = f"A new {new.entity_type}{_fields_text(wanted)} should have been added, but none was."
             yield broken(CHECK, FailureMode.INCOMPLETE, says)
     for change in spare:
-        says = f"{change.told()}, but only {len(new.expected)} were expected."
+        says = f"{change.told()}, which is more than the {len(new.expected)} expected."
         yield broken(CHECK, FailureMode.WRONG_ACTION, says, _rows(change))
     if not new.expected and not spare:
         yield held(CHECK, f"No {new.entity_type} was added, as expected.")

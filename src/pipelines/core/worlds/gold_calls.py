@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from pipelines.core.calls.run_moment import seed_name, world_name
 from pipelines.core.ledger.ledger_schema import LedgerSchema
-from pipelines.core.proposed_oracles.propose_oracle import MET_BY_NOTHING, is_met_by_nothing, proposed_oracle
+from pipelines.core.proposed_oracles.propose_oracle import VACUOUS_NOTE, is_vacuous_oracle, oracle_from_run
 from pipelines.core.proposed_oracles.value_origins import leaves_of
 from pipelines.core.simulation.rules.axis import in_force
 from pipelines.core.tasks.seed import Seed
@@ -104,14 +104,14 @@ def oracle_of_calls(
 
 
 def _derived(evidence: RunEvidence, differing: frozenset[str]) -> GoldOracle:
-    found = proposed_oracle(evidence, made=differing)
+    found = oracle_from_run(evidence, made=differing)
     calls = found.axes["expected_calls"]
     if calls is None:  # nothing is changed: then it has to be looked up
         tools = dict.fromkeys(row.tool for row in evidence.calls)
         calls = {"must": [{"tool": tool} for tool in tools]}
     axes: JsonObject = {"expected_state": found.axes["expected_state"], "expected_calls": calls}
-    is_vacuous = is_met_by_nothing(evidence, axes | {"expected_outcome": evidence.expected_outcome})
-    notes = tuple(note for note in found.notes if note != MET_BY_NOTHING)
+    is_vacuous = is_vacuous_oracle(evidence, axes | {"expected_outcome": evidence.expected_outcome})
+    notes = tuple(note for note in found.notes if note != VACUOUS_NOTE)
     return GoldOracle(axes=axes, notes=notes, is_vacuous=is_vacuous)
 
 

@@ -10,8 +10,17 @@ from functools import cached_property
 from typing import NamedTuple
 
 from pipelines.core.calls.called_run import CalledRun
-from pipelines.core.calls.run_moment import began_at
-from pipelines.core.calls.tool_call import Ask, Decision, Received, ToolCall, decide, receive, row_of, settle
+from pipelines.core.calls.run_moment import start_of
+from pipelines.core.calls.tool_call import (
+    Ask,
+    Decision,
+    ReceivedCall,
+    ToolCall,
+    decide,
+    receive,
+    row_of,
+    settle,
+)
 from pipelines.core.ledger.ledger import Ledger, LedgerUpdate, World
 from pipelines.core.ledger.ledger_schema import LedgerSchema
 from pipelines.core.oracles.trace import EvidenceRow
@@ -105,7 +114,7 @@ class Ground:
             ledger=ledger,
             progress=RuleProgress(rules, ledger.is_flagged, chance=chance_of(name, 0)),
             seed=name,
-            began=began_at(datetime.fromisoformat(now)),
+            began=start_of(datetime.fromisoformat(now)),
         )
 
 
@@ -118,8 +127,8 @@ def called(run: CalledRun, tool: str, arguments: JsonObject) -> Answer:
     """One call, answered as in a run; later calls of the same run see what it changed."""
     call = ToolCall(tool, dumps(arguments), None, None, 0.0)
     text, received = receive(run, call)
-    arrival = received.arrival if isinstance(received, Received) else None
-    decision = _settled(run, received) if isinstance(received, Received) else received
+    arrival = received.arrival if isinstance(received, ReceivedCall) else None
+    decision = _settled(run, received) if isinstance(received, ReceivedCall) else received
     assert isinstance(decision, Decision), "no key came with it"
     row = row_of(1, run.sequence + 1, call, text, decision, arrival, 0.0, "")
     run.fold(row, arrival, decision.updates)
@@ -134,7 +143,7 @@ def called(run: CalledRun, tool: str, arguments: JsonObject) -> Answer:
     )
 
 
-def _settled(run: CalledRun, received: Received) -> Decision:
+def _settled(run: CalledRun, received: ReceivedCall) -> Decision:
     """Nobody waits for a reply that would be late, and nothing outside is asked."""
     outcome = decide(run, received)
     while isinstance(outcome, Ask):

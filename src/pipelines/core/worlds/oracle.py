@@ -15,7 +15,7 @@ from pipelines.core.ledger.ledger import (
 )
 from pipelines.core.oracles.paths import FLAGS, NEW
 from pipelines.core.proposed_oracles.oracle_writing import UNCHANGED as UNCHANGED
-from pipelines.core.proposed_oracles.oracle_writing import expected, path_key
+from pipelines.core.proposed_oracles.oracle_writing import expectation_for, path_key
 from pipelines.core.text.json_text import Json, JsonObject, same
 from pipelines.core.worlds.trials import Trial
 
@@ -104,7 +104,7 @@ def _updated(
         stays = name in later and same(later[name], value)
         yield (
             path_key(one.entity_type, one.id, name),
-            expected(value, arguments) if stays else {"$exists": True},
+            expectation_for(value, arguments) if stays else {"$exists": True},
         )
     for name in one.unset:
         if name in before:
@@ -116,7 +116,11 @@ def _described(one: Add, twin: LedgerUpdate | None, arguments: Sequence[Json]) -
     later = twin.attrs if isinstance(twin, Add) else {}
     stays = {name: value for name, value in one.attrs.items() if name in later and same(later[name], value)}
     told = {name: value for name, value in stays.items() if any(same(value, each) for each in arguments)}
-    return {name: expected(value, arguments) for name, value in (told or stays).items() if value is not None}
+    return {
+        name: expectation_for(value, arguments)
+        for name, value in (told or stays).items()
+        if value is not None
+    }
 
 
 def call_oracle(trials: Iterable[Trial]) -> JsonObject:
@@ -124,7 +128,7 @@ def call_oracle(trials: Iterable[Trial]) -> JsonObject:
     must: list[Json] = []
     for trial in trials:
         given = list(leaves(trial.candidate.arguments))
-        wanted = {name: expected(value, given) for name, value in trial.candidate.arguments.items()}
+        wanted = {name: expectation_for(value, given) for name, value in trial.candidate.arguments.items()}
         must.append({"tool": trial.tool, "arguments": wanted} if wanted else {"tool": trial.tool})
     return {"must": must}
 

@@ -17,11 +17,11 @@ from pipelines.core.calls.called_run import Arrival, KeptReply, OldKey
 from pipelines.core.calls.tool_call import (
     Ask,
     Decision,
-    Received,
+    ReceivedCall,
     Reply,
     ToolCall,
     decide,
-    is_repeated,
+    is_same_call,
     receive,
     refusal,
     reply_of,
@@ -98,7 +98,7 @@ class ToolCallAnswerer:
         now = self._now()
         is_active = live.is_active and self._steady() < live.ends_at
         arguments, received = receive(live, call, is_active=is_active)
-        if isinstance(received, Received):
+        if isinstance(received, ReceivedCall):
             if live.queue is not None:
                 self._wait(live.queue, live, Waiting(call, arguments, received, answered), redos)
                 return
@@ -220,7 +220,7 @@ class ToolCallAnswerer:
         """As `_answer_again`, for a key of which only its place in the log is known."""
 
         def found(row: TraceRow | None) -> None:
-            if row is not None and is_repeated(row, call, arguments):
+            if row is not None and is_same_call(row, call, arguments):
                 answered(reply_of(row))
             elif live.is_active and not live.is_forgotten:
                 decision = refusal(IdempotencyKeyReused())

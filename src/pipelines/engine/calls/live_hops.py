@@ -18,9 +18,9 @@ from pipelines.core.tools.live_tools import (
     RECORD,
     REPLAY,
     REPLAY_OR_LIVE,
-    FoundTool,
-    HopFailed,
+    DiscoveredTool,
     LiveCall,
+    LiveCallFailed,
     LiveEndpoint,
     LiveReply,
 )
@@ -52,7 +52,7 @@ class _Known:
     stored: ToolEndpoint
     key: _Key
     until: float
-    tools: dict[str, FoundTool] = field(default_factory=dict)
+    tools: dict[str, DiscoveredTool] = field(default_factory=dict)
     secrets: tuple[str, ...] | None = None  # once they were needed
 
 
@@ -99,7 +99,7 @@ class LiveHops:
                 reply = await _called(opened, tool, call.arguments, call.org_id)
             finally:
                 self._let_go(opened)
-        except HopFailed as failed:
+        except LiveCallFailed as failed:
             if call.mode == RECORD:
                 await self._cassettes.record(call, failed, secrets, name)
             raise
@@ -134,7 +134,7 @@ class LiveHops:
         stored, credentials_set = await self._platform.database.read(read)
         if stored is None:
             self._known.pop(endpoint_id, None)
-            raise HopFailed("The tool endpoint that this tool is bound to is gone.")
+            raise LiveCallFailed("The tool endpoint that this tool is bound to is gone.")
         key, until = _Key(stored.id, stored.version, credentials_set), self._steady() + KNOWN_S
         if known is not None and known.key == key:
             known.stored, known.until = stored, until
@@ -145,7 +145,7 @@ class LiveHops:
         self._known[endpoint_id] = known
         return known
 
-    async def _tool(self, known: _Known, name: str) -> FoundTool:
+    async def _tool(self, known: _Known, name: str) -> DiscoveredTool:
         tool = known.tools.get(name)
         if tool is None:
             endpoint_id = known.stored.id
@@ -153,7 +153,7 @@ class LiveHops:
                 lambda connection: found_tool(connection, endpoint_id, name)
             )
             if tool is None:
-                raise HopFailed(f"Tool endpoint `{known.stored.name}` has no tool `{name}`.")
+                raise LiveCallFailed(f"Tool endpoint `{known.stored.name}` has no tool `{name}`.")
             known.tools[name] = tool
         return tool
 
@@ -164,7 +164,7 @@ class LiveHops:
             if known.secrets is None:
                 opened = await open_endpoint(self._platform, known.stored)
                 known.secrets = tuple(opened.redaction.secrets.values())
-        except HopFailed:
+        except LiveCallFailed:
             return ()
         return known.secrets
 
@@ -184,7 +184,7 @@ class LiveHops:
     async def _make(self, known: _Known) -> None:
         values, redaction = await open_endpoint(self._platform, known.stored)
         if self._is_closed:
-            raise HopFailed("The server is stopping.")
+            raise LiveCallFailed("The server is stopping.")
         endpoint = made_endpoint(self._platform, known.stored.type, values)
         self._make_room(known.key.endpoint_id)
         self._open[known.key] = _Open(endpoint=endpoint, redaction=redaction, last_used=self._steady())
@@ -227,13 +227,13 @@ def _credential_names(endpoint: ToolEndpoint) -> set[str]:
     return {str(name) for name in (*named, auth) if name is not None}
 
 
-async def _called(opened: _Open, tool: FoundTool, arguments: JsonObject, org_id: int) -> LiveReply:
+async def _called(opened: _Open, tool: DiscoveredTool, arguments: JsonObject, org_id: int) -> LiveReply:
     try:
         async with asyncio.timeout(LAST_S):
             reply = await opened.endpoint.call(tool, arguments)
     except TimeoutError:  # it did not keep its own time
-        raise HopFailed(f"No answer came within {LAST_S:g} s.", notes=(MAY_BE_DONE,)) from None
-    except HopFailed as failed:
+        raise LiveCallFailed(f"No answer came within {LAST_S:g} s.", notes=(MAY_BE_DONE,)) from None
+    except LiveCallFailed as failed:
         raise _hidden_failure(failed, opened.redaction) from None
     return await _hidden(reply, opened.redaction, org_id)
 
@@ -251,5 +251,5 @@ async def _hidden(reply: LiveReply, redaction: Redaction, org_id: int) -> LiveRe
     )
 
 
-def _hidden_failure(failed: HopFailed, redaction: Redaction) -> HopFailed:
-    return HopFailed(redaction.text(failed.message), notes=tuple(map(redaction.text, failed.notes)))
+def _hidden_failure(failed: LiveCallFailed, redaction: Redaction) -> LiveCallFailed:
+    return LiveCallFailed(redaction.text(failed.message), notes=tuple(map(redaction.text, failed.notes)))

@@ -17,7 +17,13 @@ from pipelines.core.code.redaction import Redaction
 from pipelines.core.limits.json_schema import CompiledSchema
 from pipelines.core.text.json_text import Json, JsonObject, loads
 from pipelines.core.text.problems import Refused
-from pipelines.core.tools.live_tools import LONGEST_HOP_S, Discovery, FoundTool, HopFailed, LiveReply
+from pipelines.core.tools.live_tools import (
+    LONGEST_HOP_S,
+    DiscoveredTool,
+    Discovery,
+    LiveCallFailed,
+    LiveReply,
+)
 from pipelines.engine.code.code_folders import unpack
 from pipelines.engine.workspaces.code_mode import CodeMode, Opened
 from pipelines.outbound.address_guard import AddressPolicy, GuardedBackend, Resolver, system_resolver
@@ -108,11 +114,11 @@ class CodeEndpoint:
         answered = await self._ask(ready, message, allowance, DISCOVERS_WITHIN_S)
         notes = await asyncio.to_thread(self._notes, answered, allowance, ready)
         if answered.error is not None:
-            raise HopFailed(await self._told(answered.error, "the code"), notes=notes)
+            raise LiveCallFailed(await self._told(answered.error, "the code"), notes=notes)
         found = await asyncio.to_thread(discovered, answered.value, entries)
         return Discovery(tools=found.tools, notes=(*found.notes, *notes))
 
-    async def call(self, tool: FoundTool, arguments: JsonObject) -> LiveReply:
+    async def call(self, tool: DiscoveredTool, arguments: JsonObject) -> LiveReply:
         ready = await self._made_ready()
         await asyncio.to_thread(self._check, tool, arguments)  # both may be large
         message: JsonObject = {
@@ -125,7 +131,7 @@ class CodeEndpoint:
         answered = await self._ask(ready, message, allowance, self._longest_s)
         if answered.error is not None:
             notes = await asyncio.to_thread(self._notes, answered, allowance, ready)
-            raise HopFailed(await self._told(answered.error, tool.name), notes=notes)
+            raise LiveCallFailed(await self._told(answered.error, tool.name), notes=notes)
         if not self._secrets and not answered.stdout and not answered.stderr:
             return LiveReply(200, answered.value, self._notes(answered, allowance, ready))
         response, notes = await asyncio.to_thread(self._masked, answered, allowance, ready)
@@ -144,14 +150,16 @@ class CodeEndpoint:
         serve = ready.proxy.for_call(allowance)
         return await ready.opened.functions.ask(ready.program, message, serve, wall_s=wall_s)
 
-    def _check(self, tool: FoundTool, arguments: JsonObject) -> None:
+    def _check(self, tool: DiscoveredTool, arguments: JsonObject) -> None:
         schema = self._schemas.get(tool.fingerprint)
         if schema is None:
             schema = self._schemas[tool.fingerprint] = CompiledSchema(tool.input_schema)
         if not schema.accepts(arguments):
             problems = schema.problems(arguments)
             told = "; ".join(problem.said() for problem in problems[:3])[:LONGEST_MESSAGE]
-            raise HopFailed(f"{tool.name} was not called: the arguments do not fit its input schema: {told}")
+            raise LiveCallFailed(
+                f"{tool.name} was not called: the arguments do not fit its input schema: {told}"
+            )
 
     async def _made_ready(self) -> _Ready:
         """Once, for all who wait. What failed is tried again by the next: an index may be back."""
@@ -178,12 +186,12 @@ class CodeEndpoint:
                 opened.environment_for("\n".join(config.requirements))
             )
         except CodeModeUnavailable as error:
-            raise HopFailed(f"the code cannot be run: {error.message}") from None
+            raise LiveCallFailed(f"the code cannot be run: {error.message}") from None
         except CannotPrepare as error:
-            raise HopFailed(f"the requirements cannot be installed: {error}") from None
+            raise LiveCallFailed(f"the requirements cannot be installed: {error}") from None
         except Refused as refused:
             told = "; ".join(problem.said() for problem in refused.problems[:3])
-            raise HopFailed(f"the endpoint's config cannot be used: {told}"[:LONGEST_MESSAGE]) from None
+            raise LiveCallFailed(f"the endpoint's config cannot be used: {told}"[:LONGEST_MESSAGE]) from None
         proxy = EgressProxy(config.allow_hosts, self._backend)
         program = Program(
             org_id=self._org_id,
@@ -199,9 +207,9 @@ class CodeEndpoint:
         missing = sorted(name for name in set(config.env_vars.values()) if name not in self._secrets)
         if missing:
             named = ", ".join(missing[:5])
-            raise HopFailed(f"the org has no credential {named}; set it with POST /api/credentials")
+            raise LiveCallFailed(f"the org has no credential {named}; set it with POST /api/credentials")
         if (complaint := together_complaint(self._secrets)) is not None:
-            raise HopFailed(f"the endpoint cannot be called: {complaint}")
+            raise LiveCallFailed(f"the endpoint cannot be called: {complaint}")
         return {variable: self._secrets[name] for variable, name in config.env_vars.items()}
 
     def _masked(

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from pipelines.core.code.redaction import Redaction
 from pipelines.core.text.json_text import Json, JsonObject
-from pipelines.core.tools.live_tools import EndpointValues, HopFailed, LiveEndpoint
+from pipelines.core.tools.live_tools import EndpointValues, LiveCallFailed, LiveEndpoint
 from pipelines.engine.access.manage_credentials import CredentialMissing, open_credentials
 from pipelines.engine.platform import Platform
 from pipelines.storage.agents.tool_endpoints import ToolEndpoint, whole_config
@@ -26,7 +26,7 @@ async def open_endpoint(platform: Platform, endpoint: ToolEndpoint) -> OpenedEnd
     try:
         opened = await open_credentials(platform, endpoint.org_id, names)
     except CredentialMissing as error:
-        raise HopFailed(f"Tool endpoint `{endpoint.name}` cannot be asked: {error}.") from None
+        raise LiveCallFailed(f"Tool endpoint `{endpoint.name}` cannot be asked: {error}.") from None
     values = EndpointValues(
         endpoint_id=endpoint.id,
         org_id=endpoint.org_id,
@@ -44,7 +44,7 @@ def made_endpoint(platform: Platform, type: str, values: EndpointValues) -> Live
     """The caller closes it. Raises HopFailed where this server cannot ask such endpoints."""
     maker = platform.endpoint_makers.get(type)
     if maker is None:
-        raise HopFailed(cannot_ask(type))
+        raise LiveCallFailed(cannot_ask(type))
     return maker(values)
 
 
@@ -64,9 +64,9 @@ async def asked_once(platform: Platform, endpoint: ToolEndpoint) -> AsyncIterato
     live = made_endpoint(platform, endpoint.type, opened.values)
     try:
         yield Asked(live, opened.redaction)
-    except HopFailed as failed:
+    except LiveCallFailed as failed:
         hide = opened.redaction.text
-        raise HopFailed(hide(failed.message), notes=tuple(map(hide, failed.notes))) from None
+        raise LiveCallFailed(hide(failed.message), notes=tuple(map(hide, failed.notes))) from None
     finally:
         await live.close()
 
@@ -79,7 +79,7 @@ def auth_headers(auth: JsonObject | None, opened: Mapping[str, str]) -> dict[str
     value = opened[name].strip()
     if not value.isascii() or not value.isprintable():
         message = f"The credential `{name}` cannot be sent: a header takes printable ASCII on one line."
-        raise HopFailed(message)
+        raise LiveCallFailed(message)
     if auth["type"] == "bearer":
         return {"Authorization": f"Bearer {value}"}
     return {str(auth["header"]): value}

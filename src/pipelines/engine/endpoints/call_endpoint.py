@@ -9,7 +9,7 @@ from pipelines.core.limits.json_schema import CompiledSchema
 from pipelines.core.text.authored import Fields, as_object, did_you_mean
 from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own
 from pipelines.core.text.problems import Problem, Refused
-from pipelines.core.tools.live_tools import LONGEST_HOP_S, FoundTool, HopFailed, LiveReply
+from pipelines.core.tools.live_tools import LONGEST_HOP_S, DiscoveredTool, LiveCallFailed, LiveReply
 from pipelines.engine.endpoints.build_endpoint import asked_once
 from pipelines.engine.endpoints.manage_endpoints import find_endpoint
 from pipelines.engine.platform import Platform
@@ -33,7 +33,7 @@ async def call_tool(platform: Platform, org_id: int, endpoint_id: str, body: Jso
 
 
 async def _call(
-    platform: Platform, endpoint: ToolEndpoint, tool: FoundTool, arguments: JsonObject
+    platform: Platform, endpoint: ToolEndpoint, tool: DiscoveredTool, arguments: JsonObject
 ) -> JsonObject:
     began = time.monotonic()
     try:
@@ -41,8 +41,8 @@ async def _call(
             began = time.monotonic()
             reply = await asked.live.call(tool, arguments)
     except TimeoutError:
-        raise HopFailed(f"No answer within {LONGEST_HOP_S:.0f} s.") from None
-    except HopFailed as failed:
+        raise LiveCallFailed(f"No answer within {LONGEST_HOP_S:.0f} s.") from None
+    except LiveCallFailed as failed:
         failed.details = {"latency_ms": _ms_since(began), "notes": [*failed.notes]}
         raise
     latency_ms = _ms_since(began)
@@ -78,13 +78,13 @@ def _read_call(body: JsonObject) -> tuple[str, JsonObject]:
     return name, arguments
 
 
-async def _find_tool(platform: Platform, endpoint: ToolEndpoint, name: str) -> FoundTool:
-    def look(connection: Connection) -> FoundTool | frozenset[str]:
+async def _find_tool(platform: Platform, endpoint: ToolEndpoint, name: str) -> DiscoveredTool:
+    def look(connection: Connection) -> DiscoveredTool | frozenset[str]:
         found = tool_endpoints.found_tool(connection, endpoint.id, name)
         return found if found is not None else tool_endpoints.tool_names(connection, endpoint.id)
 
     found = await platform.database.read(look)
-    if isinstance(found, FoundTool):
+    if isinstance(found, DiscoveredTool):
         return found
     near = await asyncio.to_thread(did_you_mean, name, found)
     message = f"endpoint `{endpoint.name}` has no tool `{name[:128]}`"

@@ -10,7 +10,7 @@ from pipelines.core.endpoints.endpoint_drift import DiscoveryOutcome, KnownTool,
 from pipelines.core.endpoints.hidden_discovery import hidden_discovery
 from pipelines.core.limits.fair_slots import Place
 from pipelines.core.text.json_text import Json, JsonObject, dumps
-from pipelines.core.tools.live_tools import Discovery, HopFailed
+from pipelines.core.tools.live_tools import Discovery, LiveCallFailed
 from pipelines.engine.endpoints.build_endpoint import asked_once
 from pipelines.engine.platform import Platform
 from pipelines.storage.agents import tool_endpoints
@@ -54,7 +54,7 @@ async def discover(platform: Platform, endpoint: ToolEndpoint, *, accept: bool) 
 async def _asked(platform: Platform, endpoint: ToolEndpoint) -> Discovery:
     try:
         return await _ask(platform, endpoint)
-    except HopFailed as failed:
+    except LiveCallFailed as failed:
         error = failed.message.replace("\0", "\N{REPLACEMENT CHARACTER}")  # Postgres takes none
         await platform.database.write(
             partial(tool_endpoints.fail_discovery, endpoint_id=endpoint.id, error=error[:LONGEST_ERROR])
@@ -69,9 +69,9 @@ async def _ask(platform: Platform, endpoint: ToolEndpoint) -> Discovery:
                 found = await asked.live.discover()
                 found = await asyncio.to_thread(hidden_discovery, found, asked.redaction)
         except TimeoutError:
-            raise HopFailed(f"The tools were not found within {DISCOVERY_S:.0f} s.") from None
+            raise LiveCallFailed(f"The tools were not found within {DISCOVERY_S:.0f} s.") from None
     if len(found.tools) > MOST_TOOLS:
-        raise HopFailed(f"The endpoint has {len(found.tools):,} tools; at most {MOST_TOOLS:,} are kept.")
+        raise LiveCallFailed(f"The endpoint has {len(found.tools):,} tools; at most {MOST_TOOLS:,} are kept.")
     return found
 
 

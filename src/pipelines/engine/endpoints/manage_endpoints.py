@@ -9,7 +9,7 @@ from pipelines.core.endpoints.endpoint_config import CONFIG_FIELDS
 from pipelines.core.text.authored import Fields
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Problem, Refused
-from pipelines.core.tools.live_tools import HopFailed
+from pipelines.core.tools.live_tools import LiveCallFailed
 from pipelines.engine.endpoints.check_endpoint import WHAT, checked_endpoint, name_taken
 from pipelines.engine.endpoints.discover_endpoint import Discovered, discover
 from pipelines.engine.platform import Platform
@@ -42,7 +42,7 @@ async def create_endpoint(platform: Platform, org_id: int, body: JsonObject) -> 
     await _store_content(platform, content)
     await platform.database.write(partial(_add, endpoint=endpoint))
     # Why it failed is kept at the endpoint, which is answered with; where somebody was faster, theirs stands.
-    with suppress(HopFailed, Conflict):
+    with suppress(LiveCallFailed, Conflict):
         await discover(platform, endpoint, accept=False)
     return await find_counted(platform, org_id, endpoint.id)
 
@@ -75,7 +75,7 @@ async def change_endpoint(
         partial(_change, before=before, changed=changed, is_other=is_other)
     )
     if is_other:
-        with suppress(HopFailed, Conflict):
+        with suppress(LiveCallFailed, Conflict):
             await discover(platform, stored, accept=False)
     return await find_counted(platform, org_id, endpoint_id)
 

@@ -14,12 +14,12 @@ from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 from pipelines.core.calls.cassette import MOST_DIFFERENCES, Difference, RecordedCall, differences
-from pipelines.core.calls.cassette_masking import has_placeholder, masked_arguments, masked_response
+from pipelines.core.calls.cassette_masking import has_placeholder, mask_arguments, mask_response
 from pipelines.core.limits.fair_slots import Place
 from pipelines.core.text.authored import Fields
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem, Refused
-from pipelines.core.tools.live_tools import FoundTool, HopFailed, LiveCall, LiveReply
+from pipelines.core.tools.live_tools import DiscoveredTool, LiveCall, LiveCallFailed, LiveReply
 from pipelines.engine.access.manage_credentials import known_values
 from pipelines.engine.endpoints.manage_cassettes import calls_in_order, find_cassette
 from pipelines.engine.platform import Platform
@@ -42,7 +42,7 @@ class _Target:
     """Where a recorded call is asked again."""
 
     endpoint_id: str
-    tool: FoundTool
+    tool: DiscoveredTool
 
 
 class _Recorded(NamedTuple):
@@ -178,14 +178,14 @@ class _Verifying:
             async with self._platform.probing.slot(Place(self._org_id)), asyncio.timeout(asked.longest_s):
                 reply = await self._ask(asked)
         except (AskFailed, TimeoutError) as error:
-            if call.failure is not None and isinstance(error, HopFailed):
+            if call.failure is not None and isinstance(error, LiveCallFailed):
                 return None
             message = error.message if isinstance(error, AskFailed) else "No answer came in time."
             return await aside(self._org_id, _told, call, {"message": message}, self.secrets)
         return await aside(self._org_id, _differences, call, reply, self.secrets)
 
 
-def why_skipped(tool: FoundTool) -> str | None:
+def why_skipped(tool: DiscoveredTool) -> str | None:
     """Why a tool is not called again without being asked to; None: its endpoint says that it only reads."""
     method = tool.call.get("method")
     if isinstance(method, str):
@@ -216,14 +216,14 @@ def _differences(call: RecordedCall, reply: LiveReply, secrets: list[str]) -> Js
     else:
         if reply.status != call.status:
             found.append(Difference("status", call.status, reply.status, "changed"))
-        found += islice(differences(call.response, masked_response(reply.response)), MOST_DIFFERENCES)
+        found += islice(differences(call.response, mask_response(reply.response)), MOST_DIFFERENCES)
     if not found:
         return None
     hidden = (
         Difference(
-            str(masked_response(each.path, secrets)),
-            masked_response(each.recorded, secrets),
-            masked_response(each.now, secrets),
+            str(mask_response(each.path, secrets)),
+            mask_response(each.recorded, secrets),
+            mask_response(each.now, secrets),
             each.how,
         )
         for each in found
@@ -232,7 +232,7 @@ def _differences(call: RecordedCall, reply: LiveReply, secrets: list[str]) -> Js
 
 
 def _told(call: RecordedCall, what: JsonObject, secrets: list[str]) -> JsonObject:
-    told: JsonObject = {"tool": call.tool, "arguments": masked_arguments(call.arguments, secrets)}
+    told: JsonObject = {"tool": call.tool, "arguments": mask_arguments(call.arguments, secrets)}
     if "message" in what:
-        what = {"message": masked_response(what["message"], secrets)}
+        what = {"message": mask_response(what["message"], secrets)}
     return told | {"occurrence": call.occurrence} | what

@@ -7,8 +7,8 @@ from pipelines.core.ledger.ledger import InvalidUpdate
 from pipelines.core.proposed_oracles.propose_oracle import (
     PROPOSED_AXES,
     ProposedOracle,
-    judged_by,
-    proposed_oracle,
+    judge_by_axes,
+    oracle_from_run,
 )
 from pipelines.core.tasks.oracle_axes import ORACLE_AXES
 from pipelines.core.text.json_text import JsonObject
@@ -62,8 +62,8 @@ async def propose_oracle(platform: Platform, org_id: int, run_id: int) -> Propos
     version = await platform.database.read(lambda connection: _present_version(connection, run))
 
     def read(evidence: RunEvidence) -> tuple[ProposedOracle, Verdict | JudgeError]:
-        found = proposed_oracle(evidence)
-        return found, judged_by(evidence, found.axes)
+        found = oracle_from_run(evidence)
+        return found, judge_by_axes(evidence, found.axes)
 
     try:
         found, judged = await read_evidence(platform, run, read)

@@ -15,11 +15,11 @@ from pipelines.core.calls.called_run import KeptReply
 from pipelines.core.calls.tool_call import (
     Ask,
     Decision,
-    Received,
+    ReceivedCall,
     Reply,
     ToolCall,
-    asked,
     decide,
+    pending_decision,
     reply_of,
     row_of,
     settle,
@@ -48,7 +48,7 @@ class Waiting:
 
     call: ToolCall
     arguments: str | None
-    received: Received
+    received: ReceivedCall
     answered: Answered
     ask: Ask | None = None  # None: nothing was decided yet, or all is
     decision: Decision | None = None
@@ -135,7 +135,7 @@ class CallQueue:
         return self._row(waiting, self._asked(waiting), self._live.sequence + 1, self._now())
 
     def _asked(self, waiting: Waiting) -> Decision:
-        return asked(self._live.shared_time(waiting.until), self._node)
+        return pending_decision(self._live.shared_time(waiting.until), self._node)
 
     def _row(self, waiting: Waiting, decision: Decision, sequence: int, occurred_at: str) -> TraceRow:
         latency_ms = round((time.perf_counter() - waiting.call.started) * 1000, 3)

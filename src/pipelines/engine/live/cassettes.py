@@ -13,10 +13,10 @@ from functools import partial
 from itertools import accumulate, islice
 from typing import NamedTuple
 
-from pipelines.core.calls.cassette import LONGEST_FAILURE, RecordedCall, call_key, nearest_recorded
-from pipelines.core.calls.cassette_masking import masked, masked_arguments
+from pipelines.core.calls.cassette import LONGEST_FAILURE, RecordedCall, call_key, nearest_recording
+from pipelines.core.calls.cassette_masking import mask_arguments, mask_call
 from pipelines.core.text.json_text import JsonObject, dumps
-from pipelines.core.tools.live_tools import RECORD, REPLAY, HopFailed, LiveCall, LiveReply
+from pipelines.core.tools.live_tools import RECORD, REPLAY, LiveCall, LiveCallFailed, LiveReply
 from pipelines.processes.aside import aside
 from pipelines.storage.agents import cassettes
 from pipelines.storage.agents.cassettes import Recording
@@ -85,7 +85,11 @@ class Cassettes:
         raise CassetteMiss(await aside(call.org_id, _missed, call, arguments, key, tape))
 
     async def record(
-        self, call: LiveCall, reply: LiveReply | HopFailed, secrets: Sequence[str], endpoint_name: str = ""
+        self,
+        call: LiveCall,
+        reply: LiveReply | LiveCallFailed,
+        secrets: Sequence[str],
+        endpoint_name: str = "",
     ) -> None:
         """Write down what a live call came to, masked; returns when it is durable. What was recorded first
         for a call stays. Nothing is written unless the run records."""
@@ -198,13 +202,13 @@ class Cassettes:
 def _reply(recorded: RecordedCall, cassette: str | None) -> LiveReply:
     if recorded.failure is not None:
         notes = (*recorded.notes, f"replayed from cassette {cassette}")
-        raise HopFailed(recorded.failure, notes=notes, is_replayed=True)
+        raise LiveCallFailed(recorded.failure, notes=notes, is_replayed=True)
     return LiveReply(recorded.status or 200, recorded.response, recorded.notes, is_replayed=True)
 
 
 def _looked_for(call: LiveCall, secrets: Sequence[str]) -> tuple[JsonObject, str]:
     """The call's arguments as they stand on a cassette, and what it is found by."""
-    arguments = masked_arguments(call.arguments, secrets)
+    arguments = mask_arguments(call.arguments, secrets)
     return arguments, call_key(call.declared_name, arguments)
 
 
@@ -219,7 +223,7 @@ def _missed(call: LiveCall, arguments: JsonObject, key: str, tape: Tape) -> str:
     same_call = next((line for line in before if line is not None), None)
     compared = [same_call] if same_call is not None else _compared(of_tool)
     recorded = map(RecordedCall.from_stored, compared)
-    nearest = nearest_recorded(call.declared_name, arguments, call.asked_before + 1, recorded)
+    nearest = nearest_recording(call.declared_name, arguments, call.asked_before + 1, recorded)
     if same_call is None and len(of_tool) > len(compared):
         nearest += f" Only the first {len(compared):,} of {len(of_tool):,} were compared."
     return f"This call of {call.declared_name} is not on cassette {call.cassette}. {nearest}"
@@ -232,8 +236,8 @@ def _compared(lines: Sequence[str]) -> list[str]:
     return list(islice(lines, max(1, enough)))
 
 
-def _recorded(call: LiveCall, reply: LiveReply | HopFailed, endpoint: str, now: str) -> RecordedCall:
-    failure = reply.message[:LONGEST_FAILURE] if isinstance(reply, HopFailed) else None
+def _recorded(call: LiveCall, reply: LiveReply | LiveCallFailed, endpoint: str, now: str) -> RecordedCall:
+    failure = reply.message[:LONGEST_FAILURE] if isinstance(reply, LiveCallFailed) else None
     return RecordedCall(
         tool=call.declared_name,
         arguments=call.arguments,
@@ -249,7 +253,7 @@ def _recorded(call: LiveCall, reply: LiveReply | HopFailed, endpoint: str, now: 
 
 
 def _recording(cassette: str, recorded: RecordedCall, secrets: Sequence[str]) -> Recording:
-    hidden = masked(recorded, secrets)
+    hidden = mask_call(recorded, secrets)
     return Recording(cassette, hidden.key, hidden.occurrence, hidden.as_line())
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from pipelines.core.agents.agent_config import AgentConfig
 from pipelines.core.calls.called_run import RUN_BYTES, VALUES_PER_TEXT, CalledRun
-from pipelines.core.calls.run_moment import began_at, seed_name
+from pipelines.core.calls.run_moment import seed_name, start_of
 from pipelines.core.ledger.ledger import Ledger, World
 from pipelines.core.ledger.ledger_schema import LedgerSchema
 from pipelines.core.models.model_question import Purpose
@@ -435,7 +435,7 @@ class _Shared:
                 run.seed.failure_rules, ledger.is_flagged, chance=chance_of(task, run.fault_seed)
             ),
             seed=task,
-            began=began_at(datetime.fromisoformat(run.simulated_now)),
+            began=start_of(datetime.fromisoformat(run.simulated_now)),
             ends_at=loaded_at.steady + left.total_seconds(),
             loaded_at=loaded_at,
             is_active=run.status is RunStatus.RUNNING,

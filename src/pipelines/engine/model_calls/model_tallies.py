@@ -3,7 +3,7 @@
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
-from pipelines.core.agents.agent_reply import OURS
+from pipelines.core.agents.agent_reply import PLATFORM_KEY
 from pipelines.core.models.model_usage import ModelUsage
 from pipelines.core.text.json_text import Json, JsonObject
 
@@ -65,7 +65,7 @@ class ModelTallies:
         tally = self._by_run.get(run_id)
         if tally is None or not tally.calls:
             return metadata
-        return (metadata if isinstance(metadata, dict) else {}) | {OURS: tally.as_json()}
+        return (metadata if isinstance(metadata, dict) else {}) | {PLATFORM_KEY: tally.as_json()}
 
     def warnings(self, run_id: int) -> list[str]:
         tally = self._by_run.get(run_id)

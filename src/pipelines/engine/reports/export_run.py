@@ -50,7 +50,7 @@ async def _trajectory(platform: Platform, timeline: Timeline, agent: Agent | Non
         def read(connection: Connection, some: Sequence[TimelineItem] = some) -> list[JsonObject]:
             return [step for item in some for step in _steps_of(connection, timeline, item)]
 
-        steps = atif.numbered(await platform.database.read(read), number)
+        steps = atif.number_steps(await platform.database.read(read), number)
         if steps:
             yield comma + b",".join(map(dumps, steps))
             number, comma = number + len(steps), b","

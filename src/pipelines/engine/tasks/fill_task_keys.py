@@ -7,7 +7,7 @@ import asyncio
 import logging
 from functools import partial
 
-from pipelines.core.tasks.task_key import canonical_hash, content_hash, oracle_hash, shown_tags
+from pipelines.core.tasks.task_key import canonical_hash, content_hash, oracle_hash, tags_text
 from pipelines.core.text.json_text import JsonObject, loads_own
 from pipelines.engine.platform import Platform
 from pipelines.processes.pool import Job, TookTooMuch
@@ -72,7 +72,7 @@ def _name(task: UnnamedTask, text: str, worlds: dict[str, str]) -> TaskName:
     seed = loads_own(text)
     body: JsonObject = seed if isinstance(seed, dict) else {}
     world = worlds[task.world_hash] if task.world_hash is not None else None
-    return TaskName(task.id, content_hash(body, world), oracle_hash(body), shown_tags(body))
+    return TaskName(task.id, content_hash(body, world), oracle_hash(body), tags_text(body))
 
 
 async def _world_hash(platform: Platform, org_id: int, name: str) -> str:

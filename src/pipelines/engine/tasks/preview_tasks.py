@@ -3,7 +3,7 @@
 from functools import partial
 
 from pipelines.core.coding.coding_tasks import CodingContext
-from pipelines.core.task_files.column_naming import Naming
+from pipelines.core.task_files.column_naming import ColumnNaming
 from pipelines.core.task_files.upload_preview import preview_upload
 from pipelines.core.text.json_text import JsonObject, loads_own
 from pipelines.engine.coding.edit_coding_scenarios import coding_context
@@ -26,7 +26,12 @@ MOST_TOLD_BYTES = 8 * MEBIBYTE  # fifty rows, a thousand problems and warnings
 
 
 async def preview_tasks(
-    platform: Platform, org_id: int, *, agent_id: int | None, rows: SmallFile | LargeRows, naming: Naming
+    platform: Platform,
+    org_id: int,
+    *,
+    agent_id: int | None,
+    rows: SmallFile | LargeRows,
+    naming: ColumnNaming,
 ) -> JsonObject:
     """What `core.upload_preview` tells of a file, checked against an agent where one is named."""
     around = Surroundings()
@@ -51,7 +56,7 @@ async def preview_tasks(
     return told
 
 
-def _here(rows: SmallFile, around: Surroundings, naming: Naming, coding: CodingContext) -> JsonObject:
+def _here(rows: SmallFile, around: Surroundings, naming: ColumnNaming, coding: CodingContext) -> JsonObject:
     return preview_upload(
         rows.data,
         format=rows.format,

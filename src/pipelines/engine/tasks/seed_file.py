@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import overload
 
-from pipelines.core.tasks.seed_text import SeedText, seed_text
+from pipelines.core.tasks.seed_text import SeedText, parse_seed_text
 from pipelines.processes.parts_in_file import PartsInFile
 
 
@@ -23,5 +23,5 @@ class SeedsInFile(Sequence[SeedText]):
     def __getitem__(self, index: int | slice) -> SeedText | list[SeedText]:
         places = range(len(self))[index]
         if isinstance(places, range):
-            return [seed_text(self._parts[place]) for place in places]
-        return seed_text(self._parts[places])
+            return [parse_seed_text(self._parts[place]) for place in places]
+        return parse_seed_text(self._parts[places])

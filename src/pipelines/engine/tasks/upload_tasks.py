@@ -10,13 +10,13 @@ from typing import Any, NamedTuple, TypeAlias
 from pipelines.core.coding.coding_tasks import CodingContext
 from pipelines.core.ledger.ledger_schema import LedgerSchema
 from pipelines.core.models.model_question import Purpose
-from pipelines.core.task_files.column_naming import AS_WRITTEN, Naming
+from pipelines.core.task_files.column_naming import DEFAULT_NAMING, ColumnNaming
 from pipelines.core.task_files.file_formats import TABLE, Format
 from pipelines.core.task_files.read_tasks import columns_of, csv_header, csv_rows, read_tasks, tasks_as_rows
 from pipelines.core.task_files.upload_warnings import upload_warnings
 from pipelines.core.tasks.seed import Seed
 from pipelines.core.tasks.seed_text import SeedText
-from pipelines.core.tasks.task_key import fold_content, refuse_taken
+from pipelines.core.tasks.task_key import fold_content, refuse_taken_ids
 from pipelines.core.tasks.task_modes import NEEDS_MODEL
 from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own
 from pipelines.core.text.problems import Problem, Refused
@@ -118,7 +118,7 @@ async def create_dataset(
     agent_id: Json,
     rows: Rows,
     reuse: Json = None,
-    naming: Naming = AS_WRITTEN,
+    naming: ColumnNaming = DEFAULT_NAMING,
 ) -> Uploaded:
     """With `reuse`, the dataset of the same name, agent and content is given back where there is one."""
     problems = _name_problems(name) + _agent_id_problems(agent_id) + _reuse_problems(reuse)
@@ -254,7 +254,7 @@ async def check_rows(
     rows: Rows,
     around: Surroundings,
     problems: list[Problem],
-    naming: Naming = AS_WRITTEN,
+    naming: ColumnNaming = DEFAULT_NAMING,
 ) -> Checked:
     """The seeds and what their author should know, or Refused with every problem."""
     coding = await coding_context(platform, org_id, is_http_agent=around.is_http_agent)
@@ -281,7 +281,7 @@ async def _check_aside(
     org_id: int,
     rows: LargeRows,
     around: Surroundings,
-    naming: Naming,
+    naming: ColumnNaming,
     coding: CodingContext,
 ) -> Checked:
     asked: JsonObject = {
@@ -297,7 +297,7 @@ async def _check_aside(
 
 
 def _check_here(
-    rows: Json | SmallFile, around: Surroundings, naming: Naming, coding: CodingContext
+    rows: Json | SmallFile, around: Surroundings, naming: ColumnNaming, coding: CodingContext
 ) -> Checked:
     source, format = (rows.data, rows.format) if isinstance(rows, SmallFile) else (rows, TABLE)
     read = read_tasks(
@@ -352,7 +352,7 @@ async def _store(
     def store(connection: Connection) -> tuple[Dataset, list[int]]:
         dataset_id = dataset_of(connection)
         own_ids = [task.own_id for task in tasks if task.own_id is not None]
-        refuse_taken(task_keys.keys_taken(connection, dataset_id, own_ids))
+        refuse_taken_ids(task_keys.keys_taken(connection, dataset_id, own_ids))
         ids = datasets.add_tasks(connection, org_id=org_id, dataset_id=dataset_id, tasks=tasks, now=now)
         dataset = datasets.dataset_by_id(connection, org_id=org_id, dataset_id=dataset_id)
         assert dataset is not None

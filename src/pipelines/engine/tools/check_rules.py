@@ -14,7 +14,7 @@ from pipelines.core.text.json_text import loads_own
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.core.text.stored import stored_list
 from pipelines.core.tools.failure_rules import rule_from_stored
-from pipelines.core.tools.rule_names import undeclared_in_rules
+from pipelines.core.tools.rule_names import undeclared_names
 from pipelines.engine.platform import Platform
 from pipelines.storage.agents.agents import Agent
 from pipelines.storage.database.connection import Connection
@@ -72,7 +72,7 @@ def _in_task(
     failures = map(rule_from_stored, stored_list(body.get("failure_rules")))
     schema = agent.definition.ledger_schema
     found = {
-        "failure_rules": undeclared_in_rules([*failures], tools=names, ledger_schema=schema, path=""),
+        "failure_rules": undeclared_names([*failures], tools=names, ledger_schema=schema, path=""),
         RULES: undeclared_tools(stored_list(body.get(RULES)), "", names),
     }
     where = f"row {at}" if of_dataset else f"task {task.id}"

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from pipelines.core.agents.agent_definition import AgentDefinition
 from pipelines.core.calls.called_run import CalledRun
-from pipelines.core.calls.run_moment import began_at
-from pipelines.core.calls.tool_call import Ask, Decision, Received, ToolCall, decide, receive, settle
+from pipelines.core.calls.run_moment import start_of
+from pipelines.core.calls.tool_call import Ask, Decision, ReceivedCall, ToolCall, decide, receive, settle
 from pipelines.core.ledger.initial_state import parse_initial_state
 from pipelines.core.ledger.ledger import Ledger, World
 from pipelines.core.ledger.ledger_schema import LedgerSchema
@@ -108,7 +108,7 @@ def _tried(definition: AgentDefinition, tool: str, arguments: bytes, scratch: Sc
     body = arguments if len(arguments) <= MAX_BODY_BYTES else None
     _, received = receive(run, ToolCall(tool, body, None, None, perf_counter()))
     decision, held_ms = received, 0
-    if isinstance(received, Received):
+    if isinstance(received, ReceivedCall):
         decision, held_ms = _settled(run, received)
     assert isinstance(decision, Decision), "no key came with it"
     checked: Any = loads_own(decision.validation or "{}")
@@ -146,11 +146,11 @@ def _opened(
         ledger=ledger,
         progress=RuleProgress((), ledger.is_flagged, chance=chance_of(SCRATCH, 0)),
         seed=SCRATCH,
-        began=began_at(datetime.fromisoformat(scratch.now or "")),
+        began=start_of(datetime.fromisoformat(scratch.now or "")),
     )
 
 
-def _settled(run: CalledRun, received: Received) -> tuple[Decision, int]:
+def _settled(run: CalledRun, received: ReceivedCall) -> tuple[Decision, int]:
     """Nobody waits for a reply that would be late, and nothing outside is asked."""
     outcome, held_ms = decide(run, received), 0
     while isinstance(outcome, Ask):

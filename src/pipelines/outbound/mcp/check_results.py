@@ -9,7 +9,7 @@ from mcp_types import methods
 from pydantic import ValidationError
 
 from pipelines.core.text.json_text import Json, JsonObject
-from pipelines.core.tools.mcp_answers import quoted
+from pipelines.core.tools.mcp_answers import quote
 
 AT_ONCE = 50  # members; each may be wrong in some twenty ways
 MOST_ENTRIES = 50  # of a list in a member
@@ -48,7 +48,7 @@ def told_of(error: ValidationError, begins: int = 0) -> str:
     if len(place) > 1 and isinstance(place[1], int):
         place[1] += begins
     told = f"at {'.'.join(map(str, place)) or 'its top'}: {first['msg']}"
-    return f"answered with a result that is not as MCP has it, {quoted(told)}"
+    return f"answered with a result that is not as MCP has it, {quote(told)}"
 
 
 def _cut(value: Json, depth: int) -> Json:

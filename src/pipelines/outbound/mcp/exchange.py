@@ -12,7 +12,7 @@ import httpcore2
 import httpx2
 
 from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, dumps, loads
-from pipelines.core.tools.mcp_answers import quoted
+from pipelines.core.tools.mcp_answers import quote
 from pipelines.outbound.mcp.large_results import LARGE_BYTES, EventCutter, lightened, lightened_event
 from pipelines.processes.aside import aside as one_at_a_time
 
@@ -202,7 +202,7 @@ def _complaint(status: int, kind: str, headers: Mapping[str, str]) -> str | None
     if status == 202:
         return "answered with status 202, which is no answer to a request"
     if status < 300 and kind not in ("application/json", "text/event-stream"):
-        return f"answered with {quoted(kind, 60) or 'no content type'} instead of JSON or a stream of events"
+        return f"answered with {quote(kind, 60) or 'no content type'} instead of JSON or a stream of events"
     return None
 
 

@@ -6,8 +6,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from pipelines.core.text.json_text import JsonObject
-from pipelines.core.tools.live_tools import HopFailed
-from pipelines.core.tools.mcp_answers import quoted
+from pipelines.core.tools.live_tools import LiveCallFailed
+from pipelines.core.tools.mcp_answers import quote
 from pipelines.outbound.mcp.exchange import Exchange
 from pipelines.outbound.mcp.target import McpTarget
 
@@ -43,7 +43,7 @@ class PooledSession:
     async def session(self) -> "McpSession":
         """Raises HopFailed. Who comes while one is opened waits for that one."""
         if self._is_closed:
-            raise HopFailed(CHANGED)
+            raise LiveCallFailed(CHANGED)
         if self._held is not None and self._held.is_alive:
             return self._held
         if self._opening is None:
@@ -54,7 +54,7 @@ class PooledSession:
             return await asyncio.shield(opening)
         except asyncio.CancelledError:
             if opening.cancelled():  # by `close`, not whoever waits
-                raise HopFailed(CHANGED) from None
+                raise LiveCallFailed(CHANGED) from None
             raise
 
     async def ask(
@@ -84,7 +84,7 @@ class PooledSession:
         self._is_closed = True
         if self._opening is not None:
             self._opening.cancel()
-            with suppress(asyncio.CancelledError, HopFailed):
+            with suppress(asyncio.CancelledError, LiveCallFailed):
                 await self._opening
         if self._held is not None:
             self._let_go(self._held)
@@ -110,7 +110,7 @@ class PooledSession:
         except ModuleNotFoundError as error:
             if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types"):
                 raise
-            raise HopFailed(MISSING) from None
+            raise LiveCallFailed(MISSING) from None
         if self._way is not None:
             ways = [self._way, *(way for way in ways if way.name != self._way.name)]
         reasons: list[str] = []
@@ -120,7 +120,7 @@ class PooledSession:
                 return session
         self._way = self._before = None
         words = await ways[0].why()
-        raise HopFailed(f"the MCP server {_joined(reasons)}", notes=(words,) if words else ())
+        raise LiveCallFailed(f"the MCP server {_joined(reasons)}", notes=(words,) if words else ())
 
     async def _opened(self, way: "Way", reasons: list[str]) -> "McpSession | None":
         from pipelines.outbound.mcp.session import McpSession, NotOpened
@@ -133,7 +133,7 @@ class PooledSession:
                 self._before = await session.open()
             except NotOpened as error:
                 words = await way.why()
-                reason = f"did not begin: {quoted(words)}" if words else str(error)
+                reason = f"did not begin: {quote(words)}" if words else str(error)
                 continue
             self._way = way
             return session
@@ -150,7 +150,7 @@ def _ways(target: McpTarget) -> "list[Way]":
 
 def _gone(exchange: Exchange, words: str) -> Asked:
     reason = exchange.fault or "ended the session before there was an answer"
-    reason = f"{reason}: {quoted(words)}" if words else reason
+    reason = f"{reason}: {quote(words)}" if words else reason
     return Asked(reason=reason, is_surely_unsent=not exchange.is_sent, is_unknown=exchange.is_sent)
 
 

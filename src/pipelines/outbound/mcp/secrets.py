@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pipelines.core.code.redaction import Redaction
 from pipelines.core.endpoints.hidden_discovery import hidden_discovery
 from pipelines.core.text.json_text import Json, dumps, loads_own
-from pipelines.core.tools.live_tools import Discovery, HopFailed, LiveReply
+from pipelines.core.tools.live_tools import Discovery, LiveCallFailed, LiveReply
 from pipelines.outbound.mcp.exchange import aside
 
 
@@ -19,8 +19,8 @@ class Masking:
     def text(self, text: str) -> str:
         return self._redaction.text(text)
 
-    def failed(self, message: str, notes: Sequence[str] = ()) -> HopFailed:
-        return HopFailed(self.text(message), notes=tuple(map(self.text, notes)))
+    def failed(self, message: str, notes: Sequence[str] = ()) -> LiveCallFailed:
+        return LiveCallFailed(self.text(message), notes=tuple(map(self.text, notes)))
 
     async def reply(self, reply: LiveReply, size: int) -> LiveReply:
         """The same unless there is a secret in it."""

@@ -16,9 +16,9 @@ from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.tools.live_tools import (
     LONGEST_HOP_S,
     MAY_BE_DONE,
+    DiscoveredTool,
     Discovery,
-    FoundTool,
-    HopFailed,
+    LiveCallFailed,
     LiveReply,
 )
 from pipelines.core.tools.mcp_answers import MAX_RESPONSE_BYTES, UnusableResult, discovery_of, reply_of
@@ -111,7 +111,9 @@ class McpServerEndpoint:
                     listed, notes = await self._listed()
                     session = await self._pool.session()
         except TimeoutError:
-            raise HopFailed(f"the MCP server did not list its tools within {self._longest_s:g} s") from None
+            raise LiveCallFailed(
+                f"the MCP server did not list its tools within {self._longest_s:g} s"
+            ) from None
         # On a thread: schemas may have megabytes.
         read = partial(discovery_of, listed, notes, session.complaint_of_schema)
         found = await asyncio.to_thread(lambda: self._masking.discovery(read()))
@@ -120,7 +122,7 @@ class McpServerEndpoint:
         )
         return found
 
-    async def call(self, tool: FoundTool, arguments: JsonObject) -> LiveReply:
+    async def call(self, tool: DiscoveredTool, arguments: JsonObject) -> LiveReply:
         name = tool.call.get("name", tool.name)
         clock = asyncio.get_running_loop()
         ends = clock.time() + self._longest_s
@@ -152,28 +154,30 @@ class McpServerEndpoint:
     def _exchange(self) -> Exchange:
         return Exchange(most_bytes=MOST_ANSWER_BYTES, read_s=self._longest_s)
 
-    def _late(self, exchange: Exchange, *, is_all: bool) -> HopFailed:
+    def _late(self, exchange: Exchange, *, is_all: bool) -> LiveCallFailed:
         if not exchange.is_sent:
-            return HopFailed(f"the MCP server could not be reached within {self._longest_s:g} s")
+            return LiveCallFailed(f"the MCP server could not be reached within {self._longest_s:g} s")
         waited = (
             f"within {self._longest_s:g} s" if is_all else f"for {self._idle_s:g} s, nor told of progress"
         )
-        return HopFailed(f"the MCP server did not answer {waited}; {MAY_BE_DONE}")
+        return LiveCallFailed(f"the MCP server did not answer {waited}; {MAY_BE_DONE}")
 
-    async def _reply(self, result: JsonObject, size: int, tool: FoundTool) -> LiveReply:
+    async def _reply(self, result: JsonObject, size: int, tool: DiscoveredTool) -> LiveReply:
         if result.get("resultType") == "input_required":
-            raise HopFailed("the MCP server asks for input of a person or a model, which a call cannot give")
+            raise LiveCallFailed(
+                "the MCP server asks for input of a person or a model, which a call cannot give"
+            )
         try:
             reply = await aside(size, reply_of, result, self._drift(tool))
         except UnusableResult as error:
             raise self._masking.failed(f"the MCP server {error}") from None
         return await self._masking.reply(reply, size)
 
-    async def _asked(self, ask: _Ask, tool: FoundTool | None = None) -> JsonObject:
+    async def _asked(self, ask: _Ask, tool: DiscoveredTool | None = None) -> JsonObject:
         for is_last in (False, True):
             try:
                 session = await self._pool.session()
-            except HopFailed as failed:  # in words of the server's
+            except LiveCallFailed as failed:  # in words of the server's
                 raise self._masking.failed(str(failed), failed.notes) from None
             exchange = self._exchange()
             asked = await self._pool.ask(session, exchange, ask)
@@ -184,7 +188,7 @@ class McpServerEndpoint:
         maybe = f"; {MAY_BE_DONE}" if asked.is_unknown and tool is not None else ""
         raise self._masking.failed(f"the MCP server {asked.reason}{maybe}", self._drift(tool))
 
-    def _drift(self, tool: FoundTool | None) -> list[str]:
+    def _drift(self, tool: DiscoveredTool | None) -> list[str]:
         """For the trace: whether the server lists the tool otherwise now, as far as that is known."""
         if tool is None or self._listed_now is None:
             return []
@@ -241,7 +245,7 @@ class McpServerEndpoint:
         pause_s = RELISTED_AFTER_S  # more words of the same change may come
         while self._is_stale:
             await asyncio.sleep(pause_s)
-            with suppress(HopFailed):
+            with suppress(LiveCallFailed):
                 await self.discover()
             pause_s = RELISTED_EVERY_S
         self._relisting = None

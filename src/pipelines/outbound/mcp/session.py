@@ -19,7 +19,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from pipelines.core.text.json_text import Json, JsonObject
-from pipelines.core.tools.mcp_answers import quoted
+from pipelines.core.tools.mcp_answers import quote
 from pipelines.outbound.mcp.check_results import NotAsMcp, check_result, told_of
 from pipelines.outbound.mcp.exchange import EXCHANGE, Exchange, beside
 from pipelines.outbound.mcp.large_results import is_taken
@@ -166,7 +166,7 @@ class McpSession:
             if _is_lost(error) and exchange.status is None:
                 raise SessionGone from None  # else only the answer ended
             exchange.fault = exchange.fault or _own_fault(error, exchange)
-            raise Refused(quoted(f"{error.message} (code {error.code})")) from None
+            raise Refused(quote(f"{error.message} (code {error.code})")) from None
         except ValidationError as error:
             exchange.fault = told_of(error)
             raise Refused from None
@@ -260,7 +260,7 @@ def _why(error: BaseException) -> str:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     if isinstance(error, MCPError):
-        return f"refused to begin: {quoted(error.message)} (code {error.code})"
+        return f"refused to begin: {quote(error.message)} (code {error.code})"
     if isinstance(error, ValidationError):
         return told_of(error)
-    return f"could not be begun with: {quoted(str(error)) or type(error).__name__}"
+    return f"could not be begun with: {quote(str(error)) or type(error).__name__}"

@@ -9,7 +9,7 @@ from httpx2 import URL, InvalidURL
 
 from pipelines.core.code.held_commands import Command, OpenPipes
 from pipelines.core.text.json_text import JsonObject
-from pipelines.core.tools.live_tools import HopFailed
+from pipelines.core.tools.live_tools import LiveCallFailed
 from pipelines.outbound.address_guard import AddressPolicy, Resolver, system_resolver
 
 _HEADER_NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110, 5.1
@@ -28,22 +28,22 @@ class McpTarget:
     def check(self) -> None:
         """Raises HopFailed for what cannot be tried at all."""
         if self.command is not None and self.open_pipes is None:
-            raise HopFailed(
+            raise LiveCallFailed(
                 "this server starts no MCP servers (PIPELINES_MCP_STDIO is not set):"
                 " start it yourself, with HTTP, and register its url"
             )
         if self.command is None and not self.urls:
-            raise HopFailed("the endpoint's config has neither a url nor a command")
+            raise LiveCallFailed("the endpoint's config has neither a url nor a command")
         for url in self.urls:
             try:
                 is_usable = URL(url).scheme in ("http", "https") and bool(URL(url).host)
             except InvalidURL:
                 is_usable = False
             if not is_usable:
-                raise HopFailed("the endpoint's url must start with http:// or https:// and name a host")
+                raise LiveCallFailed("the endpoint's url must start with http:// or https:// and name a host")
         if any(not _is_sendable(name, value) for name, value in self.headers.items()):
             # Found here, because the HTTP library would quote the value in its log.
-            raise HopFailed("the endpoint's credential cannot be sent as a header: check its value")
+            raise LiveCallFailed("the endpoint's credential cannot be sent as a header: check its value")
 
 
 def urls_of(url: str) -> tuple[str, ...]:

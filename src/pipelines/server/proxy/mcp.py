@@ -21,15 +21,15 @@ from pipelines.core.tools.mcp_messages import (
     REFUSED,
     McpError,
     McpRequest,
-    SentWith,
+    ProtocolHeaders,
     called_tool,
-    discovered,
+    discovery_result,
     error_of,
-    initialized,
-    listed,
+    initialize_result,
     read_request,
     result_of,
     tool_result,
+    tools_list_result,
 )
 from pipelines.engine.live.call_turns import CallTurns
 from pipelines.engine.live.live_runs import LiveRun
@@ -88,7 +88,7 @@ class McpEndpoint:
         return await self._turns.do(live.org_id, partial(_read, body))
 
     async def answer(
-        self, live: LiveRun, message: Json, sent: SentWith, headers: SentHeaders, started: float
+        self, live: LiveRun, message: Json, sent: ProtocolHeaders, headers: SentHeaders, started: float
     ) -> WireReply:
         """To what `read` gave; either raises McpError."""
         if not isinstance(message, list):
@@ -96,7 +96,7 @@ class McpEndpoint:
         return await self._several(live, message, sent, headers, started)
 
     async def _several(
-        self, live: LiveRun, messages: list[Json], sent: SentWith, headers: SentHeaders, started: float
+        self, live: LiveRun, messages: list[Json], sent: ProtocolHeaders, headers: SentHeaders, started: float
     ) -> WireReply:
         """As version 2025-03-26 has it; one after the other, in their order."""
         if not 0 < len(messages) <= MAX_BATCH:
@@ -121,7 +121,7 @@ class McpEndpoint:
         return WireReply(200, await self._turns.do(live.org_id, partial(dumps, answers)), None)
 
     async def _one(
-        self, live: LiveRun, message: Json, sent: SentWith, headers: SentHeaders, started: float
+        self, live: LiveRun, message: Json, sent: ProtocolHeaders, headers: SentHeaders, started: float
     ) -> WireReply:
         return await self._request(live, read_request(message, sent), headers, started)
 
@@ -131,7 +131,7 @@ class McpEndpoint:
         if request is None:
             return _NOTHING_TO_SAY
         if request.method == "initialize" and not request.is_stateless:
-            answer, session = initialized(request, __version__)
+            answer, session = initialize_result(request, __version__)
             return WireReply(200, dumps(answer), None, ((_SESSION, session.encode()),))
         if request.method == "tools/call":
             return WireReply(200, await self._called(live, request, headers, started), None)
@@ -140,13 +140,13 @@ class McpEndpoint:
 
     def _told(self, live: LiveRun, request: McpRequest) -> JsonObject:
         if request.method == "server/discover":
-            return discovered(request, __version__)
+            return discovery_result(request, __version__)
         if request.method == "ping":
             return result_of(request, {})
         if request.method == "tools/list":
             if not self._is_active(live):
                 raise _refused(request, RunNotActive())
-            return listed(request, live.toolbox.tools.values())
+            return tools_list_result(request, live.toolbox.tools.values())
         raise error_of(request, METHOD_NOT_FOUND, f"There is no {request.method[:80]} here, only tools.")
 
     async def _called(

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from pipelines.core.endpoints.endpoint_drift import KnownTool
 from pipelines.core.text.json_text import JsonObject, dumps, loads_own
 from pipelines.core.text.stored import stored_list
-from pipelines.core.tools.live_tools import FoundTool
+from pipelines.core.tools.live_tools import DiscoveredTool
 from pipelines.storage.database.connection import Connection, Row, in_list, insert_many
 from pipelines.storage.database.paging import Filter, Page, page_of
 from pipelines.storage.tasks.texts import SLICE_ROWS, text_of
@@ -173,12 +173,12 @@ def endpoint_heads(connection: Connection, org_id: int) -> list[EndpointHead]:
     return [EndpointHead(*row) for row in rows]
 
 
-def found_tool(connection: Connection, endpoint_id: str, name: str) -> FoundTool | None:
+def found_tool(connection: Connection, endpoint_id: str, name: str) -> DiscoveredTool | None:
     """The tool as it was accepted."""
     row = connection.execute(
         "SELECT body FROM endpoint_tools WHERE endpoint_id = ? AND name = ?", (endpoint_id, name)
     ).fetchone()
-    return FoundTool.from_stored(loads_own(row[0])) if row else None
+    return DiscoveredTool.from_stored(loads_own(row[0])) if row else None
 
 
 def tools_by_name(connection: Connection, endpoint_id: str, names: Sequence[str]) -> dict[str, KnownTool]:
@@ -291,5 +291,5 @@ def _counted(row: Row) -> CountedEndpoint:
 
 
 def _tool(row: Row) -> KnownTool:
-    found = FoundTool.from_stored(loads_own(row["found"])) if row["found"] is not None else None
-    return KnownTool(FoundTool.from_stored(loads_own(row["body"])), row["drift"], found)
+    found = DiscoveredTool.from_stored(loads_own(row["found"])) if row["found"] is not None else None
+    return KnownTool(DiscoveredTool.from_stored(loads_own(row["body"])), row["drift"], found)

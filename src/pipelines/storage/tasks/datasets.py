@@ -6,7 +6,7 @@ from typing import NamedTuple, cast
 
 from pipelines.core.tasks.seed import CONVERSATION, Seed, own_id_of
 from pipelines.core.tasks.seed_text import SeedText
-from pipelines.core.tasks.task_key import content_hash, oracle_hash, shown_tags, world_hash_of
+from pipelines.core.tasks.task_key import content_hash, oracle_hash, tags_text, world_hash_of
 from pipelines.core.text.json_text import JsonObject, dumps, loads_own, written
 from pipelines.storage.database.connection import Connection, Row, in_list, insert, insert_many
 from pipelines.storage.database.paging import Filter, Page, page_of
@@ -114,7 +114,7 @@ def as_texts(seed: Seed | SeedText) -> WrittenSeed:
         content,
         oracle,
         own_id_of(body.get("id")),
-        shown_tags(body),
+        tags_text(body),
         "coding_scenario" in body,
     )
     return WrittenSeed(task, (text, world) if world is not None else (text,))
@@ -133,7 +133,7 @@ def seed_over_world(body: JsonObject, *, world_hash: str, content: str) -> Writt
         content_hash(body, content),
         oracle_hash(body),
         own_id_of(body.get("id")),
-        shown_tags(body),
+        tags_text(body),
     )
     return WrittenSeed(task, (text,))
 

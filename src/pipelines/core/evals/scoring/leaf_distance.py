@@ -13,7 +13,7 @@ import orjson
 from pipelines.core.evals.scenarios.contract import ContractLeaf, LeafRule
 from pipelines.core.evals.scenarios.leaf_kind import KNOWN_SCALE, folded, is_number, kind_of, level
 from pipelines.core.evals.scoring.text_shift import text_distance, text_profile
-from pipelines.core.matchers.matching import Actual, CannotMatch, Missing, meant
+from pipelines.core.matchers.matching import Actual, CannotMatch, Missing, interpreted_value
 from pipelines.core.text.json_text import Json, JsonObject, canonical_by_value, same
 
 MOST_ASSIGNED = 24  # objects that differ: 24 × 24 distances and 24³ steps are some 10 ms
@@ -50,7 +50,7 @@ def leaf_distance(leaf: ContractLeaf, left: Actual, right: Actual) -> LeafDistan
 def _meant(leaf: ContractLeaf, value: Json) -> Json:
     """What a value says where a number, a day or a text is asked: "$79.50" and "79,50 €" are one number."""
     try:
-        return meant(leaf.expected, value)
+        return interpreted_value(leaf.expected, value)
     except CannotMatch:  # too long to be read
         return value
 

@@ -10,7 +10,7 @@ from typing import IO, Any
 from fastapi import APIRouter, Request, Response
 from starlette.datastructures import FormData, UploadFile
 
-from pipelines.core.task_files.column_naming import MOST_SAID, Naming
+from pipelines.core.task_files.column_naming import MOST_SAID, ColumnNaming
 from pipelines.core.task_files.file_formats import TABLE, Format, format_of
 from pipelines.core.tasks.task_columns import BY_NAME, COLUMNS
 from pipelines.core.text.json_text import Json, JsonObject
@@ -64,10 +64,10 @@ class Asked:
     left_out: frozenset[str]
 
     @property
-    def naming(self) -> Naming:
+    def naming(self) -> ColumnNaming:
         off = frozenset(BY_NAME).difference(self.switched_on) if self.switched_on is not None else frozenset()
         needed = tuple(name for name in self.switched_on or () if name != "user")
-        return Naming(renames=self.renames, left_out=self.left_out | off, needed=needed)
+        return ColumnNaming(renames=self.renames, left_out=self.left_out | off, needed=needed)
 
     @property
     def format(self) -> Format | None:
