@@ -5,7 +5,7 @@ import json
 import pytest
 
 from pipelines.core.agents.agent_definition import AgentDefinition, parse_agent_definition
-from pipelines.core.simulation.rules.axis import in_force
+from pipelines.core.simulation.rules.axis import active_rules
 from pipelines.core.task_files.read_tasks import parse_tasks, tasks_as_csv, tasks_as_rows
 from pipelines.core.task_files.upload_warnings import upload_warnings
 from pipelines.core.tasks.seed import Seed, parse_seed
@@ -182,7 +182,7 @@ def test_everything_wrong_with_an_agents_rules_is_told_at_once() -> None:
 
 def test_a_task_adds_rules_and_switches_inherited_ones_off() -> None:
     def names(agent: list[JsonObject], task: list[JsonObject]) -> list[str | None]:
-        return [rule.name for rule in in_force(agent, task)]
+        return [rule.name for rule in active_rules(agent, task)]
 
     assert names([OPEN, ONCE], []) == ["open-only", "once"]
     assert names([ONCE], [OPEN]) == ["once", "open-only"]

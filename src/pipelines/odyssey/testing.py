@@ -35,7 +35,7 @@ from pipelines.core.ledger.ledger_schema import LedgerSchema, parse_ledger_schem
 from pipelines.core.proposed_oracles.propose_oracle import ProposedOracle, oracle_from_run
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.language import parse_plan
-from pipelines.core.simulation.rules.axis import in_force
+from pipelines.core.simulation.rules.axis import active_rules
 from pipelines.core.simulation.simulator import Wait
 from pipelines.core.task_files.read_tasks import parse_tasks
 from pipelines.core.tasks.seed import Seed
@@ -402,7 +402,7 @@ def _live(opened: Task, *, fault_seed: int) -> CalledRun:
             world=world,
             behavior=seed.behavior_instructions,
             is_strict=seed.strict_simulation,
-            rules=in_force(rules, seed.rules),
+            rules=active_rules(rules, seed.rules),
         ),
         ledger=ledger,
         progress=RuleProgress(seed.failure_rules, ledger.is_flagged, chance=chance_of(task, fault_seed)),

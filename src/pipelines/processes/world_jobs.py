@@ -160,7 +160,7 @@ def rows_covered(data: bytes, *, agent: JsonObject) -> Iterator[bytes]:
 
 def toolset_of(agent: JsonObject) -> "Toolset":
     """`agent` has the text of its definition, and the session's own words."""
-    from pipelines.core.simulation.rules.axis import in_force
+    from pipelines.core.simulation.rules.axis import active_rules
     from pipelines.core.worlds.shapes import Toolset
 
     given: Any = agent
@@ -170,7 +170,7 @@ def toolset_of(agent: JsonObject) -> "Toolset":
         ledger_schema=definition.ledger_schema,
         behavior=given["behavior"],
         instructions=given["instructions"],
-        rules=in_force(definition.rules, ()),
+        rules=active_rules(definition.rules, ()),
     )
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from pipelines.core.ledger.ledger import Ledger, World
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
-from pipelines.core.simulation.rules.described import MOST_READ
+from pipelines.core.simulation.rules.description_rules import MOST_READ
 from pipelines.core.simulation.simulator import Moment, SimulatedReply
 from pipelines.core.tools.tools_schema import parse_tools_schema
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pipelines.core.english.words import plural, singular, singulars, tokens
 from pipelines.core.ledger.ledger import Ledger, World
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
-from pipelines.core.simulation.rules.axis import in_force
+from pipelines.core.simulation.rules.axis import active_rules
 from pipelines.core.simulation.simulator import Moment
 from pipelines.core.simulation.syntax.functions import FUNCTIONS
 from pipelines.core.text.json_text import Json, JsonObject, dumps, loads
@@ -93,7 +93,7 @@ def built(
         parse_tools_schema(tools(noun, called, field)),
         world=World.from_initial_state(world(kind or noun, field)),
         behavior=behavior,
-        rules=in_force(rules, ()),
+        rules=active_rules(rules, ()),
     )
 
 

@@ -7,7 +7,7 @@ from pipelines.core.ledger.ledger import Ledger, World
 from pipelines.core.ledger.ledger_schema import LedgerSchema
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.call_history import CallHistory
-from pipelines.core.simulation.rules.axis import in_force
+from pipelines.core.simulation.rules.axis import active_rules
 from pipelines.core.simulation.simulator import Moment, SimulationFailed
 from pipelines.core.tasks.seed import Seed
 from pipelines.core.text.json_text import Json, JsonObject
@@ -82,7 +82,7 @@ class SimulatedTask:
             ledger_schema=schema,
             world=self._world,
             behavior=seed.behavior_instructions,
-            rules=in_force(rules, seed.rules),
+            rules=active_rules(rules, seed.rules),
         )
         for tool in tools:  # read now: the worlds of runs at once share the plans
             self._simulator.plan_of(tool.name)

@@ -23,7 +23,7 @@ from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.domain.hints import hint_sentences
 from pipelines.core.simulation.guesses import guess_of, refusal_notes
 from pipelines.core.simulation.plan_text import plan_as_yaml
-from pipelines.core.simulation.rules.axis import in_force
+from pipelines.core.simulation.rules.axis import active_rules
 from pipelines.core.simulation.sentences import MOST_SHOWN_BY_CALLS, shown_findings, shown_sentences
 from pipelines.core.simulation.shown import shown_plans
 from pipelines.core.tasks.seed import Seed
@@ -51,7 +51,7 @@ def print_plans(
         ledger_schema=schema,
         world=World.from_initial_state(seed.initial_state),
         behavior=behavior if behavior is not None else seed.behavior_instructions,
-        rules=in_force(read_agent_rules(tools), seed.rules),
+        rules=active_rules(read_agent_rules(tools), seed.rules),
     )
     shown = only or list(simulator.plans)
     if as_json:

@@ -15,7 +15,7 @@ from pipelines.core.ledger.ledger import World
 from pipelines.core.ledger.ledger_schema import LedgerSchema, read_ledger_schema
 from pipelines.core.simulation.build import PlannedSimulator, ToolPlan, build_simulator
 from pipelines.core.simulation.guesses import guess_of
-from pipelines.core.simulation.rules.axis import in_force, read_agent_rules
+from pipelines.core.simulation.rules.axis import active_rules, read_agent_rules
 from pipelines.core.task_files.read_tasks import ReadTasks, format_of, read_tasks
 from pipelines.core.tasks.rule_warnings import rule_warnings
 from pipelines.core.tasks.seed import Seed
@@ -215,7 +215,11 @@ def _simulators(
     seen: set[tuple[tuple[str, ...], str, bytes]] = set()
     if not seeds:
         empty = World.from_initial_state({})
-        yield 0, None, build_simulator(tools, ledger_schema=schema, world=empty, rules=in_force(rules, ()))
+        yield (
+            0,
+            None,
+            build_simulator(tools, ledger_schema=schema, world=empty, rules=active_rules(rules, ())),
+        )
     for row, seed in zip(rows, seeds, strict=True):
         kind = (tuple(sorted(seed.initial_state)), seed.behavior_instructions or "", dumps([*seed.rules]))
         if kind not in seen:
@@ -229,7 +233,7 @@ def _simulators(
                     ledger_schema=schema,
                     world=world,
                     behavior=seed.behavior_instructions,
-                    rules=in_force(rules, seed.rules),
+                    rules=active_rules(rules, seed.rules),
                 ),
             )
 

@@ -15,11 +15,11 @@ from pipelines.core.simulation.language import Origin, Plan, parse_plan, read_la
 from pipelines.core.simulation.reading.assemble import ReadPlan, read_plan, survey_for
 from pipelines.core.simulation.reply_check import ANY_FIELD, agreeing, computed_in
 from pipelines.core.simulation.rules import rule as r
+from pipelines.core.simulation.rules.apply_rules import UnappliedRule, apply_rules
 from pipelines.core.simulation.rules.book import RuleBook
-from pipelines.core.simulation.rules.described import Described, may_restrict, read_described
+from pipelines.core.simulation.rules.description_rules import DescribedRules, may_restrict, read_description
 from pipelines.core.simulation.rules.rule import Rule
 from pipelines.core.simulation.rules.vocabulary import Vocabulary, build_vocabulary
-from pipelines.core.simulation.rules.weave import Unwoven, weave
 from pipelines.core.simulation.run_plan import answered
 from pipelines.core.simulation.simulator import Moment, Question, SimulatedReply, SimulationFailed
 from pipelines.core.text.json_text import Json, JsonObject, dumps
@@ -43,7 +43,7 @@ class ToolPlan:
     origin: Origin
     notes: tuple[str, ...] = ()
     confidence: float = 1.0
-    unwoven: tuple[Unwoven, ...] = ()  # rules that found no place in it, and why
+    unwoven: tuple[UnappliedRule, ...] = ()  # rules that found no place in it, and why
     computed: frozenset[str] = frozenset()  # fields of the reply that the plan works out itself
     guessed_refusals: Mapping[Refusal, str] = field(default_factory=dict)  # what is told with each
     assumed: tuple[str, ...] = ()  # those of the notes that say what reading took for granted
@@ -316,13 +316,13 @@ class PlannedSimulator:
         if lost:
             # What found no place in the plan is left to the reader of tools.
             woven = tuple(rule for rule in described.rules if rule.sentence not in lost)
-            plan = self._as_read(tool, Described(woven, (*described.not_read, *sorted(lost))))
+            plan = self._as_read(tool, DescribedRules(woven, (*described.not_read, *sorted(lost))))
         return plan
 
-    def _as_read(self, tool: Tool, described: Described) -> ToolPlan:
+    def _as_read(self, tool: Tool, described: DescribedRules) -> ToolPlan:
         """None of the description is read twice: what the language of rules has read is a rule."""
         found = self._read(tool)
-        described = described if _has_change(list(found.body)) else Described()
+        described = described if _has_change(list(found.body)) else DescribedRules()
         notes = (*found.notes, *_unread_amounts(tool.description, found.body))
         untold = [said for said in described.not_read if not any(said in note for note in found.notes)]
         notes += tuple(f"“{said}” of its description is not enforced" for said in untold)
@@ -339,11 +339,11 @@ class PlannedSimulator:
             grounds=found.grounds.lines,
         )
 
-    def _described(self, tool: Tool) -> Described:
+    def _described(self, tool: Tool) -> DescribedRules:
         reads = self._survey.tools[tool.name].name.reads()
         if reads or not may_restrict(tool.description):
-            return Described()
-        return read_described(tool, self.vocabulary, self._world, self._may_read)
+            return DescribedRules()
+        return read_description(tool, self.vocabulary, self._world, self._may_read)
 
     def _under_rules(
         self,
@@ -366,14 +366,16 @@ class PlannedSimulator:
         # What the author says replaces what reading guessed.
         is_inferred = origin == "read"
         vocabulary = self.vocabulary
-        woven = weave(steps, tool=tool.name, rules=rules, vocabulary=vocabulary, is_inferred=is_inferred)
+        woven = apply_rules(
+            steps, tool=tool.name, rules=rules, vocabulary=vocabulary, is_inferred=is_inferred
+        )
         told = [f"not enforced by this tool: {one.rule.sentence} ({one.reason})" for one in woven.unwoven]
         enforced = _parsed(woven.body, origin, (*notes, *told), confidence)
         if enforced.plan is not None:
             computed = ANY_FIELD if plain.computed is ANY_FIELD else enforced.computed
             return replace(enforced, computed=computed, unwoven=woven.unwoven)
         told = [NOT_ENFORCED, *enforced.notes]
-        lost = tuple(Unwoven(rule, NOT_ENFORCED) for rule in rules)
+        lost = tuple(UnappliedRule(rule, NOT_ENFORCED) for rule in rules)
         return replace(plain, notes=(*plain.notes, *told), unwoven=lost)
 
 

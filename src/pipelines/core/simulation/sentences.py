@@ -10,10 +10,10 @@ from pipelines.core.simulation.build import PlannedSimulator
 from pipelines.core.simulation.rules.examples import ANY_DAY, examples
 from pipelines.core.simulation.rules.forms import as_json
 from pipelines.core.simulation.rules.language.read import Reading
-from pipelines.core.simulation.rules.language.report import read_as, reading_json
+from pipelines.core.simulation.rules.language.report import canonical_sentences, reading_json
 from pipelines.core.simulation.rules.language.suggest import Suggestion
 from pipelines.core.simulation.rules.rule import Origin, Rule
-from pipelines.core.simulation.rules.trial import tried
+from pipelines.core.simulation.rules.trial import try_rules
 from pipelines.core.text.json_text import Json, JsonObject, dumps
 
 MOST_SUGGESTED = 20  # sentences with suggestions in one answer: each takes up to a tenth of a second
@@ -84,12 +84,12 @@ def _shown(
 
 
 def _makes_a_difference(simulator: PlannedSimulator, rules: Sequence[Rule]) -> bool:
-    found = tried(rules, simulator.vocabulary, simulator.world).rules
+    found = try_rules(rules, simulator.vocabulary, simulator.world).rules
     return all(one.problem is None and one.uniform is None for one in found)
 
 
 def _way(reading: Reading, simulator: PlannedSimulator) -> JsonObject:
-    said: list[Json] = [*read_as(reading, simulator.rule_book.reader)]
+    said: list[Json] = [*canonical_sentences(reading, simulator.rule_book.reader)]
     return {"read_as": said, "rules": [as_json(rule) for rule in reading.rules]}
 
 

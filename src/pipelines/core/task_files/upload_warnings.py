@@ -8,7 +8,7 @@ from pipelines.core.ledger.ledger import World
 from pipelines.core.ledger.ledger_schema import LedgerSchema
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.guesses import MOST_WORLDS, Types, guesses_over, types_of
-from pipelines.core.simulation.rules.axis import RULES, in_force
+from pipelines.core.simulation.rules.axis import RULES, active_rules
 from pipelines.core.simulation.rules.check import check
 from pipelines.core.simulation.sentences import (
     MOST_SUGGESTED,
@@ -133,7 +133,7 @@ class _PlanReader:
             world=World.from_initial_state(seed.initial_state),
             behavior=seed.behavior_instructions,
             may_read=self._may_read,
-            rules=in_force(self._rules, seed.rules),
+            rules=active_rules(self._rules, seed.rules),
         )
 
     def _look_at(self, row: int, simulator: PlannedSimulator, now: str | None) -> list[Problem]:

@@ -9,7 +9,7 @@ from pipelines.core.simulation.reading.assemble import survey_for
 from pipelines.core.simulation.rules import axis
 from pipelines.core.simulation.rules.axis import RULES
 from pipelines.core.simulation.rules.check import MOST_HINTED, check
-from pipelines.core.simulation.rules.forms import Authored, in_force
+from pipelines.core.simulation.rules.forms import AuthoredRules, active_rules
 from pipelines.core.simulation.rules.known_fields import MOST_COMPARED
 from pipelines.core.simulation.rules.rule import Rule
 from pipelines.core.simulation.rules.vocabulary import Vocabulary, build_vocabulary
@@ -33,7 +33,7 @@ def rule_warnings(
 ) -> list[Problem]:
     """By row. `rules` are the agent's: what one of them names may be missing in some worlds, and is told of
     only where it is in none."""
-    checking = _RuleChecker(tools or (), ledger_schema, axis.authored(rules).rules, may_read)
+    checking = _RuleChecker(tools or (), ledger_schema, axis.authored_rules(rules).rules, may_read)
     for row, seed in enumerate(seeds if tools else (), 1):
         if seed.rules or rules:
             checking.row(row, seed)
@@ -60,7 +60,7 @@ class _RuleChecker:
         self._unread: list[int] = []
 
     def row(self, row: int, seed: Seed) -> None:
-        own = axis.authored(seed.rules)
+        own = axis.authored_rules(seed.rules)
         self._found += (_in_row(row, problem) for problem in _unknown_names(seed.rules, self._inherited))
         # Rows of one dataset mostly share their rules and the make of their worlds: each is checked once.
         make = world_shape(seed.initial_state)
@@ -84,8 +84,8 @@ class _RuleChecker:
         unread = Problem(path=pointer([RULES]), message=says)
         return [_in_row(self._unread[0], unread), *of_agent, *self._found]
 
-    def _own_problems(self, own: Authored, entries: Sequence[JsonObject], make: bytes) -> list[Problem]:
-        beside = in_force(self._inherited, Authored(off=own.off))
+    def _own_problems(self, own: AuthoredRules, entries: Sequence[JsonObject], make: bytes) -> list[Problem]:
+        beside = active_rules(self._inherited, AuthoredRules(off=own.off))
         places = axis.places_of(entries)
         return check(own.rules, self._worlds[make], pointer([RULES]), beside=beside, places=places)
 

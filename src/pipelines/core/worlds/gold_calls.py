@@ -12,7 +12,7 @@ from pipelines.core.calls.run_moment import seed_name, world_name
 from pipelines.core.ledger.ledger_schema import LedgerSchema
 from pipelines.core.proposed_oracles.propose_oracle import VACUOUS_NOTE, is_vacuous_oracle, oracle_from_run
 from pipelines.core.proposed_oracles.value_origins import leaves_of
-from pipelines.core.simulation.rules.axis import in_force
+from pipelines.core.simulation.rules.axis import active_rules
 from pipelines.core.tasks.seed import Seed
 from pipelines.core.text.authored import Fields, kind
 from pipelines.core.text.json_text import Json, JsonObject
@@ -87,7 +87,7 @@ def oracle_of_calls(
         tools=tuple(tools),
         ledger_schema=ledger_schema,
         behavior=seed.behavior_instructions,
-        rules=in_force(rules, seed.rules),
+        rules=active_rules(rules, seed.rules),
     )
     ground = ground_of(toolset, seed.initial_state)
     now = seed.now or DEFAULT_NOW

@@ -17,10 +17,10 @@ from pipelines.core.simulation.rules.language.english import GRAMMAR
 from pipelines.core.simulation.rules.language.grammar import Find, Grammar, Match, Node, Parser, grammar_of
 from pipelines.core.simulation.rules.language.meaning import Part
 from pipelines.core.simulation.rules.language.nouns import Literal, role_of
-from pipelines.core.simulation.rules.language.phrases import such
+from pipelines.core.simulation.rules.language.phrases import restriction
 from pipelines.core.simulation.rules.language.read import MOST_READINGS, Reader, Reading, Stop
-from pipelines.core.simulation.rules.language.report import stopped_at
-from pipelines.core.simulation.rules.language.scope import Choices, NotResolved, Scope
+from pipelines.core.simulation.rules.language.report import explain_stop
+from pipelines.core.simulation.rules.language.scope import CannotResolve, Choices, Scope
 from pipelines.core.simulation.rules.language.text import Token
 from pipelines.core.simulation.rules.language.text import tokens as tokens_of
 from pipelines.core.simulation.rules.vocabulary import Kind, ToolNouns
@@ -116,7 +116,7 @@ class Language:
         # A record gets values that its type is known to have: a new one stands in quotes.
         own: Mapping[str, Find] = {"id": _ids(sentence, self.records), "unknown": lambda tokens, at: ()}
         nouns = {**known, **own}
-        failed: list[NotResolved] = []
+        failed: list[CannotResolve] = []
         changes: dict[Change, None] = {}
         for node in Parser(_GRAMMAR, found, nouns).whole("Change"):
             changes |= dict.fromkeys(_Resolving(self, sentence, found, failed).ways(node))
@@ -141,7 +141,7 @@ class Language:
         is_end = parser.furthest >= len(found)
         says = f"something is missing behind “{word}”" if is_end else f"reading stopped at “{word}”"
         stop = Stop(words=word, start=start, end=end, message=says, allowed=tuple(parser.wanted))
-        return stopped_at(Reading(sentence=sentence, stop=stop), self._reader)
+        return explain_stop(Reading(sentence=sentence, stop=stop), self._reader)
 
 
 def _ids(sentence: str, records: Mapping[str, Collection[str]]) -> Find:
@@ -166,7 +166,7 @@ class _Resolving(NamedTuple):
     language: Language
     sentence: str
     found: Sequence[Token]
-    failed: list[NotResolved]
+    failed: list[CannotResolve]
 
     def ways(self, node: Node) -> Iterator[Change]:
         """Each way in which its nouns can be meant."""
@@ -175,7 +175,7 @@ class _Resolving(NamedTuple):
             try:
                 vocabulary = self.language.vocabulary
                 yield self._change(node, Scope(vocabulary=vocabulary, tool=_NO_TOOL, choices=choices))
-            except NotResolved as error:
+            except CannotResolve as error:
                 self.failed.append(error)
             if not choices.next():
                 return
@@ -212,14 +212,14 @@ class _Resolving(NamedTuple):
             return kind, _unused(kind, scope.kind(part.other)), ()
         inner = scope.about(kind.name)
         owned = self._owned(part.owner, kind, inner) if part.owner else None
-        tests = (such(inner, part.things), owned)
+        tests = (restriction(inner, part.things), owned)
         return kind, m.all_of(*(test for test in tests if test is not None)), ()
 
     def _known(self, kind: str, id: str) -> str:
         known = self.language.records.get(kind, ())
         if id not in known:
             noun = " ".join(singulars(tokens(kind)))
-            raise NotResolved(f"there is no {noun} {id}; for example {next(iter(known), 'none')}")
+            raise CannotResolve(f"there is no {noun} {id}; for example {next(iter(known), 'none')}")
         return id
 
     def _become(self, part: Part, kind: Kind, scope: Scope) -> Expr:
@@ -235,9 +235,9 @@ class _Resolving(NamedTuple):
         if part.node.label == "of_such":
             other = scope.kind(part.who.type)
             if scope.about(other.name).states(part.who.type):
-                raise NotResolved(f"a {other.name} is {part.who.type.text} or not", part.who.type)
+                raise CannotResolve(f"a {other.name} is {part.who.type.text} or not", part.who.type)
             link = _link(kind, other.name)
-            return such(scope.about(other.name), part.who) or m.is_given(m.path(kind.name, *link))
+            return restriction(scope.about(other.name), part.who) or m.is_given(m.path(kind.name, *link))
         if part.node.label == "of_named":
             named = [scope.kind(part.type).name] if part.type is not None else [*others]
             links = [keys for keys in kind.links if part.role and role_of(keys[-1]) == part.role.words]
@@ -249,14 +249,14 @@ class _Resolving(NamedTuple):
             return m.is_equal(m.path(kind.name, *keys), m.constant(id))
         if part.node.label == "of_role":
             return self._in_role(part.role, kind, scope)
-        failed = NotResolved(f"no {kind.name} refers to anybody")
+        failed = CannotResolve(f"no {kind.name} refers to anybody")
         for other in others.values():
             try:
                 keys = _link_as(kind, other.name, part.who)
                 owner = scope.about(other.name, m.entity(other.name, m.path(kind.name, *keys)))
                 found: Expr = part.who(owner)
                 return found.negated() if part.non is not None else found
-            except NotResolved as error:
+            except CannotResolve as error:
                 failed = error
         raise failed
 
@@ -264,9 +264,9 @@ class _Resolving(NamedTuple):
         """Any `seller`, by the field that says who it is: where no record says of itself that it is one."""
         links = [keys for keys in kind.links if role_of(keys[-1]) == role.words]
         if len(links) != 1:
-            raise NotResolved(f"no field of {kind.name} says who its {role.text} is", role)
+            raise CannotResolve(f"no field of {kind.name} says who its {role.text} is", role)
         if scope.about(kind.links[links[0]]).states(role):
-            raise NotResolved(f"a {kind.links[links[0]]} is {role.text} or not", role)
+            raise CannotResolve(f"a {kind.links[links[0]]} is {role.text} or not", role)
         return m.is_given(m.path(kind.name, *links[0]))
 
     def _said(self, part: Part, scope: Scope) -> Said:
@@ -281,7 +281,7 @@ class _Resolving(NamedTuple):
 def _name(scope: Scope, field: Any) -> str:
     path = n.path_of(scope.owned(field).expr)
     if path is None or len(path.keys) != 1:
-        raise NotResolved(f"`{field.text}` is inside another field: the whole of it cannot be set", field)
+        raise CannotResolve(f"`{field.text}` is inside another field: the whole of it cannot be set", field)
     return path.keys[0]
 
 
@@ -290,7 +290,7 @@ def _link(kind: Kind, other: str) -> tuple[str, ...]:
     if found is None:
         several = ", ".join(keys[-1] for keys, to in kind.links.items() if to == other)
         which = f"several fields of {kind.name} say which {other} ({several})" if several else ""
-        raise NotResolved(f"{which or f'no field of {kind.name} says which {other}'}: name the field")
+        raise CannotResolve(f"{which or f'no field of {kind.name} says which {other}'}: name the field")
     return found
 
 

@@ -10,7 +10,7 @@ from pipelines.core.simulation.expr import Expr
 from pipelines.core.simulation.expr import make as m
 from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.rules.rule import ARGS, EACH, GIVEN, REPLY, Require, Rule
-from pipelines.core.simulation.rules.samples import compiled, hangs_on_run
+from pipelines.core.simulation.rules.samples import compile_condition, depends_on_run
 from pipelines.core.simulation.rules.vocabulary import Keys, Vocabulary
 from pipelines.core.simulation.simulator import Moment
 from pipelines.core.simulation.syntax.compiler import Evaluate
@@ -43,7 +43,7 @@ def need_of(rule: Rule) -> Expr:
 def kind_of(rule: Rule, vocabulary: Vocabulary) -> str | None:
     """The one type whose records it decides about; None where it needs a call's arguments to decide."""
     need = need_of(rule)
-    if {ARGS, REPLY, EACH} & need.roots() or hangs_on_run(need):
+    if {ARGS, REPLY, EACH} & need.roots() or depends_on_run(need):
         return None
     kinds = [root for root in sorted(need.roots()) if root in vocabulary.kinds]
     if len(kinds) == 1:
@@ -89,7 +89,7 @@ def tester(rule: Rule, vocabulary: Vocabulary, now: str) -> Tester | None:
 def tester_of(need: Expr, kind: str, vocabulary: Vocabulary, now: str) -> Tester | None:
     """Of what is asked of a record of the type, and of those that it refers to."""
     records = _records(need, kind, vocabulary)
-    test = compiled(need.replaced(records), ("it",)) if records is not None else None
+    test = compile_condition(need.replaced(records), ("it",)) if records is not None else None
     return Tester(kind, test, now) if test is not None else None
 
 

@@ -30,7 +30,7 @@ from pipelines.core.simulation.guessed_refusals import Refusal
 from pipelines.core.simulation.guesses import assumption_warnings, guesses_of, refusal_warnings
 from pipelines.core.simulation.large_worlds import prepare
 from pipelines.core.simulation.live_simulator import Passing, with_live_tools
-from pipelines.core.simulation.rules.axis import in_force
+from pipelines.core.simulation.rules.axis import active_rules
 from pipelines.core.simulation.sentences import unenforced
 from pipelines.core.simulation.simulator import Simulator
 from pipelines.core.tasks.seed import Seed
@@ -589,7 +589,7 @@ def _simulator(
         may_read=has_time(MOST_READING_S),
         is_strict=seed.strict_simulation,
         translated=rules,
-        rules=in_force(toolbox.rules, seed.rules),
+        rules=active_rules(toolbox.rules, seed.rules),
     )
     plans = [plan for name in toolbox.tools if (plan := simulator.plan_of(name).plan) is not None]
     for plan in plans:

@@ -8,7 +8,7 @@ from pipelines.core.agents.agent_definition import AgentDefinition
 from pipelines.core.calls.run_moment import seed_name
 from pipelines.core.ledger.ledger import World
 from pipelines.core.simulation.build import build_simulator
-from pipelines.core.simulation.rules.axis import in_force
+from pipelines.core.simulation.rules.axis import active_rules
 from pipelines.core.simulation.sentences import MOST_SHOWN_BY_CALLS, shown_findings, shown_sentences
 from pipelines.core.tasks.rule_warnings import rule_warnings
 from pipelines.core.tasks.seed import Seed
@@ -149,7 +149,7 @@ def _reading(agent: agents.Agent, seed: Seed, translated: Mapping[str, Sequence[
         behavior=seed.behavior_instructions,
         may_read=may_read,
         translated=translated,
-        rules=in_force(definition.rules, seed.rules),
+        rules=active_rules(definition.rules, seed.rules),
     )
     return Reading(
         agent_id=agent.id,

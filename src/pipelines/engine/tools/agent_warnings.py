@@ -65,7 +65,7 @@ def _found_in_translation(rule: AuthoredRule, vocabulary: Vocabulary) -> Iterato
 
 
 def _found(entries: Sequence[JsonObject], vocabulary: Vocabulary, path: str) -> Iterator[Problem]:
-    rules = axis.authored(entries).rules
+    rules = axis.authored_rules(entries).rules
     yield from check(rules, vocabulary, path, places=axis.places_of(entries), has_world=False)
 
 

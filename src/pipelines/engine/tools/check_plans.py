@@ -7,7 +7,7 @@ from pipelines.core.ledger.ledger import World
 from pipelines.core.simulation.build import build_simulator
 from pipelines.core.simulation.language import parse_plan
 from pipelines.core.simulation.plan_text import parse_plans_text
-from pipelines.core.simulation.rules.axis import in_force
+from pipelines.core.simulation.rules.axis import active_rules
 from pipelines.core.simulation.shown import shown_plans
 from pipelines.core.tasks.seed import Seed
 from pipelines.core.text.authored import Fields
@@ -87,7 +87,7 @@ def _shown(
         behavior=seed.behavior_instructions if seed is not None else None,
         may_read=may_read,
         translated=rules,
-        rules=in_force(definition.rules, seed.rules if seed is not None else ()),
+        rules=active_rules(definition.rules, seed.rules if seed is not None else ()),
     )
     now = seed.now if seed is not None else None
     return shown_plans(simulator, only, may_read=may_read, with_examples=with_examples, now=now)

@@ -18,7 +18,7 @@ from pipelines.core.simulation.proposed_plans.plan_trial import (
     fidelity_now,
     tried_plan,
 )
-from pipelines.core.simulation.rules.axis import in_force
+from pipelines.core.simulation.rules.axis import active_rules
 from pipelines.core.tasks.seed import Seed
 from pipelines.core.tasks.seed_limits import LONGEST_BEHAVIOR
 from pipelines.core.text.authored import Fields
@@ -134,7 +134,7 @@ def _around(agent: Agent, seed: Seed | None, asked: _Asked) -> Around:
         behavior=asked.behavior or (seed.behavior_instructions if seed is not None else None),
         reading_limit=partial(has_time, MOST_READING_S),
         clock=time.perf_counter,
-        rules=in_force(agent.definition.rules, seed.rules if seed is not None else ()),
+        rules=active_rules(agent.definition.rules, seed.rules if seed is not None else ()),
     )
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from pipelines.core.agents.agent_definition import AgentDefinition
 from pipelines.core.ledger.ledger import World
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
-from pipelines.core.simulation.rules.axis import in_force
+from pipelines.core.simulation.rules.axis import active_rules
 from pipelines.core.simulation.rules.language.read import Reader
 from pipelines.core.simulation.rules.vocabulary import Vocabulary
 from pipelines.core.simulation.sentences import (
@@ -51,7 +51,7 @@ class BehaviorText(NamedTuple):
             behavior=self.text,
             may_read=may_read,
             translated=self.translated,
-            rules=in_force(definition.rules, self.seed.rules),
+            rules=active_rules(definition.rules, self.seed.rules),
         )
 
 

@@ -21,7 +21,7 @@ from pipelines.core.ledger.ledger_schema import LedgerSchema
 from pipelines.core.ledger.world_changes import WorldChange, world_changes
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.guesses import guesses_of
-from pipelines.core.simulation.rules.axis import in_force
+from pipelines.core.simulation.rules.axis import active_rules
 from pipelines.core.simulation.simulator import Wait
 from pipelines.core.tasks.seed_limits import size_problems
 from pipelines.core.text.json_text import Json, JsonObject, loads_own
@@ -133,7 +133,7 @@ def _simulator(definition: AgentDefinition, world: World, scratch: Scratch) -> P
         behavior=scratch.behavior,
         may_read=has_time(MOST_READING_S),
         translated=scratch.translated,
-        rules=in_force(definition.rules, scratch.rules),
+        rules=active_rules(definition.rules, scratch.rules),
     )
 
 

@@ -6,10 +6,10 @@ from typing import Any
 from pipelines.core.ledger.ledger import Ledger, World
 from pipelines.core.simulation.language import Plan, parse_plan
 from pipelines.core.simulation.reading.assemble import survey_for
+from pipelines.core.simulation.rules.apply_rules import AppliedRules, apply_rules
 from pipelines.core.simulation.rules.forms import read_rule
 from pipelines.core.simulation.rules.rule import Rule
 from pipelines.core.simulation.rules.vocabulary import Vocabulary, build_vocabulary
-from pipelines.core.simulation.rules.weave import Woven, weave
 from pipelines.core.simulation.run_plan import run
 from pipelines.core.simulation.simulator import Moment, SimulatedReply
 from pipelines.core.text.json_text import Json, JsonObject
@@ -235,8 +235,8 @@ class Shop:
         self.vocabulary = build_vocabulary(self.tools, survey, plans=dict(self.plans))
         self.typed = tuple(typed(body) for body in self.rules)
 
-    def woven(self, name: str) -> Woven:
-        return weave(
+    def woven(self, name: str) -> AppliedRules:
+        return apply_rules(
             self.plans[name],
             tool=name,
             rules=self.typed,

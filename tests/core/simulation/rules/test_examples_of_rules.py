@@ -1,4 +1,4 @@
-"""A rule shown by calls: the plans with a rule are written by hand here, as the weaver would."""
+"""A rule shown by calls: the plans with a rule are written by hand here, as `apply_rules` would."""
 
 from typing import Any
 

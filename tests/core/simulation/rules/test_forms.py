@@ -4,7 +4,7 @@ import pytest
 
 from pipelines.core.simulation.expr import written
 from pipelines.core.simulation.rules import rule as r
-from pipelines.core.simulation.rules.forms import FORMS, as_json, in_force, read_rule, read_rules
+from pipelines.core.simulation.rules.forms import FORMS, active_rules, as_json, read_rule, read_rules
 from pipelines.core.simulation.rules.rule import as_requirement
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Problem
@@ -120,7 +120,7 @@ def test_a_task_adds_rules_and_switches_an_inherited_one_off() -> None:
     )
     task = read_rules([{"off": "pending"}, RULES[3]], "", problems)
     assert not problems
-    assert in_force(agent.rules, task) == (agent.rules[1], agent.rules[2], task.rules[0])
+    assert active_rules(agent.rules, task) == (agent.rules[1], agent.rules[2], task.rules[0])
 
 
 def test_two_rules_of_one_name_are_refused() -> None:

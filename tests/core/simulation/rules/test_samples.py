@@ -15,7 +15,7 @@ from pipelines.core.simulation.rules.samples import (
     Hints,
     arguments_read,
     calls_with,
-    compiled,
+    compile_condition,
     hints_of,
     moments_around,
     values_for,
@@ -131,6 +131,6 @@ def test_arguments_are_read_off_the_nodes() -> None:
 
 
 def test_what_is_no_expression_of_the_language_is_not_compiled() -> None:
-    assert compiled(parse("whatever(1)"), []) is None
-    assert compiled(parse("order.total > 1"), []) is None
-    assert compiled(parse("order.total > 1"), ["order"]) is not None
+    assert compile_condition(parse("whatever(1)"), []) is None
+    assert compile_condition(parse("order.total > 1"), []) is None
+    assert compile_condition(parse("order.total > 1"), ["order"]) is not None

@@ -14,7 +14,7 @@ from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.rules import rule as r
 from pipelines.core.simulation.rules.findings import findings
 from pipelines.core.simulation.rules.rule import Rule
-from pipelines.core.simulation.rules.trial import tried
+from pipelines.core.simulation.rules.trial import try_rules
 from pipelines.core.simulation.simulator import Moment
 from pipelines.core.simulation.syntax.expressions import compile_expression
 from pipelines.core.simulation.values import Stopped
@@ -107,7 +107,7 @@ def test_nothing_raises_and_the_same_comes_each_time(some: list[Rule], world: Wo
 @given(expressions, worlds)
 def test_what_is_said_of_every_record_is_so(need: Expr, world: World) -> None:
     one = Rule(tools=("refund_order",), form=r.Require(need=need))
-    [found] = tried([one], vocabulary_of(world), world).rules
+    [found] = try_rules([one], vocabulary_of(world), world).rules
     says = {"in the seeded world every order passes": True, "in the seeded world no order passes": False}
     expected = [value for text, value in says.items() if found.uniform == text]
     if not expected:

@@ -6,7 +6,7 @@ import pytest
 from tests.core.simulation.rules.shop import PLANS, STATE, TOOLS, Shop, tool, typed, without_rule
 
 from pipelines.core.simulation.language import parse_plan
-from pipelines.core.simulation.rules.weave import Woven
+from pipelines.core.simulation.rules.apply_rules import AppliedRules
 from pipelines.core.text.json_text import Json, JsonObject
 
 PENDING: JsonObject = {
@@ -28,7 +28,9 @@ def verbs(body: list[Json]) -> list[str]:
     return [verb for step in body if isinstance(step, dict) for verb in known if verb in step]
 
 
-def woven(rules: list[JsonObject], body: list[Json], name: str = "cancel_order", **more: bool) -> Woven:
+def woven(
+    rules: list[JsonObject], body: list[Json], name: str = "cancel_order", **more: bool
+) -> AppliedRules:
     shop = Shop(rules=rules, plans={**PLANS, name: body}, **more)  # type: ignore[arg-type]
     result = shop.woven(name)
     parse_plan(without_rule(result.body), origin="read")
@@ -486,7 +488,7 @@ def test_a_rule_without_a_place_is_handed_back_with_the_reason(
 
 
 def test_rules_of_other_tools_are_left_out() -> None:
-    assert Shop(rules=[PENDING]).woven("get_order") == Woven(PLANS["get_order"])
+    assert Shop(rules=[PENDING]).woven("get_order") == AppliedRules(PLANS["get_order"])
 
 
 def test_weaving_leaves_the_plan_it_was_given_alone() -> None:

@@ -7,7 +7,7 @@ from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.reading.assemble import survey_for
 from pipelines.core.simulation.rules.forms import read_rule
 from pipelines.core.simulation.rules.rule import Rule
-from pipelines.core.simulation.rules.trial import Tried, tried
+from pipelines.core.simulation.rules.trial import TrialResult, try_rules
 from pipelines.core.simulation.rules.vocabulary import Vocabulary, build_vocabulary
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem
@@ -117,8 +117,8 @@ def require(tool: str, expression: str, **more: Any) -> Rule:
     return rule("require", tool, expression=expression, **more)
 
 
-def tried_in_shop(*rules: Rule, world: World = WORLD) -> Tried:
-    return tried(rules, VOCABULARY if world is WORLD else vocabulary_of(world), world)
+def tried_in_shop(*rules: Rule, world: World = WORLD) -> TrialResult:
+    return try_rules(rules, VOCABULARY if world is WORLD else vocabulary_of(world), world)
 
 
 def simulator(plans: dict[str, list[Json]] | None = None, world: World = WORLD) -> PlannedSimulator:

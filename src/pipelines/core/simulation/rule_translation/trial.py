@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pipelines.core.simulation.build import NOT_ENFORCED, PlannedSimulator
 from pipelines.core.simulation.rule_translation.translation import rule_problems
 from pipelines.core.simulation.rules.language.read import Reading
-from pipelines.core.simulation.rules.language.report import read_as
+from pipelines.core.simulation.rules.language.report import canonical_sentences
 from pipelines.core.simulation.sentences import rule_examples
 from pipelines.core.text.json_text import Json, JsonObject
 
@@ -47,7 +47,7 @@ def tried_translation(
         return TriedTranslation(problem="; ".join(one.message for one in wrong[:MOST_TOLD]))
     under = around.translated_as(sentence, bodies)
     reading = next(one for one in under.rule_book.readings if one.sentence == sentence)
-    shown = tuple(read_as(reading, under.rule_book.reader))
+    shown = tuple(canonical_sentences(reading, under.rule_book.reader))
     if (why := _no_place(reading, under)) is not None:
         return TriedTranslation(problem=why, read_as=shown)
     examples = tuple(rule_examples(reading.rules, under, now=now))

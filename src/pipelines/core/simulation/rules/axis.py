@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from pipelines.core.limits.weighed_cache import WeighedCache
 from pipelines.core.simulation.rules import forms
-from pipelines.core.simulation.rules.forms import Authored
+from pipelines.core.simulation.rules.forms import AuthoredRules
 from pipelines.core.simulation.rules.rule import Rule
 from pipelines.core.text.authored import did_you_mean
 from pipelines.core.text.json_text import Json, JsonObject, dumps, pointer
@@ -21,12 +21,12 @@ MOST_HINTED = 50  # unknown tools with a hint
 BYTES_PER_CHARACTER = 15  # of a rule that was read: some 3 kB where its text has 200 characters
 
 
-class _Read(NamedTuple):
-    authored: Authored
+class _ReadAxis(NamedTuple):
+    authored: AuthoredRules
     problems: tuple[Problem, ...]  # by their places in the list
 
 
-_READ = WeighedCache[_Read](most_bytes=64 * 1024 * 1024, most_things=256)
+_READ = WeighedCache[_ReadAxis](most_bytes=64 * 1024 * 1024, most_things=256)
 
 
 def read_axis(
@@ -63,14 +63,14 @@ def parse_agent_rules(value: Json, *, tools: Collection[str]) -> tuple[JsonObjec
     return entries
 
 
-def authored(entries: Sequence[JsonObject]) -> Authored:
+def authored_rules(entries: Sequence[JsonObject]) -> AuthoredRules:
     """What the entries say, which were accepted before."""
-    return _read([*entries]).authored if entries else Authored()
+    return _read([*entries]).authored if entries else AuthoredRules()
 
 
-def in_force(agent: Sequence[JsonObject], task: Sequence[JsonObject]) -> tuple[Rule, ...]:
+def active_rules(agent: Sequence[JsonObject], task: Sequence[JsonObject]) -> tuple[Rule, ...]:
     """The agent's rules without those that the task switches off, then the task's own."""
-    return forms.in_force(authored(agent).rules, authored(task)) if agent or task else ()
+    return forms.active_rules(authored_rules(agent).rules, authored_rules(task)) if agent or task else ()
 
 
 def places_of(entries: Sequence[JsonObject]) -> list[int]:
@@ -78,12 +78,14 @@ def places_of(entries: Sequence[JsonObject]) -> list[int]:
     return [at for at, entry in enumerate(entries) if "off" not in entry]
 
 
-def _read(value: Json) -> _Read:
+def _read(value: Json) -> _ReadAxis:
     text = dumps(value)
 
-    def read() -> tuple[_Read, int]:
+    def read() -> tuple[_ReadAxis, int]:
         problems: list[Problem] = []
-        return _Read(forms.read_rules(value, "", problems), tuple(problems)), len(text) * BYTES_PER_CHARACTER
+        return _ReadAxis(forms.read_rules(value, "", problems), tuple(problems)), len(
+            text
+        ) * BYTES_PER_CHARACTER
 
     return _READ.get(text, read)
 

@@ -10,10 +10,10 @@ from pipelines.core.ledger.ledger import World
 from pipelines.core.simulation.rules.findings import Finding, FindingKind, findings
 from pipelines.core.simulation.rules.forms import read_rule
 from pipelines.core.simulation.rules.language.read import Reader, Reading
-from pipelines.core.simulation.rules.language.report import stopped_at
-from pipelines.core.simulation.rules.language.say import say
+from pipelines.core.simulation.rules.language.report import explain_stop
+from pipelines.core.simulation.rules.language.to_sentence import to_sentence
 from pipelines.core.simulation.rules.rule import Origin, Rule
-from pipelines.core.simulation.rules.trial import Tried, tried
+from pipelines.core.simulation.rules.trial import TrialResult, try_rules
 from pipelines.core.simulation.rules.vocabulary import Vocabulary
 from pipelines.core.text.json_text import Json
 from pipelines.core.text.problems import Problem
@@ -72,7 +72,7 @@ class RuleBook:
         readings = (
             replace(one, rules=tuple(each for each in one.rules if each != rule)) for one in self.readings
         )
-        left = Tried(tuple(one for one in self.tried.rules if one.rule != rule))
+        left = TrialResult(tuple(one for one in self.tried.rules if one.rule != rule))
         known = {"reader": self.reader, "by_language": self.by_language, "findings": []}
         other.__dict__.update(known, readings=tuple(readings), tried=left)
         return other
@@ -84,7 +84,7 @@ class RuleBook:
         return (*own, *(rule for reading in self.readings for rule in reading.rules))
 
     def _named(self, rule: Rule) -> Rule:
-        return replace(rule, sentence=f"{say(rule, self.vocabulary)}.")
+        return replace(rule, sentence=f"{to_sentence(rule, self.vocabulary)}.")
 
     @cached_property
     def findings(self) -> list[Finding]:
@@ -96,15 +96,15 @@ class RuleBook:
         return "; ".join((finding.says, *others))
 
     @cached_property
-    def tried(self) -> Tried:
+    def tried(self) -> TrialResult:
         """Of two rules that contradict each other the first holds."""
-        found = tried(self.rules, self.vocabulary, self.world)
+        found = try_rules(self.rules, self.vocabulary, self.world)
         rules = [*found.rules]
         for finding in self.findings:
             number, first = finding.rules[0], finding.rules[-1]
             if finding.kind is FindingKind.CONTRADICTS and rules[first - 1].problem is None:
                 rules[number - 1] = rules[number - 1]._replace(problem=self.told(finding))
-        return Tried(tuple(rules))
+        return TrialResult(tuple(rules))
 
     @cached_property
     def applied(self) -> tuple[Rule, ...]:
@@ -119,7 +119,7 @@ class RuleBook:
         found: dict[str, str] = {}
         for reading in self.readings:
             if reading.stop is not None:
-                found[reading.sentence] = stopped_at(reading, self.reader)
+                found[reading.sentence] = explain_stop(reading, self.reader)
         for one in self.tried.rules:
             if one.problem is not None:
                 found.setdefault(one.rule.sentence, self._of_clause(one.rule, one.problem))

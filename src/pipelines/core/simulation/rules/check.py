@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.rules import rule as r
-from pipelines.core.simulation.rules.circles import circles
-from pipelines.core.simulation.rules.known_fields import KnownFields, Wrong
+from pipelines.core.simulation.rules.dependency_cycles import dependency_cycles
+from pipelines.core.simulation.rules.known_fields import KnownFields, NameProblem
 from pipelines.core.simulation.rules.rule import Rule
 from pipelines.core.simulation.rules.vocabulary import ToolNouns, Vocabulary
 from pipelines.core.simulation.syntax.functions import FUNCTIONS
@@ -37,11 +37,11 @@ def check(
     together = [*rules, *beside]
     checker = _Checker(vocabulary, KnownFields(vocabulary, together), has_world)
     found = [(at, wrong) for at, rule in enumerate(rules) for wrong in checker.wrong_in(rule)]
-    for circle in circles(together, vocabulary.tools):
+    for circle in dependency_cycles(together, vocabulary.tools):
         said = f"`{circle.tool}` works out {', '.join(f'`{name}`' for name in circle.names)} from each other"
         own = [at for at in circle.rules if at < len(rules)]
         advice = "work one of them out from fields that no rule puts"
-        found += [(at, Wrong(said, advice=advice)) for at in own[:1]]
+        found += [(at, NameProblem(said, advice=advice)) for at in own[:1]]
     problems = []
     for count, (at, wrong) in enumerate(found):
         place, name = at if places is None else places[at], rules[at].name
@@ -58,13 +58,13 @@ class _Checker:
         self._fields = fields
         self._has_world = has_world
 
-    def wrong_in(self, rule: Rule) -> Iterable[Wrong]:
+    def wrong_in(self, rule: Rule) -> Iterable[NameProblem]:
         tools = [self._tools[name] for name in rule.tools if name in self._tools]
         found = [*self._names(rule), *self._paths(rule, tools)]
         found += self._form(rule.form, tools) if self._has_world else ()
         return {wrong.message: wrong for wrong in found}.values()
 
-    def _names(self, rule: Rule) -> Iterator[Wrong]:
+    def _names(self, rule: Rule) -> Iterator[NameProblem]:
         """Tools, functions and types that are named as such."""
         before = (rule.form.tool,) if isinstance(rule.form, r.After) else ()
         yield from (wrong for name in (*rule.tools, *before) for wrong in self._tool(name))
@@ -74,26 +74,26 @@ class _Checker:
             if call.function == _CALLS:
                 yield from self._tool(named)
             elif known is None:
-                yield Wrong(f"there is no function `{call.function}`", call.function, FUNCTIONS)
+                yield NameProblem(f"there is no function `{call.function}`", call.function, FUNCTIONS)
             elif known.takes_entity_type:
                 yield from self._type(named)
         if isinstance(rule.form, r.NotFound | r.Remove):
             yield from self._type(rule.form.entity_type)
 
-    def _tool(self, name: n.Scalar) -> Iterator[Wrong]:
+    def _tool(self, name: n.Scalar) -> Iterator[NameProblem]:
         if isinstance(name, str) and name not in self._tools:
-            yield Wrong(f"there is no tool `{name}`", name, self._tools)
+            yield NameProblem(f"there is no tool `{name}`", name, self._tools)
 
-    def _type(self, name: n.Scalar) -> Iterator[Wrong]:
+    def _type(self, name: n.Scalar) -> Iterator[NameProblem]:
         if self._has_world and isinstance(name, str) and not self._fields.has_type(name):
-            yield Wrong(f"there is no type `{name}`", name, self._vocabulary.kinds)
+            yield NameProblem(f"there is no type `{name}`", name, self._vocabulary.kinds)
 
-    def _paths(self, rule: Rule, tools: Sequence[ToolNouns]) -> Iterator[Wrong]:
+    def _paths(self, rule: Rule, tools: Sequence[ToolNouns]) -> Iterator[NameProblem]:
         targets = [rule.form.target] if isinstance(rule.form, r.Set) else []
         for root, keys in (*targets, *(path for expr in rule.expressions() for path in expr.refs())):
             if root == r.ARGS and keys:
                 for tool in (one for one in tools if keys[0] not in one.arguments):
-                    yield Wrong(f"`{tool.name}` takes no argument `{keys[0]}`", keys[0], tool.arguments)
+                    yield NameProblem(f"`{tool.name}` takes no argument `{keys[0]}`", keys[0], tool.arguments)
             elif not self._has_world:
                 continue
             elif root in _OF_REPLY and keys:
@@ -101,12 +101,12 @@ class _Checker:
                 known = [one for one in tools if root == r.EACH or one.lists is None or one.output]
                 yield from self._fields.absent_in_replies(keys[0], known)
             elif root in r.GIVEN and keys:
-                yield Wrong(f"`{root}` is a moment, and has no field `{keys[0]}`", root, ())
+                yield NameProblem(f"`{root}` is a moment, and has no field `{keys[0]}`", root, ())
             elif root not in r.GIVEN and root not in _OF_REPLY:
                 yield from self._type(root)
                 yield from self._fields.absent_in_type(root, keys)
 
-    def _form(self, form: r.Form, tools: Sequence[ToolNouns]) -> Iterator[Wrong]:
+    def _form(self, form: r.Form, tools: Sequence[ToolNouns]) -> Iterator[NameProblem]:
         match form:
             case r.LimitCalls(per=str(kind)) | r.RunningTotal(per=str(kind)):
                 yield from self._per(kind, tools)
@@ -115,20 +115,20 @@ class _Checker:
                 yield from self._per(kind, [*tools, *known])
             case r.Keep() | r.Sort() | r.Take():
                 not_lists = (one for one in tools if one.lists is None and one.about is not None)
-                yield from (Wrong(f"`{one.name}` answers no list") for one in not_lists)
+                yield from (NameProblem(f"`{one.name}` answers no list") for one in not_lists)
         if isinstance(form, r.RunningTotal):
             for one in {one for one in form.amount.refs() if one.root == r.ARGS} & {*form.limit.refs()}:
-                yield Wrong(f"the limit refers to `{'.'.join((one.root, *one.keys))}`, which it limits")
+                yield NameProblem(f"the limit refers to `{'.'.join((one.root, *one.keys))}`, which it limits")
             own = {tool.name for tool in tools}
             for name in {_first(one) for one in form.limit.calls() if one.function == _CALLS} & own:
-                yield Wrong(f"the limit refers to the calls of `{name}`, which it limits")
+                yield NameProblem(f"the limit refers to the calls of `{name}`, which it limits")
         for name in _reply_names(form):
             yield from self._fields.absent_in_replies(name.removeprefix("-").partition(".")[0], tools)
 
-    def _per(self, kind: str, tools: Iterable[ToolNouns]) -> Iterator[Wrong]:
+    def _per(self, kind: str, tools: Iterable[ToolNouns]) -> Iterator[NameProblem]:
         yield from self._type(kind)
         unsaid = (one for one in tools if self._fields.has_type(kind) and one.id_argument(kind) is None)
-        yield from (Wrong(f"no argument of `{one.name}` says which `{kind}`") for one in unsaid)
+        yield from (NameProblem(f"no argument of `{one.name}` says which `{kind}`") for one in unsaid)
 
 
 def _reply_names(form: r.Form) -> tuple[str, ...]:

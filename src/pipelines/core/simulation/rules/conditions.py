@@ -91,7 +91,7 @@ def owner_in(need: Expr, vocabulary: Vocabulary) -> Ref | None:
     session = vocabulary.session
     by_caller = {ARGS} if session is None else {ARGS, session.name}
     callers = {*session.links.values()} if session is not None else set()
-    for one, other in _compared(need):
+    for one, other in _comparisons(need):
         ref = ref_of(one, vocabulary)
         if ref is None or ref.kind in by_caller or ref.kind not in vocabulary.kinds:
             continue
@@ -102,7 +102,7 @@ def owner_in(need: Expr, vocabulary: Vocabulary) -> Ref | None:
     return None
 
 
-def _compared(need: Expr, own: frozenset[str] = frozenset()) -> Iterator[tuple[Expr, Expr]]:
+def _comparisons(need: Expr, own: frozenset[str] = frozenset()) -> Iterator[tuple[Expr, Expr]]:
     """`own`: what comprehensions around it bind, which is no record of the call, also where a type is called
     so."""
     match need:
@@ -114,7 +114,7 @@ def _compared(need: Expr, own: frozenset[str] = frozenset()) -> Iterator[tuple[E
         case n.Comprehension(loops=loops):
             own |= {name for loop in loops for name in loop.names}
     for child in need.children():
-        yield from _compared(child, own)
+        yield from _comparisons(child, own)
 
 
 def _is_caller(ref: Ref, tool: ToolNouns, vocabulary: Vocabulary) -> bool:
@@ -132,18 +132,18 @@ def _is_caller(ref: Ref, tool: ToolNouns, vocabulary: Vocabulary) -> bool:
 # -- arguments that are not given, fields that are not there ------------------------------------------------
 
 
-def if_given(need: Expr, tool: ToolNouns) -> Expr:
+def unless_omitted(need: Expr, tool: ToolNouns) -> Expr:
     """The condition for calls that give the optional arguments it looks at, unless it asks for them."""
-    optional = tool.arguments.keys() - tool.required - {*asked_for(need)}
-    return _if_given(need, frozenset(optional)) if optional else need
+    optional = tool.arguments.keys() - tool.required - {*tested_arguments(need)}
+    return _unless_omitted(need, frozenset(optional)) if optional else need
 
 
-def _if_given(need: Expr, optional: frozenset[str]) -> Expr:
+def _unless_omitted(need: Expr, optional: frozenset[str]) -> Expr:
     match need:
         case n.And(parts=parts):
-            return m.all_of(*(_if_given(part, optional) for part in parts))
+            return m.all_of(*(_unless_omitted(part, optional) for part in parts))
         case n.Not(part=n.Or(parts=parts)):
-            return m.all_of(*(_if_given(part.negated(), optional) for part in parts))
+            return m.all_of(*(_unless_omitted(part.negated(), optional) for part in parts))
         case n.Or(parts=parts) | n.Not(part=n.And(parts=parts)):
             # A part that does not look at the argument is another way for the whole to hold.
             names = frozenset.intersection(*(arguments_in(part) for part in parts))
@@ -156,26 +156,26 @@ def arguments_in(expr: Expr) -> frozenset[str]:
     return frozenset(path.keys[0] for path in expr.refs() if path.root == ARGS and path.keys)
 
 
-def asked_for(need: Expr) -> Iterator[str]:
+def tested_arguments(need: Expr) -> Iterator[str]:
     """Arguments of which the condition itself says what holds without them."""
-    yield from required_by(need)
+    yield from required_arguments(need)
     for call in need.calls():
         if call.function in ("default", "bool", "len"):
             yield from arguments_in(call.arguments[0])
 
 
-def required_by(need: Expr) -> Iterator[str]:
+def required_arguments(need: Expr) -> Iterator[str]:
     """Arguments of which the condition asks whether they are there."""
     for node in need.walk():
         match node:
             case n.Compare(first=first, rest=((_, other),)) if is_blank(other) or other == m.TRUE:
                 yield from arguments_in(first)
             case n.And(parts=parts) | n.Or(parts=parts):
-                yield from (name for part in parts for name in _tested(part))
-    yield from _tested(need)
+                yield from (name for part in parts for name in _tested_in(part))
+    yield from _tested_in(need)
 
 
-def _tested(part: Expr) -> Iterator[str]:
+def _tested_in(part: Expr) -> Iterator[str]:
     path = n.path_of(part.part if isinstance(part, n.Not) else part)
     if path is not None and path.root == ARGS and path.keys:
         yield path.keys[0]

@@ -15,7 +15,7 @@ from pipelines.core.simulation.expr.nodes import Path
 from pipelines.core.simulation.rules import rule as r
 from pipelines.core.simulation.rules import samples
 from pipelines.core.simulation.rules.rule import Rule
-from pipelines.core.simulation.rules.samples import LEFT_OUT, value_at
+from pipelines.core.simulation.rules.samples import OMITTED, value_at
 from pipelines.core.simulation.rules.vocabulary import Kind, Vocabulary
 from pipelines.core.simulation.simulator import Moment, SimulatedReply, SimulationFailed
 from pipelines.core.text.json_text import Json, JsonObject, dumps, same
@@ -30,12 +30,12 @@ _RUN = "a rule that is tried"
 ANY_DAY = "2026-01-01T12:00:00Z"  # where nobody says when the run takes place
 
 
-class Made(NamedTuple):
+class ExampleCall(NamedTuple):
     tool: str
     arguments: JsonObject
 
 
-class Asked(Protocol):
+class ExampleSimulator(Protocol):
     """A simulator, as far as it is asked here."""
 
     @property
@@ -46,12 +46,12 @@ class Asked(Protocol):
 
 
 class _Try(NamedTuple):
-    call: Made
+    call: ExampleCall
     now: str
-    before: tuple[Made, ...]
+    before: tuple[ExampleCall, ...]
 
 
-class _Shown:
+class _ShownCalls:
     """Calls to be shown: those with other arguments before the same call at another time."""
 
     def __init__(self) -> None:
@@ -74,15 +74,15 @@ class _Shown:
 def examples(
     rule: Rule,
     vocabulary: Vocabulary,
-    under: Asked,
-    without: Asked,
+    under: ExampleSimulator,
+    without: ExampleSimulator,
     *,
     now: str = ANY_DAY,
     may_read: Callable[[], bool] = lambda: True,
 ) -> JsonObject:
     """`under` has the rule, `without` is the same without it; `now` is the run's date and time. No further
     call is tried once `may_read` says no."""
-    passes, refused = _Shown(), _Shown()
+    passes, refused = _ShownCalls(), _ShownCalls()
     calls = differ = refused_count = 0
     tools = [name for name in rule.tools if name in under.tools and name in vocabulary.tools]
     each = -(-MOST_CALLS // max(1, len(tools)))
@@ -90,7 +90,7 @@ def examples(
     for one in islice(tries, MOST_CALLS):
         if not may_read():
             break
-        before, after = _seen(one, without), _seen(one, under)
+        before, after = _answer(one, without), _answer(one, under)
         is_alike = same(before.response, after.response) and before.updates == after.updates
         is_alike = is_alike and before.status == after.status
         calls, differ = calls + 1, differ + (not is_alike)
@@ -102,7 +102,7 @@ def examples(
     return {"passes": passes.calls, "refused": refused.calls, **counts}
 
 
-def _seen(one: _Try, asked: Asked) -> SimulatedReply:
+def _answer(one: _Try, asked: ExampleSimulator) -> SimulatedReply:
     ledger, history = Ledger(asked.world), CallHistory.of(call.tool for call in one.before)
     try:
         for number, call in enumerate(one.before, 1):
@@ -135,7 +135,9 @@ def _short(value: Json) -> Json:
 # -- which calls are tried
 
 
-def _tries(name: str, rule: Rule, vocabulary: Vocabulary, asked: Asked, now: str) -> Iterator[_Try]:
+def _tries(
+    name: str, rule: Rule, vocabulary: Vocabulary, asked: ExampleSimulator, now: str
+) -> Iterator[_Try]:
     """Calls that differ in what the rule looks at, the record fastest, first of all at the run's own time."""
     expr, tool, world = m.all_of(*rule.expressions()), vocabulary.tools[name], asked.world
     paths = [path for path in expr.refs() if path.root in world.entities]
@@ -146,7 +148,7 @@ def _tries(name: str, rule: Rule, vocabulary: Vocabulary, asked: Asked, now: str
     varied: dict[str, list[Any]] = {}
     for argument in samples.arguments_read(expr) or ():
         values = samples.values_for(tool.arguments.get(argument, {}), dated, is_dated=samples.is_dated(expr))
-        varied[argument] = [*(values or ()), *([] if argument in tool.required else [LEFT_OUT])]
+        varied[argument] = [*(values or ()), *([] if argument in tool.required else [OMITTED])]
     missing = rule.form.entity_type if isinstance(rule.form, r.NotFound) else None
     for argument, kind in tool.lookups:
         if kind in (tool.about, missing, *expr.roots()):
@@ -167,9 +169,9 @@ def _tries(name: str, rule: Rule, vocabulary: Vocabulary, asked: Asked, now: str
         given |= {
             key: one for key, one in (record or {}).items() if key in tool.arguments and key not in varied
         }
-        arguments = {key: value for key, value in given.items() if value is not LEFT_OUT}
-        call = Made(name, arguments)
-        for before in _befores(rule.form, call, asked, state) if accepts(arguments) else ():
+        arguments = {key: value for key, value in given.items() if value is not OMITTED}
+        call = ExampleCall(name, arguments)
+        for before in _earlier_calls(rule.form, call, asked, state) if accepts(arguments) else ():
             yield _Try(call, str(at), before)
 
 
@@ -191,7 +193,9 @@ def _differing(kind: Kind, paths: Sequence[Path], some: Mapping[str, Mapping[str
     return [id for row in zip_longest(*groups.values()) for id in row if id is not None]
 
 
-def _befores(form: r.Form, call: Made, asked: Asked, state: JsonObject) -> Iterator[tuple[Made, ...]]:
+def _earlier_calls(
+    form: r.Form, call: ExampleCall, asked: ExampleSimulator, state: JsonObject
+) -> Iterator[tuple[ExampleCall, ...]]:
     """Calls that come before: none, and those that make a difference to a rule that counts them."""
     yield ()
     match form:
@@ -201,4 +205,6 @@ def _befores(form: r.Form, call: Made, asked: Asked, state: JsonObject) -> Itera
             yield from ((call,), (call,) * _MOST_BEFORE)
         case r.After(tool=name) if name in asked.tools:
             given = example_arguments(asked.tools[name].input_schema, state)
-            yield (Made(name, given | {key: one for key, one in call.arguments.items() if key in given}),)
+            yield (
+                ExampleCall(name, given | {key: one for key, one in call.arguments.items() if key in given}),
+            )

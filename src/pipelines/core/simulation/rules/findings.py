@@ -12,7 +12,7 @@ from pipelines.core.simulation.expr import make as m
 from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.expr.regions import Condition
 from pipelines.core.simulation.rules import rule as r
-from pipelines.core.simulation.rules.circles import never_ready
+from pipelines.core.simulation.rules.dependency_cycles import unresolvable
 from pipelines.core.simulation.rules.forms import to_text
 from pipelines.core.simulation.rules.rule import Rule
 
@@ -36,12 +36,17 @@ class Finding(NamedTuple):
 def findings(rules: Sequence[Rule]) -> list[Finding]:
     """In the order of the rules that they are about. `rules` are all that hold for one agent, in order."""
     found: dict[tuple[int, ...], Finding] = {}
-    for one in (*_alone(rules), *_waiting(rules), *_done_twice(rules), *_asked_twice(rules)):
+    for one in (
+        *_constant_conditions(rules),
+        *_blocked_tools(rules),
+        *_conflicting_effects(rules),
+        *_conflicting_requirements(rules),
+    ):
         found.setdefault(one.rules, one)
     return sorted(found.values(), key=lambda one: one.rules)
 
 
-def _alone(rules: Sequence[Rule]) -> Iterator[Finding]:
+def _constant_conditions(rules: Sequence[Rule]) -> Iterator[Finding]:
     for number, rule in enumerate(rules, 1):
         is_need = isinstance(rule.form, (r.Require, r.Keep))
         expr = getattr(rule.form, "need" if is_need else "when", None)
@@ -56,14 +61,16 @@ def _alone(rules: Sequence[Rule]) -> Iterator[Finding]:
             yield Finding(FindingKind.ALWAYS_TRUE, (number,), f"{says} always true, so that it {does}")
 
 
-def _waiting(rules: Sequence[Rule]) -> Iterator[Finding]:
+def _blocked_tools(rules: Sequence[Rule]) -> Iterator[Finding]:
     """Tools that may only be called after each other, so that none of them ever is."""
     waits: dict[str, list[tuple[str, int]]] = {}
     for number, rule in enumerate(rules, 1):
         if isinstance(rule.form, r.After):
             for tool in rule.tools:
                 waits.setdefault(tool, []).append((rule.form.tool, number))
-    never = never_ready({tool: [name for name, _ in after if name in waits] for tool, after in waits.items()})
+    never = unresolvable(
+        {tool: [name for name, _ in after if name in waits] for tool, after in waits.items()}
+    )
     told: set[int] = set()
     for tool in (one for one in waits if one in never):
         name, number = next(one for one in waits[tool] if one[0] in never)
@@ -76,7 +83,7 @@ def _waiting(rules: Sequence[Rule]) -> Iterator[Finding]:
 # -- one thing done in two ways
 
 
-def _done(form: r.Form) -> Iterator[tuple[str, Expr | None, Any]]:
+def _effects(form: r.Form) -> Iterator[tuple[str, Expr | None, Any]]:
     """What is done, under which condition, and how."""
     match form:
         case r.Set(target=target, value=value, when=when):
@@ -91,10 +98,10 @@ def _done(form: r.Form) -> Iterator[tuple[str, Expr | None, Any]]:
             yield from ((f"decide whether `{name}` is shown", None, type(form)) for name in names)
 
 
-def _done_twice(rules: Sequence[Rule]) -> Iterator[Finding]:
+def _conflicting_effects(rules: Sequence[Rule]) -> Iterator[Finding]:
     first: dict[tuple[str, str, Expr | None], tuple[int, Any]] = {}
     for number, rule in enumerate(rules, 1):
-        for does, when, how in _done(rule.form):
+        for does, when, how in _effects(rule.form):
             for tool in rule.tools:
                 other, before = first.setdefault((tool, does, when), (number, how))
                 is_known = not any(
@@ -112,7 +119,7 @@ def _done_twice(rules: Sequence[Rule]) -> Iterator[Finding]:
 # -- what is asked of one value
 
 
-class _Asked(NamedTuple):
+class _Requirement(NamedTuple):
     number: int
     condition: Condition
     is_all: bool  # its rule asks nothing else
@@ -121,28 +128,28 @@ class _Asked(NamedTuple):
         return f"`{to_text(self.condition.test.replaced({'x': self.condition.of}))}`"
 
 
-def _asked_twice(rules: Sequence[Rule]) -> Iterator[Finding]:
-    asked: dict[tuple[str, str, Expr], list[_Asked]] = {}
+def _conflicting_requirements(rules: Sequence[Rule]) -> Iterator[Finding]:
+    asked: dict[tuple[str, str, Expr], list[_Requirement]] = {}
     for number, rule in enumerate(rules, 1):
         when = f"{type(rule.form).__name__} {getattr(rule.form, 'after_changes', '')}"
         found = regions.conditions(rule.form.need) if isinstance(rule.form, (r.Require, r.Keep)) else []
         for one in found:
             for tool in rule.tools:
-                asked.setdefault((tool, when, one.of), []).append(_Asked(number, one, len(found) == 1))
+                asked.setdefault((tool, when, one.of), []).append(_Requirement(number, one, len(found) == 1))
     # Tools of which all the same is asked are looked at once.
     groups = {(at[1:], tuple(one.number for one in each)): (at[0], each) for at, each in asked.items()}
     for tool, each in groups.values():
-        yield from _compared(each, tool)
+        yield from _compare_requirements(each, tool)
 
 
-def _compared(asked: Sequence[_Asked], tool: str) -> Iterator[Finding]:
-    first: dict[Expr, _Asked] = {}
+def _compare_requirements(asked: Sequence[_Requirement], tool: str) -> Iterator[Finding]:
+    first: dict[Expr, _Requirement] = {}
     for one in asked:
         earlier = first.setdefault(one.condition.test, one)
         if earlier is not one and one.is_all:
-            yield _shadowed(one, earlier, tool)
+            yield _shadowed_finding(one, earlier, tool)
     telling = [one for one in first.values() if _is_telling(one.condition)]
-    tight: list[_Asked] = []
+    tight: list[_Requirement] = []
     for start in range(0, len(telling), _TOGETHER):
         some = [*tight, *telling[start : start + _TOGETHER]]
         true = regions.truths([one.condition for one in some])
@@ -161,15 +168,15 @@ def _is_telling(one: Condition) -> bool:
     return regions.truths([one]) != [0] and not regions.is_everywhere(one)
 
 
-def _between(one: _Asked, earlier: _Asked, true: int, before: int, tool: str) -> Finding | None:
+def _between(one: _Requirement, earlier: _Requirement, true: int, before: int, tool: str) -> Finding | None:
     if true & before == 0:
         why = f"in {tool} nothing passes both {one} and {earlier}"
         says = f"rule {one.number} contradicts rule {earlier.number}: {why}"
         return Finding(FindingKind.CONTRADICTS, (one.number, earlier.number), says)
-    return _shadowed(one, earlier, tool) if one.is_all and before & ~true == 0 else None
+    return _shadowed_finding(one, earlier, tool) if one.is_all and before & ~true == 0 else None
 
 
-def _shadowed(one: _Asked, earlier: _Asked, tool: str) -> Finding:
+def _shadowed_finding(one: _Requirement, earlier: _Requirement, tool: str) -> Finding:
     why = f"whatever passes rule {earlier.number} ({earlier}) passes it"
     says = f"rule {one.number} holds nothing back in {tool}: {why}"
     return Finding(FindingKind.SHADOWED, (one.number, earlier.number), says)

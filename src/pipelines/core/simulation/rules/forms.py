@@ -59,40 +59,40 @@ FORMS: Mapping[str, _Keys] = {
 }
 
 
-class Authored(NamedTuple):
+class AuthoredRules(NamedTuple):
     """What an author wrote under `rules`: rules, and names of inherited rules that do not hold here."""
 
     rules: tuple[Rule, ...] = ()
     off: tuple[str, ...] = ()
 
 
-def read_rules(value: Json, path: str, problems: list[Problem]) -> Authored:
+def read_rules(value: Json, path: str, problems: list[Problem]) -> AuthoredRules:
     """The rules of a list, with every problem noted. An entry `{off: NAME}` switches an inherited one off."""
     listed = as_list(value, path, problems, "`rules`")
     if listed is None:
-        return Authored()
+        return AuthoredRules()
     if len(listed) > MOST_RULES:
         problems.append(Problem(path=path, message=f"at most {MOST_RULES:,} rules, not {len(listed):,}"))
-        return Authored()
+        return AuthoredRules()
     rules: list[Rule] = []
     off: list[str] = []
     for at, entry in enumerate(listed):
         place = path + pointer([at])
         body = as_object(entry, place, problems, "a rule")
         if body is not None and "off" in body:
-            off += _switched_off(body, place, problems)
+            off += _read_off(body, place, problems)
         elif body is not None and (found := read_rule(body, place, problems)) is not None:
             rules.append(found)
     _refuse_doubles(rules, path, problems)
-    return Authored(tuple(rules), tuple(off))
+    return AuthoredRules(tuple(rules), tuple(off))
 
 
-def in_force(inherited: Sequence[Rule], own: Authored) -> tuple[Rule, ...]:
+def active_rules(inherited: Sequence[Rule], own: AuthoredRules) -> tuple[Rule, ...]:
     """An agent's rules without those that the task switches off, then the task's own."""
     return (*(rule for rule in inherited if rule.name is None or rule.name not in own.off), *own.rules)
 
 
-def _switched_off(body: JsonObject, path: str, problems: list[Problem]) -> list[str]:
+def _read_off(body: JsonObject, path: str, problems: list[Problem]) -> list[str]:
     fields = Fields(body, path, problems)
     fields.refuse_unknown(("off",))
     name = fields.text("off", longest=LONGEST_NAME)
@@ -338,7 +338,7 @@ def _answer_json(answer: r.Answer) -> JsonObject:
             return {"status": status, "error": error, "message": message}
 
 
-def _optional(expr: Expr | None) -> str | None:
+def _optional_text(expr: Expr | None) -> str | None:
     return None if expr is None else to_text(expr)
 
 
@@ -347,7 +347,7 @@ def _target(path: Path) -> str:
 
 
 def _set_json(form: r.Set) -> tuple[str, JsonObject]:
-    body: JsonObject = {"target": _target(form.target), "when": _optional(form.when)}
+    body: JsonObject = {"target": _target(form.target), "when": _optional_text(form.when)}
     return ("unset", body) if form.value is None else ("set", {**body, "expression": to_text(form.value)})
 
 
@@ -378,23 +378,23 @@ _WRITERS: Mapping[type, Callable[..., tuple[str, JsonObject]]] = {
     r.Keep: lambda one: ("keep", {"expression": to_text(one.need)}),
     r.Sort: lambda one: (
         "sort",
-        {"target": [*one.by] or None, "expression": _optional(one.first), "latest": one.latest},
+        {"target": [*one.by] or None, "expression": _optional_text(one.first), "latest": one.latest},
     ),
     r.Take: lambda one: ("take", {"count": one.count, "pages": one.pages or None}),
     r.Set: _set_json,
-    r.Flag: lambda one: ("flag", {"target": one.flag, "on": one.on, "when": _optional(one.when)}),
+    r.Flag: lambda one: ("flag", {"target": one.flag, "on": one.on, "when": _optional_text(one.when)}),
     r.Add: lambda one: (
         "add",
         {
             "target": one.entity_type,
             "fields": {key: to_text(value) for key, value in one.fields},
-            "when": _optional(one.when),
+            "when": _optional_text(one.when),
         },
     ),
-    r.Remove: lambda one: ("remove", {"target": one.entity_type, "when": _optional(one.when)}),
+    r.Remove: lambda one: ("remove", {"target": one.entity_type, "when": _optional_text(one.when)}),
     r.Put: lambda one: (
         "put",
-        {"target": one.name, "expression": to_text(one.value), "when": _optional(one.when)},
+        {"target": one.name, "expression": to_text(one.value), "when": _optional_text(one.when)},
     ),
     r.Without: lambda one: ("without", {"names": [*one.names]}),
     r.Only: lambda one: ("only", {"names": [*one.names]}),

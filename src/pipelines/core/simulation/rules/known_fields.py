@@ -16,7 +16,7 @@ MOST_COMPARED = 500  # names that a misspelled one is held against
 MOST_LISTED = 5
 
 
-class Wrong(NamedTuple):
+class NameProblem(NamedTuple):
     """Something that a rule names and that is not there; `there` is what there is in its place."""
 
     message: str
@@ -51,7 +51,7 @@ class KnownFields:
     def has_type(self, kind: str) -> bool:
         return kind in self._vocabulary.kinds or kind in self._made
 
-    def absent_in_type(self, kind: str, keys: Keys) -> Iterator[Wrong]:
+    def absent_in_type(self, kind: str, keys: Keys) -> Iterator[NameProblem]:
         known = self._vocabulary.kinds.get(kind)
         if known is None or not known.fields:
             return
@@ -62,15 +62,15 @@ class KnownFields:
         depth = next((at for at in range(1, len(keys) + 1) if keys[:at] not in names), None)
         if depth is not None and (there := below.get(keys[: depth - 1])):
             said = f"`{kind}` has no field `{'.'.join(keys[:depth])}`"
-            yield Wrong(said, keys[depth - 1], there)
+            yield NameProblem(said, keys[depth - 1], there)
 
-    def absent_in_replies(self, name: str, tools: Iterable[ToolNouns]) -> Iterator[Wrong]:
+    def absent_in_replies(self, name: str, tools: Iterable[ToolNouns]) -> Iterator[NameProblem]:
         for tool in tools:
             if tool.name not in self._replies:
                 self._replies[tool.name] = dict.fromkeys(self._reply(tool))
             there = self._replies[tool.name]
             if there and name not in there:
-                yield Wrong(f"the reply of `{tool.name}` has no field `{name}`", name, there)
+                yield NameProblem(f"the reply of `{tool.name}` has no field `{name}`", name, there)
 
     def _reply(self, tool: ToolNouns) -> Iterator[str]:
         kinds = [self._vocabulary.kinds[one] for one in (tool.about, tool.makes, tool.lists) if one]

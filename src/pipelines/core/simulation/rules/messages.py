@@ -23,13 +23,18 @@ _PARTICIPLES = frozenset(forms[-1] for forms in IRREGULAR.values())
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 #: What holds instead, where a comparison does not.
-_BESIDE = {"<": "is not less than", "<=": "is more than", ">": "is not more than", ">=": "is less than"}
+_OPPOSITE_WORDS = {
+    "<": "is not less than",
+    "<=": "is more than",
+    ">": "is not more than",
+    ">=": "is less than",
+}
 
 
 def message_of(form: r.Guard, need: Expr, tool: ToolNouns, vocabulary: Vocabulary) -> m.Message:
     """`need`: what the form asks of a call."""
     is_after = isinstance(form, r.Require) and form.after_changes
-    words = _Words(tool, vocabulary, "would be" if is_after else "is")
+    words = _MessageParts(tool, vocabulary, "would be" if is_after else "is")
     match form:
         case r.LimitCalls():
             return m.message(f"{tool.name} was called before", *words.per(form.per))
@@ -45,7 +50,7 @@ def _noun(kind: str, vocabulary: Vocabulary) -> str:
     return " ".join(known.nouns[0] if known is not None else tokens(kind))
 
 
-class _Words:
+class _MessageParts:
     """The words for one condition of one tool."""
 
     def __init__(self, tool: ToolNouns, vocabulary: Vocabulary, verb: str) -> None:
@@ -91,7 +96,7 @@ class _Words:
 
     def compared(self, first: Expr, sign: str, other: Expr, holds: bool) -> Parts:
         ref = ref_of(first, self.vocabulary)
-        if sign in _BESIDE:
+        if sign in _OPPOSITE_WORDS:
             return self.measured(first, sign if holds else _OPPOSITE[sign], other)
         if ref is None:
             return ()
@@ -116,21 +121,25 @@ class _Words:
             noun = _noun(ref.kind, self.vocabulary)
             return (f"there is {'no' if wanted else 'already'} such {'' if wanted else 'a '}{noun}",)
         if ref.kind == ARGS:
-            return (f"{_spelled(ref)} is missing",) if wanted else self.values((ref,))
-        return (*self.record(ref), f" has no {_spelled(ref)}") if wanted else self.values((ref,), is_set=True)
+            return (f"{_field_words(ref)} is missing",) if wanted else self.values((ref,))
+        return (
+            (*self.record(ref), f" has no {_field_words(ref)}")
+            if wanted
+            else self.values((ref,), is_set=True)
+        )
 
     def measured(self, first: Expr, sign: str, other: Expr) -> Parts:
         ref, most = ref_of(first, self.vocabulary), ref_of(other, self.vocabulary)
         if most is not None and most.kind == ARGS and ref is not None and ref.kind != ARGS:
             return self.measured(other, _MIRRORED[sign], first)
         if ref is not None and ref.kind == ARGS:
-            shown: Parts = (f"{_spelled(ref)} ", ref.value, " ")
+            shown: Parts = (f"{_field_words(ref)} ", ref.value, " ")
             if isinstance(other, n.Constant):
                 return (*shown, "is too large" if sign in ("<", "<=") else "is too small")
             if most is None:
                 return ()
             owner = "" if most.kind == ARGS else f"the {_noun(most.kind, self.vocabulary)}'s "
-            return (*shown, f"{_BESIDE[sign]} {owner}{_spelled(most)} (", most.value, ")")
+            return (*shown, f"{_OPPOSITE_WORDS[sign]} {owner}{_field_words(most)} (", most.value, ")")
         counted = {(one.kind, one.record) for one in refs_in(first, self.vocabulary)}
         if sign == "<" and most is not None and counted == {(most.kind, most.record)}:
             return (*self.record(most), " is full (", first, " of ", other, ")")
@@ -182,16 +191,16 @@ class _Words:
             return self.listed(refs)
         [ref] = refs
         if ref.kind == ARGS:
-            return (f"{_spelled(ref)} ", ref.value, " is not accepted")
+            return (f"{_field_words(ref)} ", ref.value, " is not accepted")
         known, words = self.vocabulary.kinds.get(ref.kind), tokens(ref.keys[-1])
         is_done = len(words) == 2 and (words[0] in _PARTICIPLES or words[0][-2:] == "ed")
         is_dated = is_done and _is_date(self.field(ref))
         if not is_dated and (known is None or known.status != ref.keys):
-            return (f"the {_spelled(ref)} of ", *self.record(ref), f" {self.verb} ", self.shown(ref))
+            return (f"the {_field_words(ref)} of ", *self.record(ref), f" {self.verb} ", self.shown(ref))
         said = f"was {words[0]} on " if is_dated else "is "
         if is_set or _is_always_set(self.field(ref)):
             return (*self.record(ref), f" {said}", ref.value)
-        missing = n.Constant(f"has no {_spelled(ref)}")
+        missing = n.Constant(f"has no {_field_words(ref)}")
         told = n.Conditional(m.is_null(ref.value), missing, m.format_of(said, ref.value))
         return (*self.record(ref), " ", told)
 
@@ -202,7 +211,7 @@ class _Words:
             said += ["; " if said else ""]
             said += [] if own[0].kind == ARGS else [*self.record(own[0]), " has "]
             for at, ref in enumerate(own):
-                said += [", " if at else "", f"{_spelled(ref)} ", self.shown(ref)]
+                said += [", " if at else "", f"{_field_words(ref)} ", self.shown(ref)]
         return tuple(part for part in said if part != "")
 
     def shown(self, ref: Ref) -> Expr:
@@ -212,7 +221,7 @@ class _Words:
         return ref.value if is_sure else m.call("default", ref.value, n.Constant("not set"))
 
 
-def _spelled(ref: Ref) -> str:
+def _field_words(ref: Ref) -> str:
     return " ".join(ref.keys)
 
 

@@ -24,17 +24,17 @@ from pipelines.core.text.json_text import Json
 
 Step: TypeAlias = dict[Any, Draft]
 #: In front of a step: its number, inside a branch the whole way to it, as (2, "then", 0).
-Place: TypeAlias = tuple[int | str, ...]
+StepPath: TypeAlias = tuple[int | str, ...]
 _PARTS_OF_NODE = 4  # at most, as the language counts the parts of a plan
 _SMALL = 12  # nodes of an expression that is surely within its limits
 CHANGES = frozenset(("set", "unset", "append", "add", "remove", "flag", "unflag"))
 
 
-class NoPlace(Exception):
+class CannotApply(Exception):
     """The plan has no place for a rule; the text says why."""
 
 
-class Bound(NamedTuple):
+class BoundName(NamedTuple):
     """A name that a step at the top level binds to a record, or to a list of them."""
 
     name: str
@@ -45,7 +45,7 @@ class Bound(NamedTuple):
     is_optional: bool = False
 
 
-class Found(NamedTuple):
+class RecordLookup(NamedTuple):
     """How a record that the plan does not bind is found, and whether the call fails where there is none."""
 
     by: Mapping[str, Expr]  # `id` or `where` of a find
@@ -53,7 +53,7 @@ class Found(NamedTuple):
     is_sure: bool
 
 
-class Put(NamedTuple):
+class InsertedStep(NamedTuple):
     rank: int
     turn: int  # of its rule, as the author ordered them
     step: Step
@@ -66,7 +66,9 @@ class OpenPlan:
     vocabulary: Vocabulary
     is_inferred: bool
     taken: frozenset[str]  # names that are in use
-    ahead: Mapping[Place, tuple[Put, ...]] = field(default_factory=dict)  # what rules put in front of steps
+    ahead: Mapping[StepPath, tuple[InsertedStep, ...]] = field(
+        default_factory=dict
+    )  # what rules put in front of steps
     found: Mapping[str, str] = field(default_factory=dict)  # types of which a rule found a record: its name
     optional: frozenset[str] = frozenset()  # names that may be null
     removed: frozenset[str] = frozenset()
@@ -90,20 +92,20 @@ class OpenPlan:
 
     def copy(self, turn: int) -> "OpenPlan":
         """For one rule: where it finds no place, what it put in before is gone with the copy."""
-        return replace(self, steps=_copied(self.steps), turn=turn)
+        return replace(self, steps=_copy(self.steps), turn=turn)
 
     # -- what is there ------------------------------------------------------------------------------------
 
-    def bound(self) -> Iterator[Bound]:
+    def bound(self) -> Iterator[BoundName]:
         for at, step in enumerate(self.steps):
             find, add = step.get("find"), step.get("add")
             if isinstance(find, dict) and isinstance(find.get("in"), str):
                 is_list, is_optional = find.get("all") is True, find.get("optional") is True
-                yield Bound(str(find.get("as")), find["in"], at, is_list, False, is_optional)
+                yield BoundName(str(find.get("as")), find["in"], at, is_list, False, is_optional)
             elif isinstance(add, dict) and "as" in add:
-                yield Bound(str(add["as"]), str(add.get("in")), at, is_new=True)
+                yield BoundName(str(add["as"]), str(add.get("in")), at, is_new=True)
 
-    def one_of(self, kind: str, until: int, *, new_first: bool = False) -> Bound | None:
+    def one_of(self, kind: str, until: int, *, new_first: bool = False) -> BoundName | None:
         """The record that a type means before a place: one that is called like its type, else the latest.
         Where the call names one by its id and adds another, the one that is there before it is meant."""
         fitting = [one for one in self.bound() if one.kind == kind and one.at < until and not one.is_list]
@@ -111,11 +113,11 @@ class OpenPlan:
         fitting.sort(key=lambda one: (one.is_new is new_first, one.name == kind, one.at))
         return fitting[-1] if fitting else None
 
-    def walk(self) -> Iterator[tuple[Place, Step]]:
+    def walk(self) -> Iterator[tuple[StepPath, Step]]:
         """Every step of the plan as it was, with its place."""
         return _walk(self.steps, ())
 
-    def returns(self) -> list[tuple[Place, Step]]:
+    def returns(self) -> list[tuple[StepPath, Step]]:
         return [(place, step) for place, step in self.walk() if "return" in step]
 
     @property
@@ -128,11 +130,11 @@ class OpenPlan:
         """The number of the step that ends the call, or of the one past the last."""
         return len(self.steps) - bool(self.steps and _ends(self.steps[-1]))
 
-    def ends(self) -> list[Place]:
+    def ends(self) -> list[StepPath]:
         """Where what happens at the end is put: in front of each return with which the plan closes."""
         found = [*_closing(self.steps, ())]
         if not found:
-            raise NoPlace(f"the plan of {self.tool.name} always fails")
+            raise CannotApply(f"the plan of {self.tool.name} always fails")
         return found
 
     # -- the records that rules speak of ------------------------------------------------------------------
@@ -145,13 +147,13 @@ class OpenPlan:
         bound = self.one_of(kind, until)
         return n.Name(bound.name) if bound is not None else self.find(kind, until).record
 
-    def find(self, kind: str, until: int) -> Found:
+    def find(self, kind: str, until: int) -> RecordLookup:
         """By the one id of its type, the id in an argument, or the id in a record that is bound."""
         known, session = self.vocabulary.kinds.get(kind), self.vocabulary.session
         if known is not None and known.only_id is not None:
             return _by_id(kind, n.Constant(known.only_id), is_sure=True)
         if session is not None and kind == session.name:
-            return Found({"where": m.TRUE}, m.call("first", m.entities(kind)), False)
+            return RecordLookup({"where": m.TRUE}, m.call("first", m.entities(kind)), False)
         argument = self.tool.id_argument(kind)
         given = None if argument is None else m.arg(argument)
         if given is not None and argument in self.tool.required:
@@ -160,7 +162,7 @@ class OpenPlan:
         if given is not None and kept is not None:
             return _by_id(kind, m.call("default", given, kept), is_sure=False)
         if given is None and kept is None:
-            raise NoPlace(f"the plan of {self.tool.name} looks up no {kind}")
+            raise CannotApply(f"the plan of {self.tool.name} looks up no {kind}")
         return _by_id(kind, given or kept or m.NULL, is_sure=False)
 
     def _link(self, kind: str, until: int) -> Expr | None:
@@ -195,7 +197,7 @@ class OpenPlan:
         place = self.place_after({kind}, self.end)
         sure: Step = {} if found.is_sure else {"optional": True}
         self.optional |= frozenset() if found.is_sure else {name}
-        self.insert((place,), noted({"find": {"as": name, "in": kind, **found.by, **sure}}, rule), 3)
+        self.insert((place,), with_note({"find": {"as": name, "in": kind, **found.by, **sure}}, rule), 3)
         self.found = {**self.found, kind: name}
         return name
 
@@ -204,19 +206,19 @@ class OpenPlan:
         known = self.tool.arguments
         for path in expr.refs():
             if path.root == ARGS and path.keys and known and path.keys[0] not in known:
-                raise NoPlace(f"{self.tool.name} has no argument {path.keys[0]}")
+                raise CannotApply(f"{self.tool.name} has no argument {path.keys[0]}")
             if path.root not in records and path.root not in GIVEN:
-                raise NoPlace(f"the plan of {self.tool.name} looks up no {path.root}")
+                raise CannotApply(f"the plan of {self.tool.name} looks up no {path.root}")
         names = {name for record in records.values() for name in record.roots()} - GIVEN
         loops = (loop for node in expr.walk() if isinstance(node, n.Comprehension) for loop in node.loops)
         for name in sorted(names & {name for loop in loops for name in loop.names}):
-            raise NoPlace(f"the plan of {self.tool.name} uses the name {name}: take another in the rule")
+            raise CannotApply(f"the plan of {self.tool.name} uses the name {name}: take another in the rule")
         return expr.replaced(records)
 
     # -- what is put in -----------------------------------------------------------------------------------
 
-    def insert(self, place: Place, step: Step, rank: int) -> None:
-        self.ahead = {**self.ahead, place: (*self.ahead.get(place, ()), Put(rank, self.turn, step))}
+    def insert(self, place: StepPath, step: Step, rank: int) -> None:
+        self.ahead = {**self.ahead, place: (*self.ahead.get(place, ()), InsertedStep(rank, self.turn, step))}
 
     def at_end(self, step: Step, rank: int) -> None:
         for place in self.ends():
@@ -248,7 +250,7 @@ class OpenPlan:
         assert isinstance(body, list)
         return body
 
-    def _finished(self, steps: list[Step], at: Place) -> list[Step]:
+    def _finished(self, steps: list[Step], at: StepPath) -> list[Step]:
         woven: list[Step] = []
         for number in range(len(steps) + 1):
             here = (*at, number)
@@ -260,7 +262,7 @@ class OpenPlan:
         return woven
 
 
-def noted(step: Step, rule: Rule, *, answers: bool = False) -> Step:
+def with_note(step: Step, rule: Rule, *, answers: bool = False) -> Step:
     """The step with its rule as a note; as `rule` too where the call is answered because of it."""
     note, before = step.get("note"), step.get("rule")
     made = {**step, "note": f"{note} {rule.sentence}" if isinstance(note, str) else rule.sentence}
@@ -269,21 +271,21 @@ def noted(step: Step, rule: Rule, *, answers: bool = False) -> Step:
     return made
 
 
-def _by_id(kind: str, id: Expr, *, is_sure: bool) -> Found:
-    return Found({"id": id}, m.entity(kind, id), is_sure)
+def _by_id(kind: str, id: Expr, *, is_sure: bool) -> RecordLookup:
+    return RecordLookup({"id": id}, m.entity(kind, id), is_sure)
 
 
-def _copied(draft: Draft) -> Draft:
+def _copy(draft: Draft) -> Draft:
     if isinstance(draft, dict):
-        return {key: _copied(part) for key, part in draft.items()}
-    return [*map(_copied, draft)] if isinstance(draft, list) else draft
+        return {key: _copy(part) for key, part in draft.items()}
+    return [*map(_copy, draft)] if isinstance(draft, list) else draft
 
 
 def _blocks(step: Step) -> list[str]:
     return [key for key in BLOCKS if isinstance(step.get(key), list)]
 
 
-def _walk(steps: list[Step], at: Place) -> Iterator[tuple[Place, Step]]:
+def _walk(steps: list[Step], at: StepPath) -> Iterator[tuple[StepPath, Step]]:
     for number, step in enumerate(steps):
         yield (*at, number), step
         for key in _blocks(step):
@@ -295,7 +297,7 @@ def _ends(step: Step) -> bool:
     return "return" in step or "fail" in step or all(branch and _ends(branch[-1]) for branch in branches)
 
 
-def _closing(steps: list[Step], at: Place) -> Iterator[Place]:
+def _closing(steps: list[Step], at: StepPath) -> Iterator[StepPath]:
     last = steps[-1] if steps else {}
     here = (*at, len(steps) - 1)
     if not _ends(last):

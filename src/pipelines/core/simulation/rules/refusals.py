@@ -9,7 +9,7 @@ from pipelines.core.simulation.expr import Expr
 from pipelines.core.simulation.expr import make as m
 from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.expr.make import Draft
-from pipelines.core.simulation.rules.conditions import Nature, arguments_in, required_by
+from pipelines.core.simulation.rules.conditions import Nature, arguments_in, required_arguments
 from pipelines.core.simulation.rules.rule import Refusal
 from pipelines.core.simulation.rules.vocabulary import Vocabulary
 
@@ -48,6 +48,6 @@ def word_of(status: int) -> str:
 def _argument_error(answer: Refusal, need: Expr, nature: Nature) -> str | None:
     if nature is not Nature.ARGUMENT or answer.status not in (None, 400, 422):
         return None
-    required = [*required_by(need)]
+    required = [*required_arguments(need)]
     name = "_".join(tokens(required[0] if required else min(arguments_in(need))))
     return f"{name}_required" if required else f"invalid_{name}"

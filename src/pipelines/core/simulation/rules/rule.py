@@ -230,19 +230,19 @@ def as_requirement(form: Guard, tool: str, id_argument: Callable[[str, str], str
         case Require():
             return form
         case LimitCalls(count=count):
-            made = m.call("len", _Before(tool, tool, form.per, id_argument).listed())
+            made = m.call("len", _EarlierCalls(tool, tool, form.per, id_argument).listed())
             return Require(need=m.compare(made, "<", m.constant(count)), answer=form.answer)
         case After():
-            made = m.call("len", _Before(form.tool, tool, form.per, id_argument).listed())
+            made = m.call("len", _EarlierCalls(form.tool, tool, form.per, id_argument).listed())
             return Require(need=m.compare(made, ">", m.constant(0)), answer=form.answer)
         case RunningTotal(amount=amount, limit=limit):
             each = m.call("default", amount.replaced({ARGS: m.path(CALL)}), m.constant(0))
-            before = m.call("sum", _Before(tool, tool, form.per, id_argument).listed(each))
+            before = m.call("sum", _EarlierCalls(tool, tool, form.per, id_argument).listed(each))
             total = m.arithmetic(before, "+", amount)
             return Require(need=m.compare(total, "<=", limit), answer=form.answer)
 
 
-class _Before(NamedTuple):
+class _EarlierCalls(NamedTuple):
     """The successful calls of a tool before a call of another, or of the same."""
 
     of: str

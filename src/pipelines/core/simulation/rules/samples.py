@@ -30,13 +30,13 @@ _LARGEST = 1e18  # numbers past it count nothing
 _FAR = timedelta(days=40_000)  # longer than any span that a rule speaks of
 _DATED = frozenset(("days_between", "is_before", "add_months", "add_days", "add_minutes", "date_part"))
 #: What these give hangs on the run: on calls before, or on chance.
-_OF_THE_RUN = frozenset(("calls", "new_id", "uuid", "random_int", "token", "invented"))
+_RUN_FUNCTIONS = frozenset(("calls", "new_id", "uuid", "random_int", "token", "invented"))
 #: Of an argument in any other function only some values are tried, and another may make the difference.
 _SAMPLED = frozenset(
     ("len", "default", "same_id", "entity", "exists", "any", "all", "sum", "min", "max", "round", "abs")
 ) | frozenset(("days_between", "is_before", "add_days", "add_months", "add_minutes", "str", "lower", "upper"))
 _UNKNOWN = frozenset(("$ref", "$dynamicRef", "allOf", "not", "if", "pattern"))  # nobody knows what fits
-LEFT_OUT: Any = object()  # in place of an argument that is not given
+OMITTED: Any = object()  # in place of an argument that is not given
 
 
 class Hints(NamedTuple):
@@ -74,10 +74,10 @@ def looks_at_clock(expr: Expr) -> bool:
     return bool({"now", "today"} & expr.roots())
 
 
-def hangs_on_run(expr: Expr) -> bool:
+def depends_on_run(expr: Expr) -> bool:
     """Whether calls before, chance, or values that are not tried may decide it."""
     return any(
-        call.function in _OF_THE_RUN or (call.function not in _SAMPLED and "args" in call.roots())
+        call.function in _RUN_FUNCTIONS or (call.function not in _SAMPLED and "args" in call.roots())
         for call in expr.calls()
     )
 
@@ -92,7 +92,7 @@ def value_at(record: Any, keys: Keys) -> Any:
     return record
 
 
-def compiled(expr: Expr, names: Collection[str]) -> Evaluate | None:
+def compile_condition(expr: Expr, names: Collection[str]) -> Evaluate | None:
     try:
         return compile_expression(written(expr), names=names).evaluate
     except (Refused, RecursionError):
@@ -116,7 +116,7 @@ def calls_with(expr: Expr, tool: ToolNouns, hints: Hints) -> list[JsonObject] | 
         return None
     given = [values_for(tool.arguments.get(name, {}), hints, is_dated=is_dated(expr)) for name in names]
     tries = [
-        [*values, *([] if name in tool.required else [LEFT_OUT])]
+        [*values, *([] if name in tool.required else [OMITTED])]
         for name, values in zip(names, given, strict=True)
         if values is not None
     ]
@@ -124,7 +124,7 @@ def calls_with(expr: Expr, tool: ToolNouns, hints: Hints) -> list[JsonObject] | 
     if len(tries) < len(names) or len(calls) > MOST_COMBINED:
         return None
     pairs = (zip(names, call, strict=True) for call in calls)
-    return [{name: one for name, one in call if one is not LEFT_OUT} for call in pairs]
+    return [{name: one for name, one in call if one is not OMITTED} for call in pairs]
 
 
 def values_for(schema: JsonObject, hints: Hints, *, is_dated: bool = False) -> list[Json] | None:

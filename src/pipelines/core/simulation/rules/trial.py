@@ -30,7 +30,7 @@ _MOST_TOOLS = 20  # of one rule; more of them would hardly be more different
 _MOST_IDS = 50  # of a type, as texts that an argument may be
 _ANY_DAY = "2000-01-01T00:00:00Z"  # for rules that do not look at the clock
 _CALLER = n.Call("caller", ())  # stands in a rule where nothing says who calls
-_NOBODY = (
+_NO_CALLER = (
     "nothing in the call or the world says who calls {}: give the tool an argument for the caller (such as "
     "user_id), or the world a `session` record with a user_id"
 )
@@ -43,7 +43,7 @@ class TriedRule(NamedTuple):
     uniform: str | None = None  # that it comes out the same for every record of the seeded world
 
 
-class Tried(NamedTuple):
+class TrialResult(NamedTuple):
     rules: tuple[TriedRule, ...]  # in their order, each judged for itself
 
     @property
@@ -51,16 +51,16 @@ class Tried(NamedTuple):
         return tuple(one.rule for one in self.rules if one.problem is None)
 
 
-def tried(rules: Sequence[Rule], vocabulary: Vocabulary, world: World) -> Tried:
-    around = _Around(rules, vocabulary, world)
-    return Tried(tuple(map(around.judged, rules)))
+def try_rules(rules: Sequence[Rule], vocabulary: Vocabulary, world: World) -> TrialResult:
+    around = _TrialContext(rules, vocabulary, world)
+    return TrialResult(tuple(map(around.judged, rules)))
 
 
-class _Misplaced(Exception):
+class _NotApplicable(Exception):
     """This world has no place for the rule, for the reason given."""
 
 
-class _Around:
+class _TrialContext:
     """What all rules are tried on, and how many runs are left for them."""
 
     def __init__(self, rules: Sequence[Rule], vocabulary: Vocabulary, world: World) -> None:
@@ -88,7 +88,7 @@ class _Around:
 class _Trial(NamedTuple):
     rule: Rule
     tool: ToolNouns
-    around: _Around
+    around: _TrialContext
 
     def judged(self) -> TriedRule:
         try:
@@ -97,7 +97,7 @@ class _Trial(NamedTuple):
                 self._work_out(expr)
             said = self._uniform()
             return TriedRule(self.rule, uniform=f"in the seeded world {said}" if said else None)
-        except _Misplaced as why:
+        except _NotApplicable as why:
             return TriedRule(self.rule, str(why))
 
     def _kind(self, root: str) -> Kind | None:
@@ -106,14 +106,14 @@ class _Trial(NamedTuple):
 
     def _find_places(self, expr: Expr) -> None:
         if _CALLER in expr.calls():
-            raise _Misplaced(_NOBODY.format(" or ".join(self.rule.tools)))
+            raise _NotApplicable(_NO_CALLER.format(" or ".join(self.rule.tools)))
         for path in expr.refs():
             kind = self._kind(path.root)
             if kind is None or path.root == REPLY:  # which may have what a plan works out
                 continue
             for wrong in self.around.fields.absent_in_type(kind.name, path.keys):
                 hint = wrong.hint()
-                raise _Misplaced(wrong.message + (f"; {hint}" if hint else ""))
+                raise _NotApplicable(wrong.message + (f"; {hint}" if hint else ""))
 
     def _work_out(self, expr: Expr) -> None:
         """What looks at one record alone must be something for each of them; of a value only where nothing is
@@ -121,13 +121,13 @@ class _Trial(NamedTuple):
         roots = expr.roots() - r.GIVEN
         kinds = {root: self._kind(root) for root in roots}
         [kind, *others] = {one.name if one is not None else "" for one in kinds.values()} or {""}
-        if not kind or others or ARGS in expr.roots() or samples.hangs_on_run(expr):
+        if not kind or others or ARGS in expr.roots() or samples.depends_on_run(expr):
             return
         is_value = isinstance(self.rule.form, (r.Set, r.Put, r.Add)) and expr != self.rule.form.when
         needed = [*operands(expr, self.tool)] if is_value else []
         needed += [m.path(path.root, *path.keys) for path in expr.refs() if path.root == REPLY]
         whole = n.Conditional(m.all_of(*map(m.is_given, needed)), expr, m.NULL) if needed else expr
-        test = samples.compiled(whole.replaced(dict.fromkeys(roots, n.Name("it"))), ["it"])
+        test = samples.compile_condition(whole.replaced(dict.fromkeys(roots, n.Name("it"))), ["it"])
         ledger = Ledger(self.around.world)
         records = self.around.world.entities.get(kind, {})
         if test is None:
@@ -143,7 +143,7 @@ class _Trial(NamedTuple):
             except Stopped as stopped:
                 if stopped.code in ("plan_budget", "plan_time") or self.around.runs_left <= 0:
                     return
-                raise _Misplaced(f"it cannot be worked out for {kind} {id}: {stopped}") from None
+                raise _NotApplicable(f"it cannot be worked out for {kind} {id}: {stopped}") from None
 
     def _uniform(self) -> str | None:
         kind = self._kind(EACH)
@@ -193,7 +193,7 @@ class _Trial(NamedTuple):
             return f"no {kind} has a {by}" if values[0] is None else f"every {kind} has the same {by}"
         dates = [moment_of(value) for value in values if isinstance(value, str)]
         if None not in dates and any(when is not None and when.text not in values for when in dates):
-            raise _Misplaced(f"dates as {by} writes them are not in order when they are sorted")
+            raise _NotApplicable(f"dates as {by} writes them are not in order when they are sorted")
         return None
 
     # -- trying a condition
@@ -221,7 +221,7 @@ class _Trial(NamedTuple):
         """The types whose records it speaks of; None where it speaks of more than these and the call."""
         roots = sorted(expr.roots() - r.GIVEN, key=lambda root: (root != EACH, root != self.tool.about, root))
         found = [(root, kind) for root in roots if (kind := self._kind(root)) is not None]
-        is_open = REPLY in roots or samples.hangs_on_run(expr)
+        is_open = REPLY in roots or samples.depends_on_run(expr)
         return None if is_open or len(found) < len(roots) else found
 
     def _outcomes(self, expr: Expr) -> Iterator[bool | None]:
@@ -234,7 +234,7 @@ class _Trial(NamedTuple):
             return
         names = [f"it{at}" for at in range(len(records))]
         by = {root: n.Name(name) for (root, _), name in zip(records, names, strict=True)}
-        test = samples.compiled(expr.replaced(by), names)
+        test = samples.compile_condition(expr.replaced(by), names)
         ids = [[*islice(self.around.world.entities.get(kind.name, {}), MOST_RUNS + 1)] for _, kind in records]
         few = [kind for (_, kind), one in zip(records, ids, strict=True) if len(one) < FEWEST]
         if test is None or any(kind.only_id is None for kind in few):

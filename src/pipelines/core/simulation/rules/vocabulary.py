@@ -117,11 +117,11 @@ def build_vocabulary(
     """`plans`: the steps of some tools' plans, which are surer than how these are called."""
     kinds = {kind.name: kind for kind in _kinds(survey)}
     plain = Vocabulary(tools={}, kinds=kinds)
-    kinds = {name: _linked(kind, plain) for name, kind in kinds.items()}
+    kinds = {name: _with_links(kind, plain) for name, kind in kinds.items()}
     nouns: dict[str, ToolNouns] = {}
     written: dict[str, set[str]] = {name: set() for name in kinds}
     for tool in tools:
-        in_plan = _in_plan((plans or {}).get(tool.name), plain)
+        in_plan = _plan_facts((plans or {}).get(tool.name), plain)
         one = nouns[tool.name] = _tool_nouns(tool, survey.tools.get(tool.name), plain, in_plan)
         for kind, field_name in in_plan.writes:
             written[kind].add(field_name)
@@ -142,7 +142,7 @@ def _kinds(survey: Survey) -> Iterator[Kind]:
     for name, table in survey.tables.items():
         yield Kind(
             name=name,
-            fields=dict(_flat(table.fields)),
+            fields=dict(_flat_fields(table.fields)),
             nouns=_nouns(table, is_last_word_its_own=ends.count(singular(tokens(name)[-1])) == 1),
             links={link.path: link.entity_type for link in table.links},
             status=status_path(table.fields),
@@ -150,11 +150,11 @@ def _kinds(survey: Survey) -> Iterator[Kind]:
         )
     for one in survey.singletons:
         words = singulars(tokens(one.entity_type))
-        fields = dict(_flat(one.fields))
+        fields = dict(_flat_fields(one.fields))
         yield Kind(name=one.entity_type, fields=fields, nouns=(words,), only_id=one.id, is_single=True)
 
 
-def _linked(kind: Kind, world: Vocabulary) -> Kind:
+def _with_links(kind: Kind, world: Vocabulary) -> Kind:
     """What the one record of a service refers to is told by the names of its fields: `user_id`."""
     if kind.only_id is None:
         return kind
@@ -169,17 +169,19 @@ def _nouns(table: Collection, *, is_last_word_its_own: bool) -> tuple[Words, ...
     return tuple(dict.fromkeys((words, *short, *map(singulars, table.called))))
 
 
-def _flat(fields: Mapping[str, Field], above: Keys = ()) -> Iterator[tuple[Keys, Field]]:
+def _flat_fields(fields: Mapping[str, Field], above: Keys = ()) -> Iterator[tuple[Keys, Field]]:
     for name, one in fields.items():
         yield (*above, name), one
         if one.parts and one.keeps is None and len(above) + 1 < _DEEPEST:
-            yield from _flat(one.parts, (*above, name))
+            yield from _flat_fields(one.parts, (*above, name))
 
 
 # -- tools ---------------------------------------------------------------------------------------------------
 
 
-def _tool_nouns(tool: ToolLike, facts: ToolFacts | None, world: Vocabulary, in_plan: "_InPlan") -> ToolNouns:
+def _tool_nouns(
+    tool: ToolLike, facts: ToolFacts | None, world: Vocabulary, in_plan: "_PlanFacts"
+) -> ToolNouns:
     properties, required = tool.input_schema.get("properties"), tool.input_schema.get("required")
     given = properties if isinstance(properties, dict) else {}
     arguments = {name: one if isinstance(one, dict) else {} for name, one in given.items()}
@@ -212,7 +214,7 @@ def _kind_named(thing: Words, world: Vocabulary) -> str | None:
 
 
 def _lookups(
-    arguments: Mapping[str, JsonObject], named: str | None, world: Vocabulary, plan: "_InPlan"
+    arguments: Mapping[str, JsonObject], named: str | None, world: Vocabulary, plan: "_PlanFacts"
 ) -> tuple[Lookup, ...]:
     """What the plan looks up by an argument; then what arguments are called."""
     found = dict(plan.lookups)
@@ -242,7 +244,7 @@ def _output(schema: Mapping[str, Json] | None, depth: int = 0) -> dict[str, Json
 # -- plans ---------------------------------------------------------------------------------------------------
 
 
-class _InPlan(NamedTuple):
+class _PlanFacts(NamedTuple):
     """What a plan looks up, adds, lists and changes."""
 
     is_known: bool  # there is one
@@ -257,7 +259,7 @@ class _InPlan(NamedTuple):
 _CHANGES = frozenset(("set", "unset", "append", "add", "remove", "flag", "unflag"))
 
 
-def _in_plan(plan: Json, world: Vocabulary) -> _InPlan:
+def _plan_facts(plan: Json, world: Vocabulary) -> _PlanFacts:
     steps = plan.get("steps") if isinstance(plan, dict) else plan
     whole = [step for step in steps if isinstance(step, dict)] if isinstance(steps, list) else []
     every = [*_every_step(whole)]
@@ -269,7 +271,7 @@ def _in_plan(plan: Json, world: Vocabulary) -> _InPlan:
     ]
     lists = [kind for one in finds if one.get("all") and (kind := _type(one, world))]
     changes = any(_CHANGES & step.keys() for step in every)
-    return _InPlan(
+    return _PlanFacts(
         is_known=plan is not None,
         lookups=lookups,
         found=next((kind for one in ones if (kind := _type(one, world))), None),

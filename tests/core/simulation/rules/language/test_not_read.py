@@ -14,9 +14,9 @@ from tests.core.simulation.rules.language.worlds import (
 from pipelines.core.ledger.ledger import World
 from pipelines.core.simulation.reading.assemble import survey_for
 from pipelines.core.simulation.rules.language.read import Reader
-from pipelines.core.simulation.rules.language.report import stopped_at
-from pipelines.core.simulation.rules.language.say import say
-from pipelines.core.simulation.rules.trial import tried
+from pipelines.core.simulation.rules.language.report import explain_stop
+from pipelines.core.simulation.rules.language.to_sentence import to_sentence
+from pipelines.core.simulation.rules.trial import try_rules
 from pipelines.core.simulation.rules.vocabulary import build_vocabulary
 from pipelines.core.text.json_text import JsonObject
 
@@ -128,7 +128,7 @@ def test_the_word_and_the_reason_are_named(sentence: str, words: str, message: s
 
 def test_what_could_have_stood_there_is_said() -> None:
     reading = shop().read("cancel_order fails when the order is teleported.")
-    said = stopped_at(reading, shop())
+    said = explain_stop(reading, shop())
     assert said.startswith("reading stopped at “teleported”; possible here: ")
     assert "a value or state" in said
 
@@ -173,7 +173,7 @@ def test_a_field_that_is_also_an_argument_makes_two_readings() -> None:
         ["close_ticket fails when the given amount is more than 5"],
         ["close_ticket fails when the ticket's amount is more than 5"],
     ]
-    assert "it can be read in 2 ways" in stopped_at(reading, reader)
+    assert "it can be read in 2 ways" in explain_stop(reading, reader)
 
 
 def test_two_people_who_own_a_record_make_two_readings() -> None:
@@ -292,7 +292,7 @@ def test_a_clause_that_is_read_is_kept_wherever_the_other_stands(
     sentence: str, read: str, words: str
 ) -> None:
     reading = shop().read(sentence)
-    assert [say(rule, shop().vocabulary) for rule in reading.rules] == [read]
+    assert [to_sentence(rule, shop().vocabulary) for rule in reading.rules] == [read]
     assert reading.stop is not None
     assert reading.stop.words == words
     assert sentence[reading.stop.start : reading.stop.end] == words
@@ -330,7 +330,7 @@ def test_an_owner_is_reported_where_nothing_says_who_calls() -> None:
     state = World.from_initial_state(STATE)
     tools = (tool("cancel_order", "order_id"), tool("get_order", "order_id"))
     vocabulary = build_vocabulary(tools, survey_for(tools, world=state))
-    [one] = tried(Reader(vocabulary).read(BUYER).rules, vocabulary, state).rules
+    [one] = try_rules(Reader(vocabulary).read(BUYER).rules, vocabulary, state).rules
     assert str(one.problem).startswith(
         "nothing in the call or the world says who calls cancel_order: give the tool"
     )

@@ -12,7 +12,7 @@ from tests.core.simulation.rules.language.worlds import (
 )
 
 from pipelines.core.simulation.rules.language.read import Reader
-from pipelines.core.simulation.rules.language.say import say
+from pipelines.core.simulation.rules.language.to_sentence import to_sentence
 from pipelines.core.text.json_text import JsonObject
 
 
@@ -20,7 +20,8 @@ def again(sentence: str, reader: Reader) -> bool:
     """Whether each canonical sentence is read as the rule that it shows."""
     rules = reader.read(sentence).rules
     return bool(rules) and all(
-        meant(reader.read(say(rule, reader.vocabulary)).rules) == [(rule.tools, rule.form)] for rule in rules
+        meant(reader.read(to_sentence(rule, reader.vocabulary)).rules) == [(rule.tools, rule.form)]
+        for rule in rules
     )
 
 

@@ -8,7 +8,7 @@ import pytest
 from tests.core.simulation.rules.language.worlds import meant, shop, stop_of
 
 from pipelines.core.simulation.rules.forms import FORMS, as_json
-from pipelines.core.simulation.rules.language.say import say
+from pipelines.core.simulation.rules.language.to_sentence import to_sentence
 from pipelines.core.text.yaml_text import read_yaml
 
 PAGE = (Path(__file__).parents[5] / "docs/reference/behavior.md").read_text()
@@ -42,14 +42,14 @@ EXAMPLES = [*examples()]
 @pytest.mark.parametrize(("sentence", "shown", "typed"), EXAMPLES, ids=[one[0] for one in EXAMPLES])
 def test_an_example_is_read_as_the_page_says(sentence: str, shown: list[str], typed: list[object]) -> None:
     reading = shop().read(sentence)
-    assert [f"{say(rule, shop().vocabulary)}." for rule in reading.rules] == shown
+    assert [f"{to_sentence(rule, shop().vocabulary)}." for rule in reading.rules] == shown
     assert [as_json(rule) for rule in reading.rules] == typed
 
 
 @pytest.mark.parametrize("sentence", sorted({one for _, shown, _ in EXAMPLES for one in shown}))
 def test_a_canonical_line_is_read_as_itself(sentence: str) -> None:
     reading = shop().read(sentence)
-    assert [f"{say(rule, shop().vocabulary)}." for rule in reading.rules] == [sentence]
+    assert [f"{to_sentence(rule, shop().vocabulary)}." for rule in reading.rules] == [sentence]
 
 
 def test_the_page_has_examples_of_every_form() -> None:

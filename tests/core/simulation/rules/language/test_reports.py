@@ -10,7 +10,7 @@ from tests.core.simulation.rules.language.worlds import STATE, TOOLS, meant, rea
 from pipelines.core.ledger.ledger import World
 from pipelines.core.simulation.reading.assemble import survey_for
 from pipelines.core.simulation.rules.language.read import Reader, Reading
-from pipelines.core.simulation.rules.language.report import read_as, reading_json, stopped_at
+from pipelines.core.simulation.rules.language.report import canonical_sentences, explain_stop, reading_json
 from pipelines.core.simulation.rules.language.suggest import MOST, Suggestion, suggestions
 from pipelines.core.simulation.rules.vocabulary import build_vocabulary
 from pipelines.core.tools.tools_schema import parse_tools_schema
@@ -40,7 +40,7 @@ def test_every_sentence_of_a_stranger_that_is_not_read_has_a_word_and_a_reason(p
         assert reading.stop is not None
         assert reading.stop.words.strip()
         assert reading.sentence[reading.stop.start : reading.stop.end] == reading.stop.words
-        assert stopped_at(reading, reader)
+        assert explain_stop(reading, reader)
 
 
 @pytest.mark.parametrize("path", WORLDS, ids=[f"{path.parent.name}-{path.stem}" for path in WORLDS])
@@ -167,10 +167,10 @@ def test_where_nothing_is_near_nothing_is_suggested(sentence: str) -> None:
 
 def test_what_only_odd_sentences_begin_with_is_not_listed() -> None:
     reader = shop()
-    told = stopped_at(reader.read("No single refund goes over 20."), reader)
+    told = explain_stop(reader.read("No single refund goes over 20."), reader)
     assert told.startswith("reading stopped at “single”; a rule speaks of a tool (cancel_order, ")
     assert "or of a type (order, user, product)" in told
-    told = stopped_at(reader.read("The order moves."), reader)
+    told = explain_stop(reader.read("The order moves."), reader)
     assert "possible here: a field, a value or state, “that”" in told
 
 
@@ -178,7 +178,7 @@ def test_what_only_odd_sentences_begin_with_is_not_listed() -> None:
 def test_a_text_without_a_word_is_not_read(text: str) -> None:
     (reading,) = shop().read_text(text)
     assert reading.sentence == text
-    assert stopped_at(reading, shop()).startswith("reading stopped at “")
+    assert explain_stop(reading, shop()).startswith("reading stopped at “")
 
 
 def test_a_blank_text_has_no_sentence() -> None:
@@ -210,7 +210,7 @@ def test_a_sentence_that_is_not_read_as_the_api_shows_it() -> None:
 def test_rules_of_one_sentence_that_are_shown_alike_are_shown_once() -> None:
     reading = shop().read("Shipped orders cannot be cancelled.")
     twice = Reading(sentence=reading.sentence, rules=reading.rules * 2)
-    assert len(read_as(twice, shop())) == 1
+    assert len(canonical_sentences(twice, shop())) == 1
 
 
 def test_twenty_sentences_for_thirty_tools_take_few_steps() -> None:

@@ -9,8 +9,8 @@ from pipelines.core.ledger.ledger import World
 from pipelines.core.simulation.reading.assemble import survey_for
 from pipelines.core.simulation.rules.forms import as_json
 from pipelines.core.simulation.rules.language.read import Reader, Reading, Stop
-from pipelines.core.simulation.rules.language.report import stopped_at
-from pipelines.core.simulation.rules.language.say import say
+from pipelines.core.simulation.rules.language.report import explain_stop
+from pipelines.core.simulation.rules.language.to_sentence import to_sentence
 from pipelines.core.simulation.rules.rule import Rule
 from pipelines.core.simulation.rules.vocabulary import build_vocabulary
 from pipelines.core.text.json_text import Json, JsonObject
@@ -40,13 +40,13 @@ def canonical(sentence: str, reader: Reader | None = None) -> list[str]:
     """How a sentence that must be read is shown back, without full stops."""
     reader = reader or shop()
     reading = reader.read(sentence)
-    assert reading.is_read, f"{sentence}: {stopped_at(reading, reader)}"
-    return [say(rule, reader.vocabulary) for rule in reading.rules]
+    assert reading.is_read, f"{sentence}: {explain_stop(reading, reader)}"
+    return [to_sentence(rule, reader.vocabulary) for rule in reading.rules]
 
 
 def expressions(sentence: str, reader: Reader | None = None) -> list[str]:
     reading = (reader or shop()).read(sentence)
-    assert reading.is_read, f"{sentence}: {stopped_at(reading, reader or shop())}"
+    assert reading.is_read, f"{sentence}: {explain_stop(reading, reader or shop())}"
     return [str(as_json(rule).get("expression")) for rule in reading.rules]
 
 
@@ -61,7 +61,7 @@ def stop_of(sentence: str, reader: Reader | None = None) -> Stop:
 def said_twice(reading: Reading, reader: Reader | None = None) -> list[list[str]]:
     """Both readings of an ambiguous sentence."""
     vocabulary = (reader or shop()).vocabulary
-    return [[say(rule, vocabulary) for rule in rules] for rules in reading.readings]
+    return [[to_sentence(rule, vocabulary) for rule in rules] for rules in reading.readings]
 
 
 def meant(rules: tuple[Rule, ...]) -> list[Any]:

@@ -9,9 +9,15 @@ from pipelines.core.simulation.expr import make as m
 from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.rules import rule as r
 from pipelines.core.simulation.rules.language.clauses import condition
-from pipelines.core.simulation.rules.language.nouns import Named, switch_words
-from pipelines.core.simulation.rules.language.phrases import Span, date, needed, number, plain
-from pipelines.core.simulation.rules.language.scope import Bound, NotResolved, Scope, same_name
+from pipelines.core.simulation.rules.language.nouns import NounPhrase, switch_words
+from pipelines.core.simulation.rules.language.phrases import (
+    Span,
+    as_value,
+    date,
+    number,
+    required_restriction,
+)
+from pipelines.core.simulation.rules.language.scope import BoundValue, CannotResolve, Scope, same_name
 from pipelines.core.simulation.rules.vocabulary import Kind
 
 
@@ -22,11 +28,11 @@ def _changes(s: Scope, p: Any) -> list[r.Form]:
     if test is None:
         return forms
     if any(isinstance(one, (r.Keep, r.Sort, r.Take)) for one in forms):
-        kind = _listed(s).name
+        kind = _listed_kind(s).name
         says = f"write the condition into the filter: `{s.tool.name} returns only {kind}s where …`"
-        raise NotResolved(f"a list is not cut or sorted under a condition; {says}")
+        raise CannotResolve(f"a list is not cut or sorted under a condition; {says}")
     if not all(hasattr(one, "when") for one in forms):
-        raise NotResolved("which fields a reply shows cannot depend on a condition")
+        raise CannotResolve("which fields a reply shows cannot depend on a condition")
     return [replace(one, when=test) for one in forms]
 
 
@@ -36,35 +42,37 @@ def _changes(s: Scope, p: Any) -> list[r.Form]:
 def _set(target: Expr, value: Expr | None) -> r.Set:
     path = n.path_of(target)
     if path is None or path.root == r.ARGS or not path.keys:
-        raise NotResolved(f"`{target}` is no field of a record that could be changed")
+        raise CannotResolve(f"`{target}` is no field of a record that could be changed")
     return r.Set(target=path, value=value)
 
 
-def field_to_fill(kind: Kind, named: Named) -> Bound:
+def field_to_fill(kind: Kind, named: NounPhrase) -> BoundValue:
     """A field to be filled, known or new."""
     known = [keys for keys in kind.fields if same_name(keys[-1], named)]
     keys = min(known, key=len) if known else (named.text,)
-    return Bound(m.path(kind.name, *keys), f"{kind.name}.{keys[-1]}", kind.fields.get(keys))
+    return BoundValue(m.path(kind.name, *keys), f"{kind.name}.{keys[-1]}", kind.fields.get(keys))
 
 
-def _target(s: Scope, p: Any, name: Named) -> Bound:
-    found: Bound | None = p.ref(s) if p.ref else s.path(p.path) if p.path else None
+def _target(s: Scope, p: Any, name: NounPhrase) -> BoundValue:
+    found: BoundValue | None = p.ref(s) if p.ref else s.path(p.path) if p.path else None
     return found or field_to_fill(s.on(p.type).subject, name)
 
 
 def _setting(s: Scope, p: Any) -> r.Form:
     target = _target(s, p, p.name)
-    return _set(target.expr, plain(p.value(replace(s, of=target))))
+    return _set(target.expr, as_value(p.value(replace(s, of=target))))
 
 
-def _new_value(s: Scope, named: Named) -> Expr:
+def _new_value(s: Scope, named: NounPhrase) -> Expr:
     """A word that a field is set to: a value it is known to have, or a new one where it holds words."""
     known = s.of.text_called(named)
     about = s.vocabulary.kinds.get(s.it or s.tool.about or "")
     fields = [keys[-1] for keys in about.fields] if about is not None else []
     is_field = any(same_name(one, named) for one in (*s.tool.arguments, *fields))
     if known is None and (is_field or not s.of.texts()):
-        raise NotResolved(f"nothing says that {s.of.name} can be `{named.text}`: put a text in quotes", named)
+        raise CannotResolve(
+            f"nothing says that {s.of.name} can be `{named.text}`: put a text in quotes", named
+        )
     return m.constant(known or named.text)
 
 
@@ -75,7 +83,7 @@ def _marks(s: Scope, p: Any) -> list[r.Form]:
         if "boolean" in one.kinds and named.words in switch_words(keys[-1]):
             return [_set(m.path(kind.name, *keys), m.TRUE)]
     if kind.status is None:
-        raise NotResolved(f"no field of {kind.name} keeps its state", named)
+        raise CannotResolve(f"no field of {kind.name} keeps its state", named)
     of = inner.about(kind.name).bound(kind, kind.status)
     return [_set(of.expr, _new_value(replace(s, of=of), named))]
 
@@ -87,14 +95,14 @@ def _records(s: Scope, p: Any) -> list[r.Form]:
     return [made if is_sure else replace(made, when=m.is_given(given.expr))]
 
 
-def _moved(s: Scope, p: Any, sign: Any) -> list[r.Form]:
+def _changed_amount(s: Scope, p: Any, sign: Any) -> list[r.Form]:
     """A number that goes up or down, or a date that is put off."""
     target = p.ref(s) if p.ref else s.on(p.type).owned(p.field)
     by = p.by(s)
     if isinstance(by, Span):
         return [_set(target.expr, _later(date(target), by, 1 if sign == "+" else -1))]
     start = m.call("default", number(target), m.constant(0))
-    return [_set(target.expr, m.arithmetic(start, sign, plain(by)))]
+    return [_set(target.expr, m.arithmetic(start, sign, as_value(by)))]
 
 
 def _later(date: Expr, span: Span, way: int) -> Expr:
@@ -115,7 +123,7 @@ def _adds(s: Scope, p: Any) -> list[r.Form]:
     filled = []
     for one in p.fields:
         of = field_to_fill(kind, replace(one.name, text="_".join(one.name.words)))
-        filled.append((of.name.rpartition(".")[2], plain(one.value(replace(s, of=of)))))
+        filled.append((of.name.rpartition(".")[2], as_value(one.value(replace(s, of=of)))))
     return [r.Add(entity_type=kind.name, fields=tuple(filled))]
 
 
@@ -133,58 +141,58 @@ def _computes(s: Scope, p: Any) -> list[r.Form]:
     return made
 
 
-def shown(s: Scope, named: Named) -> str:
+def reply_field(s: Scope, named: NounPhrase) -> str:
     """A field of the reply, by the output schema or by the record that is answered."""
     kinds = (s.vocabulary.kinds.get(one or "") for one in (s.tool.about, s.tool.lists))
     fields = (keys[0] for kind in kinds if kind is not None for keys in kind.fields if len(keys) == 1)
     found = next((name for name in (*s.tool.output, *fields) if same_name(name, named)), None)
     if found is None:
-        raise NotResolved(f"no reply of {s.tool.name} is known to have `{named.text}`", named)
+        raise CannotResolve(f"no reply of {s.tool.name} is known to have `{named.text}`", named)
     return found
 
 
-def _bounded(s: Scope, p: Any, function: str, limit: Expr) -> list[r.Form]:
-    name = shown(s, p.field)
+def _bounded_field(s: Scope, p: Any, function: str, limit: Expr) -> list[r.Form]:
+    name = reply_field(s, p.field)
     return [r.Put(name=name, value=m.call(function, m.path(r.REPLY, name), limit))]
 
 
-def _listed(s: Scope) -> Kind:
+def _listed_kind(s: Scope) -> Kind:
     kind = s.vocabulary.kinds.get(s.tool.lists or "")
     if kind is None:
-        raise NotResolved(f"{s.tool.name} answers no list that is known")
+        raise CannotResolve(f"{s.tool.name} answers no list that is known")
     return kind
 
 
 def _takes(s: Scope, p: Any) -> list[r.Form]:
-    _listed(s)
+    _listed_kind(s)
     taken = r.Take(count=p.count.value, pages=bool(p.pages))
     return [taken, *([p.order(s)] if p.order else [])]
 
 
 def _sorts(s: Scope, p: Any) -> list[r.Form]:
     if p.states or p.limit:
-        raise NotResolved("say in one sentence which are listed, and in another in which order", p.type)
+        raise CannotResolve("say in one sentence which are listed, and in another in which order", p.type)
     return [p.order(s)]
 
 
 def _in_list(s: Scope, p: Any) -> Expr:
-    kind = _listed(s)
+    kind = _listed_kind(s)
     if s.kind(p.type).name != kind.name:
-        raise NotResolved(f"{s.tool.name} lists {kind.name}", p.type)
-    return needed(s.about(kind.name, n.Name(r.EACH)), p)
+        raise CannotResolve(f"{s.tool.name} lists {kind.name}", p.type)
+    return required_restriction(s.about(kind.name, n.Name(r.EACH)), p)
 
 
 def by_age(s: Scope, way: str) -> r.Form:
-    kind = _listed(s)
+    kind = _listed_kind(s)
     try:
         path = n.path_of(s.about(kind.name).made_at().expr)
-    except NotResolved:  # no date says it: the ledger's own order does
+    except CannotResolve:  # no date says it: the ledger's own order does
         return r.Sort(latest=bool(way))
     return r.Sort(by=(way + ".".join(path.keys if path else ()),))
 
 
 def _by_field(s: Scope, p: Any) -> r.Form:
-    path = n.path_of(s.about(_listed(s).name).owned(p.field).expr)
+    path = n.path_of(s.about(_listed_kind(s).name).owned(p.field).expr)
     return r.Sort(by=(("-" if p.down else "") + ".".join(path.keys if path else ()),))
 
 
@@ -195,15 +203,15 @@ CHANGES: Mapping[str, Callable[..., Any]] = {
     "marks": _marks,
     "records": _records,
     "clears": lambda s, p: [_set(p.ref(s).expr, None)],
-    "adds_to": lambda s, p: _moved(s, p, "+"),
-    "takes_from": lambda s, p: _moved(s, p, "-"),
+    "adds_to": lambda s, p: _changed_amount(s, p, "+"),
+    "takes_from": lambda s, p: _changed_amount(s, p, "-"),
     "adds": _adds,
     "removes": lambda s, p: [r.Remove(entity_type=s.kind(p.type).name)],
     "raises_flag": lambda s, p: [r.Flag(flag=p.flag.text, on=True)],
     "lowers_flag": lambda s, p: [r.Flag(flag=p.flag.text, on=False)],
     "computes": _computes,
-    "not_negative": lambda s, p: _bounded(s, p, "max", m.constant(0)),
-    "caps": lambda s, p: _bounded(s, p, "min", p.limit(s).expr),
+    "not_negative": lambda s, p: _bounded_field(s, p, "max", m.constant(0)),
+    "caps": lambda s, p: _bounded_field(s, p, "min", p.limit(s).expr),
     "takes": _takes,
     "sorts": _sorts,
     "keeps": lambda s, p: [r.Keep(need=_in_list(s, p))],
@@ -212,9 +220,9 @@ CHANGES: Mapping[str, Callable[..., Any]] = {
     "newest": lambda s, p: by_age(s, "-"),
     "oldest": lambda s, p: by_age(s, ""),
     "by_field": _by_field,
-    "without": lambda s, p: [r.Without(names=tuple(shown(s, one) for one in p.names))],
-    "shows_only": lambda s, p: [r.Only(names=tuple(shown(s, one) for one in p.names))],
+    "without": lambda s, p: [r.Without(names=tuple(reply_field(s, one) for one in p.names))],
+    "shows_only": lambda s, p: [r.Only(names=tuple(reply_field(s, one) for one in p.names))],
     "masks": lambda s, p: [
-        r.Mask(name=shown(s, one), count=p.count.value if p.count else 4) for one in p.names
+        r.Mask(name=reply_field(s, one), count=p.count.value if p.count else 4) for one in p.names
     ],
 }

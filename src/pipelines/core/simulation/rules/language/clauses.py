@@ -9,9 +9,15 @@ from pipelines.core.simulation.expr import Expr
 from pipelines.core.simulation.expr import make as m
 from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.rules import rule as r
-from pipelines.core.simulation.rules.language.nouns import Named, role_of
-from pipelines.core.simulation.rules.language.phrases import counted, is_missing, needed, number, such
-from pipelines.core.simulation.rules.language.scope import NotResolved, Scope, same_name
+from pipelines.core.simulation.rules.language.nouns import NounPhrase, role_of
+from pipelines.core.simulation.rules.language.phrases import (
+    count_of,
+    is_missing,
+    number,
+    required_restriction,
+    restriction,
+)
+from pipelines.core.simulation.rules.language.scope import CannotResolve, Scope, same_name
 from pipelines.core.simulation.rules.vocabulary import Kind, Vocabulary
 
 _OFF = r.Refusal(status=503, error="service_unavailable")
@@ -21,7 +27,7 @@ def error(s: Scope, p: Any) -> r.Refusal:
     return p.error(s) if p.error else r.Refusal()
 
 
-def refused(s: Scope, p: Any, need: Expr) -> list[r.Form]:
+def refusal_forms(s: Scope, p: Any, need: Expr) -> list[r.Form]:
     return [r.Require(need=need, answer=p.instead(s) if p.instead else error(s, p))]
 
 
@@ -34,18 +40,18 @@ def condition(s: Scope, p: Any) -> Expr | None:
 def _fails(s: Scope, p: Any) -> list[r.Form]:
     test = condition(s, p)
     if test is None:
-        raise NotResolved("nothing is said about when: write `when …`, or `always fails`")
-    return refused(s, p, test.negated())
+        raise CannotResolve("nothing is said about when: write `when …`, or `always fails`")
+    return refusal_forms(s, p, test.negated())
 
 
 def _cannot(s: Scope, p: Any) -> list[r.Form]:
-    tests = [such(s, p), *(part(s) for part in (p.when, p.after) if part)]
-    return refused(s, p, m.all_of(*(one for one in tests if one is not None)).negated())
+    tests = [restriction(s, p), *(part(s) for part in (p.when, p.after) if part)]
+    return refusal_forms(s, p, m.all_of(*(one for one in tests if one is not None)).negated())
 
 
 def _only_when(s: Scope, p: Any) -> list[r.Form]:
-    others, need = such(s, p), p.when(s)
-    return refused(s, p, need if others is None else m.any_of(others.negated(), need))
+    others, need = restriction(s, p), p.when(s)
+    return refusal_forms(s, p, need if others is None else m.any_of(others.negated(), need))
 
 
 def _argument(s: Scope, p: Any) -> Expr:
@@ -63,16 +69,16 @@ def _unique(s: Scope, p: Any) -> list[r.Form]:
         [] if own is None else [m.call("same_id", m.call("id_of", n.Name("other")), m.arg(own)).negated()]
     )
     found = m.call("any", m.each_of(m.all_of(same, *others), "other", m.entities(kind)))
-    return refused(s, p, found.negated())
+    return refusal_forms(s, p, found.negated())
 
 
 # -- counts, order, totals ----------------------------------------------------------------------------------
 
 
-def _per(s: Scope, type: Named) -> str:
+def _per(s: Scope, type: NounPhrase) -> str:
     kind = s.kind(type).name
     if s.tool.id_argument(kind) is None:
-        raise NotResolved(f"no argument of {s.tool.name} says which {kind}", type)
+        raise CannotResolve(f"no argument of {s.tool.name} says which {kind}", type)
     return kind
 
 
@@ -83,14 +89,14 @@ def _limited(s: Scope, p: Any) -> dict[str, Any]:
 
 def _done_times(s: Scope, p: Any) -> list[r.Form]:
     if p.states or p.limit:
-        raise NotResolved("a number of times is said of every record", p.type)
+        raise CannotResolve("a number of times is said of every record", p.type)
     return [r.LimitCalls(count=p.times(s), per=_per(s, p.type), answer=error(s, p))]
 
 
 def _running_total(s: Scope, p: Any) -> list[r.Form]:
     amount = p.amount(s).expr
     if amount.roots() - {r.ARGS}:
-        raise NotResolved("a running total is summed over arguments of the calls")
+        raise CannotResolve("a running total is summed over arguments of the calls")
     return [r.RunningTotal(amount=amount, limit=p.limit(s).expr, **_limited(s, p))]
 
 
@@ -98,9 +104,9 @@ def _most_things(s: Scope, p: Any) -> list[r.Form]:
     owner, made = _per(s, p.owner), s.kind(p.type).name
     inner = s.about(made, n.Name("other"))
     same = m.call("same_id", inner.owner_link(owner)[0], m.arg(s.tool.id_argument(owner) or ""))
-    test = such(inner, p)
-    theirs = counted(made, m.all_of(same, *([] if test is None else [test])))
-    return refused(s, p, m.compare(theirs, "<", m.constant(p.count.value)))
+    test = restriction(inner, p)
+    theirs = count_of(made, m.all_of(same, *([] if test is None else [test])))
+    return refusal_forms(s, p, m.compare(theirs, "<", m.constant(p.count.value)))
 
 
 def _never_beyond(s: Scope, p: Any) -> list[r.Form]:
@@ -113,7 +119,7 @@ def _never_beyond(s: Scope, p: Any) -> list[r.Form]:
         s.tool.about,
         s.tool.makes,
     }:
-        raise NotResolved(f"{s.tool.name} changes no {root}")
+        raise CannotResolve(f"{s.tool.name} changes no {root}")
     limit = (p.high or p.low)(s).expr if p.high or p.low else m.constant(0)
     need = m.compare(number(of), "<=" if p.high else ">=", limit)
     return [r.Require(need=need, answer=error(s, p), after_changes=True)]
@@ -141,7 +147,7 @@ def _owner(s: Scope, p: Any) -> Expr:
     links = inner.subject.links
     roles = [keys for keys in links if p.role and joined(role_of(keys[-1])) == joined(p.role.words)]
     if p.role and not roles:
-        raise NotResolved(f"no field of {inner.subject.name} says who its {p.role.text} is", p.role)
+        raise CannotResolve(f"no field of {inner.subject.name} says who its {p.role.text} is", p.role)
     keys = s.choices.choose(roles) if p.role else ()
     link, to = (inner.bound(inner.subject, keys).expr, links[keys]) if keys else inner.owner_link()
     return m.call("same_id", link, s.caller_id(to))
@@ -153,33 +159,35 @@ def _such_callers(s: Scope, p: Any) -> Expr:
     id, own = s.caller_id(kind), s.tool.id_argument(kind)
     if isinstance(id, n.Call):
         return id
-    return needed(s.about(kind, None if own and id == m.arg(own) else m.entity(kind, id)), p)
+    return required_restriction(s.about(kind, None if own and id == m.arg(own) else m.entity(kind, id)), p)
 
 
-def _kind_with(s: Scope, states: Sequence[Named]) -> Kind:
+def _kind_with(s: Scope, states: Sequence[NounPhrase]) -> Kind:
     kinds = s.vocabulary.kinds.values()
     found = [kind for kind in kinds if all(s.about(kind.name).states(one) for one in states)]
     if not found:
-        raise NotResolved(f"no type of this world has a value `{states[0].text}`", states[0])
+        raise CannotResolve(f"no type of this world has a value `{states[0].text}`", states[0])
     return s.choices.choose(found)
 
 
 #: Of a clause or a sentence: the forms of its rules. Where a type is named the scope is about it.
 CLAUSES: Mapping[str, Callable[..., Any]] = {
     "fails": _fails,
-    "only": lambda s, p: refused(s, p, p.when(s) if p.when else needed(s.on(p.type), p)),
-    "rejects": lambda s, p: refused(s, p, needed(s.on(p.type), p).negated()),
-    "always": lambda s, p: refused(s, p, m.FALSE),
+    "only": lambda s, p: refusal_forms(s, p, p.when(s) if p.when else required_restriction(s.on(p.type), p)),
+    "rejects": lambda s, p: refusal_forms(s, p, required_restriction(s.on(p.type), p).negated()),
+    "always": lambda s, p: refusal_forms(s, p, m.FALSE),
     "disabled": lambda s, p: [r.Require(need=m.FALSE, answer=p.error(s) if p.error else _OFF)],
     "cannot": lambda s, p: _cannot(s.on(p.type), p),
-    "only_such": lambda s, p: refused(
-        s, p, m.all_of(needed(s.on(p.type), p), *([p.when(s.on(p.type))] if p.when else []))
+    "only_such": lambda s, p: refusal_forms(
+        s, p, m.all_of(required_restriction(s.on(p.type), p), *([p.when(s.on(p.type))] if p.when else []))
     ),
     "only_when": lambda s, p: _only_when(s.on(p.type), p),
     "not_found": lambda s, p: [r.NotFound(entity_type=s.kind(p.type).name, answer=error(s, p))],
-    "needs_argument": lambda s, p: refused(s, p, _argument(s, p)),
-    "rejects_argument": lambda s, p: refused(s, p, _argument(s, p).negated()),
-    "argument_must": lambda s, p: refused(s, p, _argument(s, p).negated() if p.never else _argument(s, p)),
+    "needs_argument": lambda s, p: refusal_forms(s, p, _argument(s, p)),
+    "rejects_argument": lambda s, p: refusal_forms(s, p, _argument(s, p).negated()),
+    "argument_must": lambda s, p: refusal_forms(
+        s, p, _argument(s, p).negated() if p.never else _argument(s, p)
+    ),
     "unique": _unique,
     "times": lambda s, p: p.count.value,
     "per": lambda s, p: _per(s, p.type),
@@ -209,21 +217,21 @@ CLAUSES: Mapping[str, Callable[..., Any]] = {
 # -- which tools --------------------------------------------------------------------------------------------
 
 
-def _by_deed(vocabulary: Vocabulary, deed: Named, type: Named | None) -> Sequence[str]:
+def _tools_by_action(vocabulary: Vocabulary, deed: NounPhrase, type: NounPhrase | None) -> Sequence[str]:
     """The tools that a verb means, said of a type: by their names, else by what they are about."""
     same = [tool for tool in vocabulary.tools.values() if tool.verb == deed.text]
     kind = vocabulary.kind_called(type.words) if type is not None else None
     called = [tool for tool in same if type is not None and joined(type.words) in map(joined, tool.things)]
     found = called or [tool for tool in same if type is None or (kind and kind in (tool.about, tool.makes))]
     if not found and type is not None:
-        raise NotResolved(f"no tool can {deed.text} `{type.text}`", deed)
+        raise CannotResolve(f"no tool can {deed.text} `{type.text}`", deed)
     if len(found) != 1 and not called:
         listed = ", ".join(tool.name for tool in found[:4])
-        raise NotResolved(f"`{deed.text}` may mean {listed}: name the tool", deed)
+        raise CannotResolve(f"`{deed.text}` may mean {listed}: name the tool", deed)
     return [tool.name for tool in found]
 
 
-def _those(does: str, is_meant: Callable[..., Any]) -> Callable[..., Sequence[str]]:
+def _tools_that(does: str, is_meant: Callable[..., Any]) -> Callable[..., Sequence[str]]:
     """The tools that do something with a type or an argument; there must be one."""
 
     def find(v: Vocabulary, p: Any) -> Sequence[str]:
@@ -232,19 +240,19 @@ def _those(does: str, is_meant: Callable[..., Any]) -> Callable[..., Sequence[st
         found = [name for name, tool in v.tools.items() if is_meant(tool, kind or "", p)]
         if not found:
             says = does.format(a=f"{article(noun).lower()} {noun}", field=p.field and p.field.text)
-            raise NotResolved(f"no tool {says}", named)
+            raise CannotResolve(f"no tool {says}", named)
         return found
 
     return find
 
 
-def _takes(tool: Any, field: Named) -> bool:
+def _takes(tool: Any, field: NounPhrase) -> bool:
     return any(same_name(one, field) for one in tool.arguments)
 
 
-_SHOWING = _those("shows {a}", lambda tool, kind, p: tool.reads and tool.about == kind)
-_TAKING = _those("takes an argument `{field}`", lambda tool, kind, p: _takes(tool, p.field))
-_CHANGING = _those(
+_SHOWING = _tools_that("shows {a}", lambda tool, kind, p: tool.reads and tool.about == kind)
+_TAKING = _tools_that("takes an argument `{field}`", lambda tool, kind, p: _takes(tool, p.field))
+_CHANGING = _tools_that(
     "that changes {a} takes `{field}`",
     lambda tool, kind, p: not tool.reads and kind in (tool.about, tool.makes) and _takes(tool, p.field),
 )
@@ -253,15 +261,15 @@ _CHANGING = _those(
 NAMED_TOOLS: Mapping[str, Callable[..., Sequence[str]]] = {
     "by_name": lambda v, p: p.tools,
     "every_tool": lambda v, p: [*v.tools],
-    "by_deed": lambda v, p: _by_deed(v, p.deed, p.type),
+    "by_deed": lambda v, p: _tools_by_action(v, p.deed, p.type),
 }
 
 #: By the label of a whole sentence; one that is not listed says what the tools do that it is about.
 TOOLS: Mapping[str, Callable[..., Sequence[str]]] = {
-    "only_who_can": lambda v, p: _by_deed(v, p.deed, p.type or p.who.type),
-    "own_only": lambda v, p: _by_deed(v, p.deed, p.type) if p.deed else _SHOWING(v, p),
-    "most_things": _those("is known to add {a}", lambda tool, kind, p: tool.makes == kind),
-    "not_found": _those("takes the id of {a}", lambda tool, kind, p: tool.id_argument(kind)),
+    "only_who_can": lambda v, p: _tools_by_action(v, p.deed, p.type or p.who.type),
+    "own_only": lambda v, p: _tools_by_action(v, p.deed, p.type) if p.deed else _SHOWING(v, p),
+    "most_things": _tools_that("is known to add {a}", lambda tool, kind, p: tool.makes == kind),
+    "not_found": _tools_that("takes the id of {a}", lambda tool, kind, p: tool.id_argument(kind)),
     "unique": _CHANGING,
     "argument_must": lambda v, p: p.tools(v) if p.tools else _TAKING(v, p),
     "never_beyond": NAMED_TOOLS["every_tool"],

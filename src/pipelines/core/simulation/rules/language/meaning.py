@@ -11,7 +11,7 @@ from pipelines.core.simulation.rules.language.changes import CHANGES
 from pipelines.core.simulation.rules.language.clauses import CLAUSES, NAMED_TOOLS, TOOLS
 from pipelines.core.simulation.rules.language.grammar import Node
 from pipelines.core.simulation.rules.language.phrases import PHRASES, WORDS
-from pipelines.core.simulation.rules.language.scope import NotResolved, Scope
+from pipelines.core.simulation.rules.language.scope import CannotResolve, Scope
 from pipelines.core.simulation.rules.vocabulary import Vocabulary
 
 #: What each label of the grammar means: a function of the scope (of the vocabulary, for tools) and the part.
@@ -33,7 +33,7 @@ class Part:
             if key.endswith("+"):
                 found.setdefault(key[:-1], []).append(part)
             elif key and key in found:
-                raise NotResolved(f"the {key} is said twice")
+                raise CannotResolve(f"the {key} is said twice")
             else:
                 found[key] = part
         self._found = found
@@ -57,7 +57,9 @@ class Clause(NamedTuple):
         if self.when is None:
             return tuple(self.part(scope))
         if self.part.node.label not in _CONDITIONAL:
-            raise NotResolved("this cannot depend on a condition: leave out what stands in front of the tool")
+            raise CannotResolve(
+                "this cannot depend on a condition: leave out what stands in front of the tool"
+            )
         return tuple(self.part(replace(scope, when=self.when(scope))))
 
 

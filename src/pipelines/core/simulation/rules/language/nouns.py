@@ -21,7 +21,7 @@ from pipelines.core.text.json_text import Json
 
 Tokens: TypeAlias = Sequence[Token]
 Index: TypeAlias = Mapping[str, Mapping[Words, None]]  # phrases in the singular, by their first word
-DEEDS = ("do", "done", "doing", "deeds")  # the forms in which a sentence says what a tool does
+ACTION_FORMS = ("do", "done", "doing", "deeds")  # the forms in which a sentence says what a tool does
 _LONGEST = 8  # words of a noun
 #: What the name of a date may end with that is not said: "shipped" for shipped_at.
 DATE_ENDS = word_set("at on date time")
@@ -35,7 +35,7 @@ CODE = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+|[A-Z][A-Z0-9]{3,}")
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NounPhrase:
     """A noun as it stands in the sentence: its words in the singular, and where."""
 
     words: Words
@@ -44,7 +44,7 @@ class Named:
     text: str  # as it is written
 
     @classmethod
-    def of(cls, name: str) -> "Named":
+    def of(cls, name: str) -> "NounPhrase":
         return cls(words_of(name), 0, 0, name)
 
 
@@ -94,7 +94,7 @@ class Nouns:
 
     def knows(self, tokens: Tokens, at: int) -> bool:
         """Whether some noun begins there."""
-        return any(self.table[name](tokens, at) for name in ("tool", "type", "field", "state", *DEEDS))
+        return any(self.table[name](tokens, at) for name in ("tool", "type", "field", "state", *ACTION_FORMS))
 
     @cached_property
     def spellings(self) -> tuple[str, ...]:
@@ -134,7 +134,7 @@ class Nouns:
         """`order.user_id`, `args.amount`."""
         root, *keys = tokens[at].text.split(".") if tokens[at].kind == "name" else ("",)
         is_root = root in ("args", "reply") or (root and self.vocabulary.kind_called(words_of(root)))
-        return [_named((root, *keys), tokens, at)] if keys and is_root else ()
+        return [_noun_match((root, *keys), tokens, at)] if keys and is_root else ()
 
     def _deed(self, forms: Callable[[str], Iterable[str]]) -> Find:
         """What tools do, by a form of their verbs; what is found has the verb itself for its text."""
@@ -144,7 +144,9 @@ class Nouns:
         def find(tokens: Tokens, at: int) -> Sequence[Match]:
             lows = tuple(token.low for token in tokens[at : at + 2])
             verbs = ((end, known.get(lows[:end])) for end in range(1, len(lows) + 1))
-            return [_named((verb,), tokens, at, at + end, verb) for end, verb in verbs if verb is not None]
+            return [
+                _noun_match((verb,), tokens, at, at + end, verb) for end, verb in verbs if verb is not None
+            ]
 
         return find
 
@@ -160,9 +162,13 @@ class Nouns:
         return () if is_known else _new_name(tokens, at)
 
 
-def _named(words: Words, tokens: Tokens, at: int, end: int | None = None, text: str | None = None) -> Match:
+def _noun_match(
+    words: Words, tokens: Tokens, at: int, end: int | None = None, text: str | None = None
+) -> Match:
     end = end or at + 1
-    named = Named(words, tokens[at].start, tokens[end - 1].end, tokens[at].text if text is None else text)
+    named = NounPhrase(
+        words, tokens[at].start, tokens[end - 1].end, tokens[at].text if text is None else text
+    )
     return Match(end, (), named)
 
 
@@ -193,13 +199,13 @@ def _find_phrases(index: Index, tokens: Tokens, at: int) -> Sequence[Match]:
         if tuple(words[:size]) == phrase and is_whole:  # with the whole of its last token
             end = ends[size - 1] + 1
             text = " ".join(dict.fromkeys(token.text for token in tokens[at:end]))
-            found.append(_named(phrase, tokens, at, end, text))
+            found.append(_noun_match(phrase, tokens, at, end, text))
     return found
 
 
 def _new_name(tokens: Tokens, at: int) -> Sequence[Match]:
     """A name that need not be known: of a flag, of a computed field, of a new field."""
-    return [_named(words_of(tokens[at].text), tokens, at)] if is_new_name(tokens[at]) else ()
+    return [_noun_match(words_of(tokens[at].text), tokens, at)] if is_new_name(tokens[at]) else ()
 
 
 def is_new_name(token: Token) -> bool:

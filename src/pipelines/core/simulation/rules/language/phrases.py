@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from pipelines.core.simulation.expr import Expr
 from pipelines.core.simulation.expr import make as m
 from pipelines.core.simulation.expr import nodes as n
-from pipelines.core.simulation.rules.language.checked import checked
-from pipelines.core.simulation.rules.language.scope import Bound, NotResolved, Scope
+from pipelines.core.simulation.rules.language.code_expressions import check_expression
+from pipelines.core.simulation.rules.language.scope import BoundValue, CannotResolve, Scope
 
 BLANK = m.constant([None, ""])
 PER_DAY = {"minutes": 1440, "hours": 24}
@@ -25,38 +25,38 @@ class Span(NamedTuple):
         return {"months": self.count, "years": 12 * self.count}.get(self.unit)
 
 
-def is_missing(of: Bound) -> Expr:
+def is_missing(of: BoundValue) -> Expr:
     return m.compare(of.expr, "in", BLANK)
 
 
-def number(of: Bound) -> Expr:
+def number(of: BoundValue) -> Expr:
     if not of.may_be("number"):
-        raise NotResolved(f"{of.name} is no number")
+        raise CannotResolve(f"{of.name} is no number")
     return of.expr
 
 
-def date(of: Bound) -> Expr:
+def date(of: BoundValue) -> Expr:
     if not of.is_date:
-        raise NotResolved(f"{of.name} is no date")
+        raise CannotResolve(f"{of.name} is no date")
     return of.expr
 
 
-def plain(value: Any) -> Expr:
+def as_value(value: Any) -> Expr:
     """What was meant as a value, be it a term or not."""
-    return value.expr if isinstance(value, Bound) else value
+    return value.expr if isinstance(value, BoundValue) else value
 
 
-def such(s: Scope, p: Any) -> Expr | None:
+def restriction(s: Scope, p: Any) -> Expr | None:
     """Whether the record is one of the things meant; None where every record of the type is."""
     states = [either([s.state(one) for one in p.states])] if p.states else []
     limits = [p.limit(s)] if p.limit else []
     return m.all_of(*states, *limits) if states or limits else None
 
 
-def needed(s: Scope, p: Any) -> Expr:
-    found = such(s, p)
+def required_restriction(s: Scope, p: Any) -> Expr:
+    found = restriction(s, p)
     if found is None:
-        raise NotResolved(f"nothing is said about which `{p.type.text}`", p.type)
+        raise CannotResolve(f"nothing is said about which `{p.type.text}`", p.type)
     return found
 
 
@@ -69,13 +69,13 @@ def either(parts: Sequence[Expr]) -> Expr:
 
 
 def _is_value(s: Scope, p: Any) -> Expr:
-    return either([_equal(s.of, plain(value(s))) for value in p.values])
+    return either([_equal(s.of, as_value(value(s))) for value in p.values])
 
 
-def _equal(of: Bound, value: Expr) -> Expr:
+def _equal(of: BoundValue, value: Expr) -> Expr:
     """Ids are the same in any spelling."""
     if value == of.expr:
-        raise NotResolved(f"{of.name} is compared with itself")
+        raise CannotResolve(f"{of.name} is compared with itself")
     if of.is_id and not isinstance(value, n.Constant):
         return m.call("same_id", of.expr, value)
     return m.is_equal(of.expr, value)
@@ -101,7 +101,7 @@ def _plainly(s: Scope, p: Any) -> Expr:
 
 def _length(s: Scope, p: Any) -> Expr:
     if not s.of.may_be("text"):
-        raise NotResolved(f"{s.of.name} is no text")
+        raise CannotResolve(f"{s.of.name} is no text")
     return m.compare(m.call("len", s.of.expr), p.sign(s), m.constant(p.count.value))
 
 
@@ -142,37 +142,39 @@ def _within(of: Expr, start: Expr, end: Expr, span: Span) -> Expr:
 # -- terms --------------------------------------------------------------------------------------------------
 
 
-def _chain(s: Scope, p: Any) -> Bound:
-    first: Bound = p.first(s)
+def _chain(s: Scope, p: Any) -> BoundValue:
+    first: BoundValue = p.first(s)
     if not p.rest:
         return first
     expr = number(first)
     for one in p.rest:
         expr = m.arithmetic(expr, one.sign(s), number(one.term(s)))
-    return Bound(expr, "it")
+    return BoundValue(expr, "it")
 
 
-def _share(s: Scope, p: Any) -> Bound:
+def _share(s: Scope, p: Any) -> BoundValue:
     of = p.term(s)
-    return Bound(m.arithmetic(number(of), "*", m.constant(round(float(p.share.value) / 100, 10))), of.name)
+    return BoundValue(
+        m.arithmetic(number(of), "*", m.constant(round(float(p.share.value) / 100, 10))), of.name
+    )
 
 
-def _summed(s: Scope, p: Any) -> Bound:
+def _summed(s: Scope, p: Any) -> BoundValue:
     of = s.on(None).owned(p.field)
     path = n.path_of(of.expr)
     if path is None or of.field is None or of.field.keeps != "list":
-        raise NotResolved(f"{of.name} is no list", p.field)
+        raise CannotResolve(f"{of.name} is no list", p.field)
     inner = p.term(replace(s, part=path.keys)).expr
-    return Bound(m.call("sum", m.each_of(inner, "part", of.expr)), of.name)
+    return BoundValue(m.call("sum", m.each_of(inner, "part", of.expr)), of.name)
 
 
-def _number_of(s: Scope, p: Any) -> Bound:
+def _number_of(s: Scope, p: Any) -> BoundValue:
     kind = s.kind(p.type).name
-    test = such(s.about(kind, n.Name("other")), p)
-    return Bound(counted(kind, *([] if test is None else [test])), kind)
+    test = restriction(s.about(kind, n.Name("other")), p)
+    return BoundValue(count_of(kind, *([] if test is None else [test])), kind)
 
 
-def counted(kind: str, *tests: Expr) -> Expr:
+def count_of(kind: str, *tests: Expr) -> Expr:
     return m.call("len", m.listed(n.Name("other"), "other", m.entities(kind), *tests))
 
 
@@ -191,7 +193,7 @@ PHRASES: Mapping[str, Callable[..., Any]] = {
     "any_of": lambda s, p: m.any_of(*(part(s) for part in p.parts)),
     "all_of": lambda s, p: m.all_of(*(part(s) for part in p.parts)),
     "not": lambda s, p: p.test(s).negated(),
-    "code": lambda s, p: checked(p.code, s),
+    "code": lambda s, p: check_expression(p.code, s),
     "not_given": lambda s, p: is_missing(s.argument(p.field)),
     "of_term": lambda s, p: p.test(replace(s, of=p.term(s))),
     # said of a record
@@ -225,13 +227,13 @@ PHRASES: Mapping[str, Callable[..., Any]] = {
     # values and terms
     "literal": lambda s, p: m.constant(p.value.value),
     "known_value": lambda s, p: s.value(p.state),
-    "number": lambda s, p: Bound(m.constant(p.value.value), str(p.value.value)),
-    "negative_number": lambda s, p: Bound(m.constant(-p.value.value), str(-p.value.value)),
+    "number": lambda s, p: BoundValue(m.constant(p.value.value), str(p.value.value)),
+    "negative_number": lambda s, p: BoundValue(m.constant(-p.value.value), str(-p.value.value)),
     "share": _share,
     "chain": _chain,
     "summed": _summed,
     "number_of": _number_of,
-    "code_value": lambda s, p: Bound(checked(p.code, s), "the expression"),
+    "code_value": lambda s, p: BoundValue(check_expression(p.code, s), "the expression"),
     "field_of": lambda s, p: s.on(p.type).owned(p.field),
     "path": lambda s, p: s.path(p.path),
     "given": lambda s, p: s.argument(p.field),

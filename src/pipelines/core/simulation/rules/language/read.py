@@ -15,7 +15,7 @@ from pipelines.core.simulation.rules.language.english import GRAMMAR
 from pipelines.core.simulation.rules.language.grammar import Node, Parser
 from pipelines.core.simulation.rules.language.meaning import Clause, Statement, meaning
 from pipelines.core.simulation.rules.language.nouns import Nouns
-from pipelines.core.simulation.rules.language.scope import Choices, NotResolved, Scope
+from pipelines.core.simulation.rules.language.scope import CannotResolve, Choices, Scope
 from pipelines.core.simulation.rules.language.text import (
     LONGEST_SENTENCE,
     Token,
@@ -69,15 +69,17 @@ class Reader:
         """Sentence by sentence; nothing further once `may_read` says no."""
         if (size := len(text.encode())) > LONGEST_TEXT:
             says = f"the text has {size:,} bytes; at most {LONGEST_TEXT:,} are read, so none of it is"
-            return [_stopped(text[:200], says)]
+            return [_stopped_reading(text[:200], says)]
         found: list[Reading] = []
         without_words = [text.strip()[:200]] if text.strip() else []
-        for number, sentence in enumerate([*_joined(sentences(text))] or without_words):
+        for number, sentence in enumerate([*_join_otherwise(sentences(text))] or without_words):
             if number >= MOST_SENTENCES:
-                found.append(_stopped(sentence, f"sentences past the {MOST_SENTENCES}th are not read"))
+                found.append(
+                    _stopped_reading(sentence, f"sentences past the {MOST_SENTENCES}th are not read")
+                )
             elif not may_read():
                 says = "reading takes too long: sentences from here on are not read"
-                found.append(_stopped(sentence, says))
+                found.append(_stopped_reading(sentence, says))
             else:
                 found.append(self.read(sentence))
         return found
@@ -85,7 +87,7 @@ class Reader:
     def read(self, sentence: str) -> Reading:
         found = self.tokens(sentence)
         if problem := unreadable(sentence, found):
-            return _stopped(sentence, problem)
+            return _stopped_reading(sentence, problem)
         nodes = self.parser(found).whole("Sentence")
         readings, refused = self._readings(nodes, sentence, found)
         if len(readings) == 1:
@@ -93,7 +95,7 @@ class Reader:
         if readings:
             stop = Stop(words=sentence, start=0, end=len(sentence), message="it can be read in two ways")
             return Reading(sentence=sentence, stop=stop, readings=tuple(readings))
-        stop = _unresolved(sentence, refused) if refused else self._stop(sentence, found)
+        stop = _unresolved_stop(sentence, refused) if refused else self._stop(sentence, found)
         return self._in_part(sentence, found, stop) or Reading(sentence=sentence, stop=stop)
 
     def tokens(self, sentence: str) -> list[Token]:
@@ -110,15 +112,15 @@ class Reader:
 
     def _readings(
         self, nodes: Sequence[Node], sentence: str, found: Sequence[Token]
-    ) -> tuple[list[tuple[Rule, ...]], list[NotResolved]]:
+    ) -> tuple[list[tuple[Rule, ...]], list[CannotResolve]]:
         """Each different meaning of the parses, and why others mean nothing."""
         readings: dict[tuple[object, ...], tuple[Rule, ...]] = {}
-        refused: list[NotResolved] = []
+        refused: list[CannotResolve] = []
         for node in nodes:
             try:
                 for rules in self._rules(meaning(node, self.vocabulary), sentence, found):
                     readings.setdefault(tuple((rule.tools, rule.form) for rule in rules), rules)
-            except NotResolved as error:
+            except CannotResolve as error:
                 refused.append(error)
         return [*readings.values()], refused
 
@@ -130,7 +132,7 @@ class Reader:
         for clause in statement.clauses:
             node = clause.part.node
             said = sentence[found[node.start].start : found[node.end - 1].end]
-            merged = [_merged(way, sentence, said) for way in self._clause(statement, clause)]
+            merged = [_merge(way, sentence, said) for way in self._clause(statement, clause)]
             ways.append(merged)
         for way in islice(product(*ways), MOST_READINGS):
             yield tuple(rule for part in way for rule in part)
@@ -138,12 +140,12 @@ class Reader:
     def _clause(self, statement: Statement, clause: Clause) -> Iterator[tuple[_ForTool, ...]]:
         """Every way in which the clause can be meant for its tools."""
         by_tool: list[list[_ForTool]] = []
-        failed: NotResolved | None = None
+        failed: CannotResolve | None = None
         for name in statement.tools:
             scope = Scope(vocabulary=self.vocabulary, tool=self.vocabulary.tools[name])
             try:
                 by_tool.append([(name, forms) for forms in _ways(clause, scope)])
-            except NotResolved as error:
+            except CannotResolve as error:
                 if statement.must_hold_for_all:
                     raise
                 failed = error
@@ -208,7 +210,7 @@ def _read_in_part(sentence: str, rules: tuple[Rule, ...], stop: Stop, start: int
     return Reading(sentence=sentence, rules=rules, stop=rest)
 
 
-def _joined(listed: Sequence[str]) -> Iterator[str]:
+def _join_otherwise(listed: Sequence[str]) -> Iterator[str]:
     """`Otherwise it returns a 409.` belongs to the sentence before."""
     held = ""
     for sentence in listed:
@@ -225,14 +227,14 @@ def _joined(listed: Sequence[str]) -> Iterator[str]:
 def _ways(clause: Clause, scope: Scope) -> Iterator[tuple[r.Form, ...]]:
     """Each different meaning for one tool; a choice that means nothing is none."""
     choices, seen = Choices(), set()
-    failed: NotResolved | None = None
+    failed: CannotResolve | None = None
     for _ in range(MOST_READINGS):
         try:
             forms = tuple(clause.forms(replace(scope, choices=choices)))
             if forms not in seen:
                 seen.add(forms)
                 yield forms
-        except NotResolved as error:
+        except CannotResolve as error:
             failed = error
         if not choices.next():
             break
@@ -240,7 +242,7 @@ def _ways(clause: Clause, scope: Scope) -> Iterator[tuple[r.Form, ...]]:
         raise failed
 
 
-def _merged(way: Sequence[_ForTool], sentence: str, said: str) -> tuple[Rule, ...]:
+def _merge(way: Sequence[_ForTool], sentence: str, said: str) -> tuple[Rule, ...]:
     """One rule for all tools for which it came out the same."""
     tools: dict[r.Form, list[str]] = {}
     for name, forms in way:
@@ -252,7 +254,7 @@ def _merged(way: Sequence[_ForTool], sentence: str, said: str) -> tuple[Rule, ..
     )
 
 
-def _unresolved(sentence: str, refused: Sequence[NotResolved]) -> Stop:
+def _unresolved_stop(sentence: str, refused: Sequence[CannotResolve]) -> Stop:
     """The refusal that knows its word; of several the one that came furthest."""
     best = max(refused, key=lambda one: one.named.end if one.named is not None else -1)
     if best.named is None:
@@ -261,6 +263,6 @@ def _unresolved(sentence: str, refused: Sequence[NotResolved]) -> Stop:
     return Stop(words=sentence[start:end], start=start, end=end, message=best.message)
 
 
-def _stopped(sentence: str, message: str) -> Reading:
+def _stopped_reading(sentence: str, message: str) -> Reading:
     stop = Stop(words=sentence[:80], start=0, end=len(sentence), message=message)
     return Reading(sentence=sentence, stop=stop)

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from pipelines.core.simulation.rules.forms import as_json
 from pipelines.core.simulation.rules.language.english import GRAMMAR
-from pipelines.core.simulation.rules.language.nouns import DEEDS
+from pipelines.core.simulation.rules.language.nouns import ACTION_FORMS
 from pipelines.core.simulation.rules.language.read import Reader, Reading
-from pipelines.core.simulation.rules.language.say import say
 from pipelines.core.simulation.rules.language.suggest import MakesADifference, Suggestion, suggestions
+from pipelines.core.simulation.rules.language.to_sentence import to_sentence
 from pipelines.core.text.json_text import Json, JsonObject
 
 MOST_ALLOWED = 8
@@ -19,7 +19,7 @@ _KINDS = {
     "type": "a type",
     "field": "a field",
     "state": "a value or state",
-    **dict.fromkeys(DEEDS, "what a tool does"),
+    **dict.fromkeys(ACTION_FORMS, "what a tool does"),
     "number": "a number",
     "text": "a text in quotes",
     "date": "a date",
@@ -30,26 +30,29 @@ _KINDS = {
 }
 
 
-def read_as(reading: Reading, reader: Reader) -> list[str]:
+def canonical_sentences(reading: Reading, reader: Reader) -> list[str]:
     """The sentences that its rules are shown as."""
-    return [*dict.fromkeys(f"{say(rule, reader.vocabulary)}." for rule in reading.rules)]
+    return [*dict.fromkeys(f"{to_sentence(rule, reader.vocabulary)}." for rule in reading.rules)]
 
 
-def stopped_at(reading: Reading, reader: Reader) -> str:
+def explain_stop(reading: Reading, reader: Reader) -> str:
     """Why a sentence, or a part of it, is not read: one line."""
     stop = reading.stop
     if stop is None:
         return ""
     if reading.readings:
-        ways = [" ".join(f"{say(rule, reader.vocabulary)}." for rule in rules) for rules in reading.readings]
+        ways = [
+            " ".join(f"{to_sentence(rule, reader.vocabulary)}." for rule in rules)
+            for rules in reading.readings
+        ]
         return f"it can be read in {len(ways)} ways: " + " / ".join(f"“{way}”" for way in ways)
     before = reader.tokens(reading.sentence[: stop.start])
     is_begun = any(reader.nouns.knows(before, at) for at in range(len(before)))
-    if allowed := [*_allowed(stop.allowed, reader)] if is_begun or _nouns(stop.allowed) else []:
+    if allowed := [*_allowed_words(stop.allowed, reader)] if is_begun or _nouns(stop.allowed) else []:
         return f"{stop.message}; possible here: {', '.join(allowed)}"
     # What few odd sentences begin with is no help.
     begins = _nouns(GRAMMAR.starts["Sentence"] or ()) if stop.allowed else []
-    some = [*_allowed([one for one in begins if one in ("<tool>", "<type>")], reader)]
+    some = [*_allowed_words([one for one in begins if one in ("<tool>", "<type>")], reader)]
     return stop.message + (f"; a rule speaks of {' or of '.join(some)}" if some else "")
 
 
@@ -57,7 +60,7 @@ def _nouns(wanted: Iterable[str]) -> list[str]:
     return [one for one in wanted if one.startswith("<") and len(one) > 2]
 
 
-def _allowed(wanted: Sequence[str], reader: Reader) -> Iterator[str]:
+def _allowed_words(wanted: Sequence[str], reader: Reader) -> Iterator[str]:
     """What could have stood there: nouns of the world with examples, then words."""
     nouns = {one[1:-1] for one in _nouns(wanted)}
     kinds = dict.fromkeys(said for name, said in _KINDS.items() if name in nouns)
@@ -80,7 +83,7 @@ def reading_json(
 ) -> JsonObject:
     """A sentence as the API shows it."""
     rules: list[Json] = [as_json(rule) for rule in reading.rules]
-    shown: list[Json] = [*read_as(reading, reader)]
+    shown: list[Json] = [*canonical_sentences(reading, reader)]
     body: JsonObject = {"sentence": reading.sentence, "read_as": shown, "rules": rules}
     stop = reading.stop
     if stop is None:
@@ -92,7 +95,7 @@ def reading_json(
             "words": stop.words,
             "start": stop.start,
             "end": stop.end,
-            "message": stopped_at(reading, reader),
+            "message": explain_stop(reading, reader),
             "suggestions": found,
         }
     }

@@ -17,7 +17,7 @@ from pipelines.core.simulation.expr import Expr
 from pipelines.core.simulation.expr import make as m
 from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.library.dates import moment_of
-from pipelines.core.simulation.rules.language.nouns import Named, is_dated, switch_words
+from pipelines.core.simulation.rules.language.nouns import NounPhrase, is_dated, switch_words
 from pipelines.core.simulation.rules.rule import ARGS, GIVEN, REPLY
 from pipelines.core.simulation.rules.vocabulary import Keys, Kind, ToolNouns, Vocabulary
 from pipelines.core.text.json_text import Json, JsonObject
@@ -29,20 +29,20 @@ _CALLERS = word_set(
     "requester caller actor requestor requestinguser currentuser asuser requestedby callinguser"
 )
 
-_NEARLY = 0.8  # how like a known value a word is that is most likely misspelled
+_SIMILARITY = 0.8  # how like a known value a word is that is most likely misspelled
 T = TypeVar("T")
 
 
-class NotResolved(Exception):
+class CannotResolve(Exception):
     """A noun that means nothing here, or a part that says nothing: which one, and why."""
 
-    def __init__(self, message: str, named: Named | None = None) -> None:
+    def __init__(self, message: str, named: NounPhrase | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.named = named
 
 
-class Bound(NamedTuple):
+class BoundValue(NamedTuple):
     """A value that a noun stands for, and what is known of it."""
 
     expr: Expr
@@ -57,7 +57,7 @@ class Bound(NamedTuple):
         known: Sequence[Json] = listed if isinstance(listed, list) else seen
         return [value for value in known if isinstance(value, str)]
 
-    def text_called(self, named: Named) -> str | None:
+    def text_called(self, named: NounPhrase) -> str | None:
         return next((one for one in self.texts() if same_name(one, named)), None)
 
     def may_be(self, kind: str) -> bool:
@@ -84,7 +84,7 @@ class Bound(NamedTuple):
         return singular(words_of(self.name)[-1]) in ("id", "uuid")
 
 
-_NOTHING = Bound(m.NULL, "")
+_NOTHING = BoundValue(m.NULL, "")
 
 
 @dataclass(slots=True)
@@ -125,7 +125,7 @@ class Scope:
     #: What a field without an owner is first: the record's `own` inside `whose`, `given` where an argument
     #: must be something, `caller` where it says who calls. Elsewhere it may be both, and makes two readings.
     prefers: str = ""
-    of: Bound = _NOTHING  # what a test or a value is said of
+    of: BoundValue = _NOTHING  # what a test or a value is said of
     when: Expr | None = None  # the condition in front of the sentence
     computed: frozenset[str] = frozenset()  # fields of the reply that were worked out before
     part: Keys | None = None  # inside a sum: the list of parts that fields belong to
@@ -134,7 +134,7 @@ class Scope:
     def about(self, kind: str, record: Expr | None = None) -> "Scope":
         return replace(self, it=kind, record=record)
 
-    def on(self, named: Named | None) -> "Scope":
+    def on(self, named: NounPhrase | None) -> "Scope":
         """For what is said of a record of the named type; of what the call is about where none is named."""
         kind = self.subject if named is None else self.kind(named)
         return self if self.it == kind.name else self.about(kind.name)
@@ -143,54 +143,54 @@ class Scope:
     def subject(self) -> Kind:
         kind = self._about
         if kind is None:
-            raise NotResolved(f"nothing says what {self.tool.name} is about: name the type")
+            raise CannotResolve(f"nothing says what {self.tool.name} is about: name the type")
         return kind
 
     @property
     def _about(self) -> Kind | None:
         return self.vocabulary.kinds.get(self.it or self.tool.about or "")
 
-    def kind(self, named: Named) -> Kind:
+    def kind(self, named: NounPhrase) -> Kind:
         found = self.vocabulary.by_noun.get(joined(named.words), ())
         if not found:
-            raise NotResolved(f"`{named.text}` is no type of this world", named)
+            raise CannotResolve(f"`{named.text}` is no type of this world", named)
         return self.vocabulary.kinds[self.choices.choose(found)]
 
-    def bound(self, kind: Kind, keys: Keys) -> Bound:
+    def bound(self, kind: Kind, keys: Keys) -> BoundValue:
         """A field of the record of a type."""
         if kind.name == self.it and self.record is not None:
             record = self.record
         elif kind.name in GIVEN:
-            raise NotResolved(
+            raise CannotResolve(
                 f"`{kind.name}` is a word of rules: the record of that type has no name in them"
             )
         else:
             record = n.Name(kind.name)
-        return Bound(m.fields(record, *keys), ".".join((kind.name, *keys)), kind.fields.get(keys))
+        return BoundValue(m.fields(record, *keys), ".".join((kind.name, *keys)), kind.fields.get(keys))
 
     # -- fields ---------------------------------------------------------------------------------------------
 
-    def owned(self, named: Named) -> Bound:
+    def owned(self, named: NounPhrase) -> BoundValue:
         """A field of the record that is spoken of."""
         kind = self.subject
         found = [*fields_called(kind, named.words)]
         if not found:
-            raise NotResolved(f"no {kind.name} has a field `{named.text}`", named)
+            raise CannotResolve(f"no {kind.name} has a field `{named.text}`", named)
         return self.bound(kind, self.choices.choose(found))
 
-    def argument(self, named: Named) -> Bound:
+    def argument(self, named: NounPhrase) -> BoundValue:
         name = next((name for name in self.tool.arguments if same_name(name, named)), None)
         if name is None:
-            raise NotResolved(f"{self.tool.name} takes no argument `{named.text}`", named)
+            raise CannotResolve(f"{self.tool.name} takes no argument `{named.text}`", named)
         like = self.vocabulary.kinds.get(self.tool.about or "")  # the field that keeps what is given
         field = like.fields.get((name,)) if like is not None else None
-        return Bound(m.arg(name), name, field, self.tool.arguments[name])
+        return BoundValue(m.arg(name), name, field, self.tool.arguments[name])
 
-    def plain(self, named: Named) -> Bound:
+    def plain(self, named: NounPhrase) -> BoundValue:
         """A field without an owner: worked out before, given by the call, or of what the call is about."""
         name = next((one for one in self.computed if same_name(one, named)), None)
         if name is not None:
-            return Bound(m.path(REPLY, name), name)
+            return BoundValue(m.path(REPLY, name), name)
         if self.part is not None and (inside := self._inside(named)) is not None:
             return inside
         given = [self.argument(named)] if any(same_name(one, named) for one in self.tool.arguments) else []
@@ -202,48 +202,48 @@ class Scope:
         options = options or [*self._reachable(named)]
         if not options:
             known = f"an argument of {self.tool.name}"
-            raise NotResolved(f"`{named.text}` is neither {known} nor a field of what it is about", named)
+            raise CannotResolve(f"`{named.text}` is neither {known} nor a field of what it is about", named)
         return self.choices.choose(options)
 
-    def _fields_of(self, kind: Kind | None, named: Named) -> Iterator[Bound]:
+    def _fields_of(self, kind: Kind | None, named: NounPhrase) -> Iterator[BoundValue]:
         if kind is not None:
             yield from (self.bound(kind, keys) for keys in fields_called(kind, named.words))
 
-    def _callers(self, named: Named) -> Iterator[Bound]:
+    def _callers(self, named: NounPhrase) -> Iterator[BoundValue]:
         """Who calls, by what the field that keeps the owner of a record is called."""
         links = self._about.links.items() if self._about is not None else ()
         owners = (to for keys, to in links if same_name(keys[-1], named))
-        yield from (Bound(self.caller_id(to), named.text) for to in owners)
+        yield from (BoundValue(self.caller_id(to), named.text) for to in owners)
 
-    def _reachable(self, named: Named) -> Iterator[Bound]:
+    def _reachable(self, named: NounPhrase) -> Iterator[BoundValue]:
         """Of a record that the call names, or that what it is about refers to."""
         linked = self._about.links.values() if self._about is not None else ()
         for name in dict.fromkeys((*(one.kind for one in self.tool.lookups), *linked)):
             yield from self._fields_of(self.vocabulary.kinds.get(name), named)
 
-    def _inside(self, named: Named) -> Bound | None:
+    def _inside(self, named: NounPhrase) -> BoundValue | None:
         holder = self.subject.fields.get(self.part or ())
         parts = holder.parts if holder is not None else {}
         name = next((one for one in parts if same_name(one, named)), None)
-        return None if name is None else Bound(m.path("part", name), name, parts[name])
+        return None if name is None else BoundValue(m.path("part", name), name, parts[name])
 
-    def path(self, named: Named) -> Bound:
+    def path(self, named: NounPhrase) -> BoundValue:
         """`order.user_id`, `args.amount`: as it is spelled."""
         root, *keys = named.words
         if root == ARGS:
             return self.argument(replace(named, words=words_of(keys[0])))
         if root == REPLY:
             if not self.in_reply:
-                raise NotResolved("the reply is not there yet when the call is looked at", named)
-            return Bound(m.path(REPLY, *keys), named.text)
+                raise CannotResolve("the reply is not there yet when the call is looked at", named)
+            return BoundValue(m.path(REPLY, *keys), named.text)
         kind = self.vocabulary.kinds[self.vocabulary.kind_called(words_of(root)) or root]
         if tuple(keys) not in kind.fields and keys != ["id"]:
-            raise NotResolved(f"no {kind.name} has a field `{'.'.join(keys)}`", named)
+            raise CannotResolve(f"no {kind.name} has a field `{'.'.join(keys)}`", named)
         return self.bound(kind, tuple(keys))
 
     # -- values and states ----------------------------------------------------------------------------------
 
-    def value(self, named: Named) -> Expr:
+    def value(self, named: NounPhrase) -> Expr:
         """A word as a value of what is spoken of, in the spelling of the data. One that no record has yet is
         taken as it stands where the values are words and not listed, unless it is nearly one of them or a
         value of another field."""
@@ -251,29 +251,31 @@ class Scope:
         if known is not None:
             return m.constant(known)
         if not texts or self.of.is_date:
-            raise NotResolved(f"nothing says that {name} can be `{named.text}`: put a text in quotes", named)
+            raise CannotResolve(
+                f"nothing says that {name} can be `{named.text}`: put a text in quotes", named
+            )
         is_listed = bool((self.of.schema or {}).get("enum"))
-        if is_listed or get_close_matches(named.text, texts, 1, _NEARLY) or self._is_of_another(named):
+        if is_listed or get_close_matches(named.text, texts, 1, _SIMILARITY) or self._is_of_another(named):
             listed = ", ".join(texts[:6])
-            raise NotResolved(f"`{named.text}` is no value of {name}, which is one of: {listed}", named)
+            raise CannotResolve(f"`{named.text}` is no value of {name}, which is one of: {listed}", named)
         return m.constant(named.text)
 
-    def _is_of_another(self, named: Named) -> bool:
+    def _is_of_another(self, named: NounPhrase) -> bool:
         fields = (one for kind in self.vocabulary.kinds.values() for one in kind.fields.values())
         values = (value for one in fields for value in one.named_values if isinstance(value, str))
         return any(same_name(value, named) for value in values)
 
-    def state(self, named: Named, *, has_been: bool = False) -> Expr:
+    def state(self, named: NounPhrase, *, has_been: bool = False) -> Expr:
         """`shipped`: a value of a field, a yes-or-no field of that name, or a date that is set."""
         options = self.states(named)
         dates = [m.is_given(one.expr) for one in self._dates(named)]
         if has_been and len(options) == 1 and len(dates) == 1:
             return m.any_of(options[0], dates[0])
         if not (options or dates):
-            raise NotResolved(f"no {self.subject.name} of this world is ever `{named.text}`", named)
+            raise CannotResolve(f"no {self.subject.name} of this world is ever `{named.text}`", named)
         return self.choices.choose(options or dates)
 
-    def states(self, named: Named) -> list[Expr]:
+    def states(self, named: NounPhrase) -> list[Expr]:
         found = []
         for keys, one in self.subject.fields.items():
             place = self.bound(self.subject, keys)
@@ -283,20 +285,20 @@ class Scope:
                 found.append(m.is_equal(place.expr, m.TRUE))
         return found
 
-    def _dates(self, named: Named) -> list[Bound]:
+    def _dates(self, named: NounPhrase) -> list[BoundValue]:
         fields = (keys for keys in self.subject.fields if is_dated(keys[-1], named.words))
         return [self.bound(self.subject, keys) for keys in fields]
 
-    def date_of(self, named: Named) -> Bound:
+    def date_of(self, named: NounPhrase) -> BoundValue:
         """The date at which something became so: shipped_at."""
         if not (found := self._dates(named)):
-            raise NotResolved(f"no {self.subject.name} has a date for `{named.text}`", named)
+            raise CannotResolve(f"no {self.subject.name} has a date for `{named.text}`", named)
         return self.choices.choose(found)
 
-    def made_at(self) -> Bound:
+    def made_at(self) -> BoundValue:
         found = [keys for keys in self.subject.fields if keys[-1] in _CREATED]
         if not found:
-            raise NotResolved(f"no {self.subject.name} has a date of creation: name the date that counts")
+            raise CannotResolve(f"no {self.subject.name} has a date of creation: name the date that counts")
         return self.bound(self.subject, self.choices.choose(found))
 
     # -- who calls ------------------------------------------------------------------------------------------
@@ -319,12 +321,12 @@ class Scope:
         """The field of the record that says whose it is, and of which type that is."""
         found = [(keys, to) for keys, to in self.subject.links.items() if owner in (None, to)]
         if not found:
-            raise NotResolved(f"no field of {self.subject.name} says whose it is")
+            raise CannotResolve(f"no field of {self.subject.name} says whose it is")
         keys, to = self.choices.choose(found)
         return self.bound(self.subject, keys).expr, to
 
 
-def same_name(name: str, named: Named) -> bool:
+def same_name(name: str, named: NounPhrase) -> bool:
     """Whether a name is the one of the sentence, in any spelling."""
     return joined(words_of(name)) == joined(named.words)
 

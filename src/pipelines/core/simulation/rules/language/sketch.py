@@ -11,7 +11,7 @@ from itertools import pairwise, permutations, product, zip_longest
 from pipelines.core.english.words import joined, plural, singulars
 from pipelines.core.english.words import tokens as words_of
 from pipelines.core.simulation.rules.language.english import GRAMMAR
-from pipelines.core.simulation.rules.language.nouns import DATE_ENDS, DEEDS, Named
+from pipelines.core.simulation.rules.language.nouns import ACTION_FORMS, DATE_ENDS, NounPhrase
 from pipelines.core.simulation.rules.language.read import Reader
 from pipelines.core.simulation.rules.language.scope import fields_called, same_name
 from pipelines.core.simulation.rules.language.text import Token
@@ -21,7 +21,7 @@ MOST_TOKENS = 60  # of a sentence that is looked at
 _MOST_TOOLS = 3
 _MOST_NEAR = 3  # fields of which the sentence has a word
 _STATUS = re.compile(r"\b[45]\d\d\b")
-_NOUNS = ("tool", "type", "field", "state", "number", "text", "date", *DEEDS)
+_NOUNS = ("tool", "type", "field", "state", "number", "text", "date", *ACTION_FORMS)
 _ARTICLES, _UNITS, _CAN, _NEVER = (
     GRAMMAR.starts[line] or frozenset() for line in ("The", "Unit", "Can", "Never")
 )
@@ -53,9 +53,9 @@ class Sketch:
         return [self.text(at, end) for _, at, end in spans]
 
     @cached_property
-    def nouns(self) -> dict[str, dict[str, Named]]:
+    def nouns(self) -> dict[str, dict[str, NounPhrase]]:
         """What the sentence names, by the kind of noun: as it is written, the longest noun at each place."""
-        named: dict[str, dict[str, Named]] = {kind: {} for kind in _NOUNS}
+        named: dict[str, dict[str, NounPhrase]] = {kind: {} for kind in _NOUNS}
         at = 0
         while at < len(self.found):
             kinds = () if self.found[at].low in _ARTICLES else _NOUNS
@@ -64,8 +64,8 @@ class Sketch:
             for kind, one in here:
                 if one.end == end:
                     text = self.text(at, end).strip("`")
-                    own = one.node if isinstance(one.node, Named) else None
-                    named[kind][text] = own or Named.of(str(getattr(one.node, "value", text)))
+                    own = one.node if isinstance(one.node, NounPhrase) else None
+                    named[kind][text] = own or NounPhrase.of(str(getattr(one.node, "value", text)))
             at = end
         return named
 
@@ -74,7 +74,7 @@ class Sketch:
         """The tools that the sentence names, whose verb and object it has, or most words of their names."""
         tools = self.reader.vocabulary.tools.values()
         by_name = [tool for tool in tools if tool.name in self.nouns["tool"]]
-        verbs = {one.text for kind in DEEDS for one in self.nouns[kind].values()}
+        verbs = {one.text for kind in ACTION_FORMS for one in self.nouns[kind].values()}
         types = {joined(one.words) for one in self.nouns["type"].values()}
         same = [tool for tool in tools if tool.verb in verbs]
         fitting = [tool for tool in same if types & set(map(joined, tool.things))]
@@ -96,7 +96,7 @@ class Sketch:
         return frozenset(singulars(words_of(self.sentence)))
 
     @cached_property
-    def fields(self) -> list[Named]:
+    def fields(self) -> list[NounPhrase]:
         """The fields that the sentence names, or of whose names it has a word."""
         names = {
             key for kind in self.reader.vocabulary.kinds.values() for keys in kind.fields for key in keys[-1:]
@@ -104,7 +104,7 @@ class Sketch:
         names |= {name for tool in self.reader.vocabulary.tools.values() for name in tool.arguments}
         types = {word for one in self.nouns["type"].values() for word in one.words}
         near = [name for name in sorted(names) if self.words & {*singulars(words_of(name))} - types - _PLAIN]
-        return [*self.nouns["field"].values()] or [Named.of(name) for name in near[:_MOST_NEAR]]
+        return [*self.nouns["field"].values()] or [NounPhrase.of(name) for name in near[:_MOST_NEAR]]
 
     @cached_property
     def error(self) -> str:
@@ -226,7 +226,7 @@ class Sketch:
         below, above = bool(found & {"less", "at_least"}), bool(found & {"more", "at_most"})
         return ("more", "less") if below == above else ("less",) if below else ("more",)
 
-    def _refs(self, tool: ToolNouns, named: Named) -> Iterator[str]:
+    def _refs(self, tool: ToolNouns, named: NounPhrase) -> Iterator[str]:
         """What a field of the sentence may mean for a tool."""
         yield from (f"the given {name}" for name in tool.arguments if same_name(name, named))
         kinds = self.reader.vocabulary.kinds

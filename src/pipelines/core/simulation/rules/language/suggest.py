@@ -12,10 +12,10 @@ from typing import NamedTuple, TypeAlias
 from pipelines.core.english.words import singular, singulars
 from pipelines.core.english.words import tokens as words_of
 from pipelines.core.simulation.rules.language.english import GRAMMAR
-from pipelines.core.simulation.rules.language.nouns import DEEDS
+from pipelines.core.simulation.rules.language.nouns import ACTION_FORMS
 from pipelines.core.simulation.rules.language.read import Reader, Reading
-from pipelines.core.simulation.rules.language.say import say
 from pipelines.core.simulation.rules.language.sketch import MOST_TOKENS, Sketch
+from pipelines.core.simulation.rules.language.to_sentence import to_sentence
 from pipelines.core.simulation.rules.rule import Require, Rule
 
 MOST = 3
@@ -51,13 +51,14 @@ def suggestions(
     """Up to three sentences, first those that make a difference in the world, then those that leave out the
     fewest words. Of a sentence with two readings, both."""
     if reading.readings:
-        both = (_said(rules, reader) for rules in reading.readings[:MOST])
+        both = (_sentences_of(rules, reader) for rules in reading.readings[:MOST])
         return [Suggestion(one) for one in both if all(part.is_read for part in reader.read_text(one))]
-    spelled = _spelled(reading.sentence, reader)
+    spelled = _correct_spelling(reading.sentence, reader)
     sketch = Sketch(spelled, reader)
     made = islice(chain([spelled], sketch.from_parts(), sketch.from_nouns()), _MOST_READ)
     found = {
-        Suggestion(one, ", ".join(_unused(one, sketch))): rules for one, rules in _kept(made, reading, reader)
+        Suggestion(one, ", ".join(_unused_words(one, sketch))): rules
+        for one, rules in _readable(made, reading, reader)
     }
     ranked = sorted(found, key=lambda one: len(one.drops.split()))
     if makes_a_difference is not None:
@@ -66,7 +67,7 @@ def suggestions(
     return ranked[:MOST]
 
 
-def _spelled(sentence: str, reader: Reader) -> str:
+def _correct_spelling(sentence: str, reader: Reader) -> str:
     """With words that nothing here knows as the world spells them, where one letter is wrong."""
     found, nouns = reader.tokens(sentence)[:MOST_TOKENS], reader.nouns
     parts = [sentence]
@@ -81,31 +82,33 @@ def _spelled(sentence: str, reader: Reader) -> str:
     return "".join(reversed(parts))
 
 
-def _said(rules: Iterable[Rule], reader: Reader) -> str:
-    return ". ".join(dict.fromkeys(say(rule, reader.vocabulary) for rule in rules)) + "."
+def _sentences_of(rules: Iterable[Rule], reader: Reader) -> str:
+    return ". ".join(dict.fromkeys(to_sentence(rule, reader.vocabulary) for rule in rules)) + "."
 
 
-def _kept(made: Iterable[str], reading: Reading, reader: Reader) -> Iterator[tuple[str, tuple[Rule, ...]]]:
+def _readable(
+    made: Iterable[str], reading: Reading, reader: Reader
+) -> Iterator[tuple[str, tuple[Rule, ...]]]:
     """Those that are read and speak of something, each once, as they are shown back, with their rules."""
     known: set[str] = set()
     for text in made:
         rules = found.rules if (found := reader.read(text)).is_read else ()
-        said = _said(rules, reader) if rules and all(map(_speaks, rules)) else ""
+        said = _sentences_of(rules, reader) if rules and all(map(_names_something, rules)) else ""
         if said and said not in known and said != reading.sentence:
             known.add(said)
             if all(one.is_read for one in reader.read_text(said)):
                 yield said, rules
 
 
-def _speaks(rule: Rule) -> bool:
+def _names_something(rule: Rule) -> bool:
     """Not `5 is at most 200`."""
     return not isinstance(rule.form, Require) or bool(rule.form.need.refs() or rule.form.need.calls())
 
 
-def _unused(said: str, sketch: Sketch) -> Iterator[str]:
+def _unused_words(said: str, sketch: Sketch) -> Iterator[str]:
     """Words of the sentence that a suggestion does not have, but for those that only hold one together."""
     verbs = {tool.verb for tool in sketch.tools}
-    done = [text for kind in DEEDS for text, one in sketch.nouns[kind].items() if one.text in verbs]
+    done = [text for kind in ACTION_FORMS for text, one in sketch.nouns[kind].items() if one.text in verbs]
     used = {*singulars(words_of(" ".join((said, *done))))}
     missing = [group for group in _MEASURES if not group & {*words_of(said)}]
     known = {word for named in sketch.nouns.values() for text in named for word in text.split()}

@@ -9,25 +9,27 @@ from pipelines.core.simulation.rules.rule import Rule
 from pipelines.core.simulation.rules.vocabulary import ToolNouns
 
 
-class Circle(NamedTuple):
+class DependencyCycle(NamedTuple):
     tool: str
     names: tuple[str, ...]  # in the order in which each needs the next
     rules: tuple[int, ...]  # which rule puts each
 
 
-def circles(rules: Sequence[Rule], tools: Mapping[str, ToolNouns]) -> Iterator[Circle]:
+def dependency_cycles(rules: Sequence[Rule], tools: Mapping[str, ToolNouns]) -> Iterator[DependencyCycle]:
     put: dict[str, dict[str, int]] = {}  # by tool: which rule puts a field
     for at, rule in enumerate(rules):
         if isinstance(rule.form, r.Put):
             for tool in rule.tools:
                 put.setdefault(tool, {})[rule.form.name] = at
     for tool, rule_of in put.items():
-        needs = {name: _needed(rules[at].form, tools.get(tool), rule_of) for name, at in rule_of.items()}
-        for names in _circles(needs):
-            yield Circle(tool, tuple(names), tuple(rule_of[name] for name in names))
+        needs = {
+            name: _needed_names(rules[at].form, tools.get(tool), rule_of) for name, at in rule_of.items()
+        }
+        for names in _cycles(needs):
+            yield DependencyCycle(tool, tuple(names), tuple(rule_of[name] for name in names))
 
 
-def _needed(form: r.Form, tool: ToolNouns | None, put: Mapping[str, int]) -> list[str]:
+def _needed_names(form: r.Form, tool: ToolNouns | None, put: Mapping[str, int]) -> list[str]:
     """Other fields that the same tool puts. A tool that writes keeps them in its record, too; and a field may
     always be worked out from what it was before."""
     assert isinstance(form, r.Put)
@@ -37,9 +39,9 @@ def _needed(form: r.Form, tool: ToolNouns | None, put: Mapping[str, int]) -> lis
     return [name for name in dict.fromkeys(named) if name in put and name != form.name]
 
 
-def _circles(needs: Mapping[str, Sequence[str]]) -> Iterator[list[str]]:
+def _cycles(needs: Mapping[str, Sequence[str]]) -> Iterator[list[str]]:
     """One for each group of names that need each other, in time linear in what is needed."""
-    left = never_ready(needs)
+    left = unresolvable(needs)
     seen: set[str] = set()
     for start in needs:
         name, trail = start, dict[str, int]()
@@ -51,7 +53,7 @@ def _circles(needs: Mapping[str, Sequence[str]]) -> Iterator[list[str]]:
             yield [*trail][trail[name] :]
 
 
-def never_ready(needs: Mapping[str, Sequence[str]]) -> set[str]:
+def unresolvable(needs: Mapping[str, Sequence[str]]) -> set[str]:
     """Names that are in a circle, or wait for one."""
     waits = {name: len(needed) for name, needed in needs.items()}
     users: dict[str, list[str]] = {}

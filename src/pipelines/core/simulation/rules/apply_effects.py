@@ -6,80 +6,80 @@ from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.expr.make import Draft
 from pipelines.core.simulation.rules import rule as r
 from pipelines.core.simulation.rules.conditions import arguments_in, operands
-from pipelines.core.simulation.rules.open_plan import NoPlace, OpenPlan, Step, noted
+from pipelines.core.simulation.rules.open_plan import CannotApply, OpenPlan, Step, with_note
 from pipelines.core.simulation.rules.rule import Rule
 
-_HELD, _CHANGED, _REMOVED = 9, 10, 20  # ranks: a record is changed before it is removed
+_STORED, _CHANGED, _REMOVED = 9, 10, 20  # ranks: a record is changed before it is removed
 
 
 def set_field(rule: Rule, form: r.Set, plan: OpenPlan) -> None:
     kind = form.target.root
-    if form.value is not None and _is_counted_already(form, form.value, plan):
+    if form.value is not None and _is_in_plan(form, form.value, plan):
         return
-    name = present(plan.bind(kind, rule), kind, plan)
+    name = existing_record(plan.bind(kind, rule), kind, plan)
     target = m.path(name, *form.target.keys)
     step: Step = {"unset": [target]}
     needed: list[Expr] = []
     if form.value is not None:
         records = plan.records(form.value.roots() - {kind}, plan.end) | {kind: n.Name(name)}
         step = {"set": {target: plan.substituted(form.value, records)}}
-        needed = computable(form.value, records, plan)
-    happens(rule, step, form.when, [*_unless_null(name, plan), *needed], plan)
+        needed = operands_present(form.value, records, plan)
+    add_effect(rule, step, form.when, [*_unless_null(name, plan), *needed], plan)
 
 
 def flag(rule: Rule, form: r.Flag, plan: OpenPlan) -> None:
-    happens(rule, {"flag" if form.on else "unflag": n.Constant(form.flag)}, form.when, [], plan)
+    add_effect(rule, {"flag" if form.on else "unflag": n.Constant(form.flag)}, form.when, [], plan)
 
 
 def add(rule: Rule, form: r.Add, plan: OpenPlan) -> None:
     roots = {root for _, value in form.fields for root in value.roots()}
     records = plan.records(roots, plan.end)
-    attrs = {computed_key(key): plan.substituted(value, records) for key, value in form.fields}
-    needed = [one for _, value in form.fields for one in computable(value, records, plan)]
-    happens(rule, {"add": {"in": form.entity_type, "attrs": attrs}}, form.when, needed, plan)
+    attrs = {mapping_key(key): plan.substituted(value, records) for key, value in form.fields}
+    needed = [one for _, value in form.fields for one in operands_present(value, records, plan)]
+    add_effect(rule, {"add": {"in": form.entity_type, "attrs": attrs}}, form.when, needed, plan)
 
 
 def remove(rule: Rule, form: r.Remove, plan: OpenPlan) -> None:
-    name = present(plan.bind(form.entity_type, rule), form.entity_type, plan)
+    name = existing_record(plan.bind(form.entity_type, rule), form.entity_type, plan)
     plan.removed |= {name}
     step: Step = {"remove": n.Name(name)}
-    happens(rule, step, form.when, _unless_null(name, plan), plan, rank=_REMOVED)
+    add_effect(rule, step, form.when, _unless_null(name, plan), plan, rank=_REMOVED)
 
 
-def happens(
+def add_effect(
     rule: Rule, step: Step, when: Expr | None, needed: list[Expr], plan: OpenPlan, *, rank: int = _CHANGED
 ) -> None:
     """The step at the end of the plan, where the conditions hold."""
-    tests = [*([held(when, rule, plan)] if when is not None else []), *needed]
+    tests = [*([condition_before(when, rule, plan)] if when is not None else []), *needed]
     if tests:
         step = {"if": m.all_of(*tests), "then": [step]}
-    plan.at_end(noted(step, rule), rank)
+    plan.at_end(with_note(step, rule), rank)
 
 
-def held(when: Expr, rule: Rule, plan: OpenPlan) -> Expr:
+def condition_before(when: Expr, rule: Rule, plan: OpenPlan) -> Expr:
     """Whether a condition holds: it speaks of things as the call finds them, not as it leaves them."""
     try:
         place = plan.place_after(when.roots(), plan.first_change)
-    except NoPlace:  # it speaks of what the call adds
+    except CannotApply:  # it speaks of what the call adds
         return plan.substituted(when, plan.records(when.roots(), plan.end))
     found = plan.substituted(when, plan.records(when.roots(), plan.first_change))
     name = plan.fresh("applies")
-    plan.insert((place,), noted({"let": {name: found}}, rule), _HELD)
+    plan.insert((place,), with_note({"let": {name: found}}, rule), _STORED)
     return n.Name(name)
 
 
-def computable(value: Expr, records: dict[str, Expr], plan: OpenPlan) -> list[Expr]:
+def operands_present(value: Expr, records: dict[str, Expr], plan: OpenPlan) -> list[Expr]:
     """That everything is there which a sum needs: nothing is worked out of what is missing."""
     return [m.is_given(one.replaced(records)) for one in operands(value, plan.tool)]
 
 
-def present(name: str, kind: str, plan: OpenPlan) -> str:
+def existing_record(name: str, kind: str, plan: OpenPlan) -> str:
     if name in plan.removed:
-        raise NoPlace(f"the plan of {plan.tool.name} removes the {kind} already")
+        raise CannotApply(f"the plan of {plan.tool.name} removes the {kind} already")
     return name
 
 
-def computed_key(key: str) -> Draft:
+def mapping_key(key: str) -> Draft:
     """A key of a mapping as a plan writes it: `...` and `[x]` would mean something else there."""
     return key if key.isidentifier() else n.ListOf((n.Constant(key),))
 
@@ -89,7 +89,7 @@ def _unless_null(name: str, plan: OpenPlan) -> list[Expr]:
     return [m.is_given(n.Name(name))] if name in plan.optional else []
 
 
-def _is_counted_already(form: r.Set, value: Expr, plan: OpenPlan) -> bool:
+def _is_in_plan(form: r.Set, value: Expr, plan: OpenPlan) -> bool:
     """Whether the plan adds to the field, or takes from it, as the rule does: it is not done twice."""
     kinds = {one.name: one.kind for one in plan.bound()}
     sets = (step["set"] for _, step in plan.walk() if isinstance(step.get("set"), dict))
@@ -101,7 +101,7 @@ def _is_counted_already(form: r.Set, value: Expr, plan: OpenPlan) -> bool:
             continue
         if _signs(own) == _signs(value) and arguments_in(value) <= arguments_in(own):
             return True
-        raise NoPlace(f"the plan of {plan.tool.name} counts {form.target.keys[-1]} in another way")
+        raise CannotApply(f"the plan of {plan.tool.name} counts {form.target.keys[-1]} in another way")
     return False
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.core.simulation.rules.shop import NOW, PLANS, TOOLS, Shop, without_rule
 
 from pipelines.core.simulation.language import parse_plan
-from pipelines.core.simulation.rules import weave as weave_module
+from pipelines.core.simulation.rules import apply_rules as apply_module
 from pipelines.core.simulation.run_plan import run
 from pipelines.core.simulation.simulator import Moment
 from pipelines.core.text.json_text import Json, JsonObject
@@ -146,8 +146,8 @@ def test_a_rule_without_a_place_leaves_nothing_in_the_plan(name: str, rules: lis
 # -- expressions are nodes ----------------------------------------------------------------------------------
 
 WEAVING = [
-    Path(weave_module.__file__).parent / f"{name}.py"
-    for name in ("weave", "weave_effects", "weave_replies", "open_plan", "conditions", "messages", "refusals")
+    Path(apply_module.__file__).parent / f"{name}.py"
+    for name in ("apply_rules", "apply_effects", "apply_replies", "open_plan", "conditions", "messages", "refusals")
 ]
 READS_TEXT = {"startswith", "endswith", "removeprefix", "removesuffix", "split", "partition", "find", "re"}
 

@@ -11,8 +11,8 @@ from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.expression_text import BadExpression
 from pipelines.core.simulation.rules import rule as r
 from pipelines.core.simulation.rules.forms import from_text
-from pipelines.core.simulation.rules.language.nouns import Literal, Named
-from pipelines.core.simulation.rules.language.scope import NotResolved, Scope
+from pipelines.core.simulation.rules.language.nouns import Literal, NounPhrase
+from pipelines.core.simulation.rules.language.scope import CannotResolve, Scope
 from pipelines.core.simulation.syntax.expressions import compile_expression
 from pipelines.core.text.authored import did_you_mean
 from pipelines.core.text.problems import Refused
@@ -25,7 +25,7 @@ class _NoField(Exception):
     """An expression reads a field that is not there: which, and those that are."""
 
 
-def checked(code: Literal, scope: Scope) -> Expr:
+def check_expression(code: Literal, scope: Scope) -> Expr:
     """The expression, or NotResolved with the name in it that is not there and what may be meant."""
     source = str(code.value)
     try:
@@ -34,17 +34,19 @@ def checked(code: Literal, scope: Scope) -> Expr:
         records = {kind: _fields(scope, kind) for kind in scope.vocabulary.kinds}
         _shape(expr, {**records, r.EACH: records.get(scope.it or "")}, scope)
     except BadExpression as bad:
-        raise NotResolved(
+        raise CannotResolve(
             f"`{source}` is no expression: {bad.complaint.message}", _at(source, code)
         ) from None
     except Refused as refused:
         first = refused.problems[0]
         says = first.message.replace("the tool", scope.tool.name) + (f"; {first.hint}" if first.hint else "")
-        raise NotResolved(f"in `{source}` {says}", _at(first.message, code)) from None
+        raise CannotResolve(f"in `{source}` {says}", _at(first.message, code)) from None
     except _NoField as wrong:
         key, there = wrong.args
         hint = did_you_mean(key, there) or "there is " + ", ".join([*there][:6])
-        raise NotResolved(f"in `{source}` there is no field `{key}`; {hint}", _at(f"`{key}`", code)) from None
+        raise CannotResolve(
+            f"in `{source}` there is no field `{key}`; {hint}", _at(f"`{key}`", code)
+        ) from None
     own = {scope.it: scope.record} if scope.it is not None and scope.record is not None else {}
     return expr.replaced(own)  # the record that is spoken of may be written by its type
 
@@ -71,13 +73,13 @@ def _without_caller(expr: Expr) -> Expr:
     return n.Name("now") if expr == n.Call("caller", ()) else n.rebuilt(expr, _without_caller)
 
 
-def _at(message: str, code: Literal) -> Named:
+def _at(message: str, code: Literal) -> NounPhrase:
     """The first quoted name of a message that the expression has; else all of it."""
     source = str(code.value)
     quoted = (one for one in re.findall(r"[`']([^`']+)[`']", message) if one in source)
     name = next(quoted, source)
     start = code.start + 1 + source.index(name)
-    return Named((name,), start, start + len(name), name)
+    return NounPhrase((name,), start, start + len(name), name)
 
 
 # -- fields -------------------------------------------------------------------------------------------------

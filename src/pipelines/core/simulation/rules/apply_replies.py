@@ -11,9 +11,14 @@ from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.expr.make import Draft
 from pipelines.core.simulation.expr.steps import names_in
 from pipelines.core.simulation.rules import rule as r
-from pipelines.core.simulation.rules.open_plan import NoPlace, OpenPlan, Place, Step, noted
+from pipelines.core.simulation.rules.apply_effects import (
+    condition_before,
+    existing_record,
+    mapping_key,
+    operands_present,
+)
+from pipelines.core.simulation.rules.open_plan import CannotApply, OpenPlan, Step, StepPath, with_note
 from pipelines.core.simulation.rules.rule import EACH, REPLY, Rule
-from pipelines.core.simulation.rules.weave_effects import computable, computed_key, held, present
 from pipelines.core.text.json_text import Json
 
 Shape: TypeAlias = Literal["record", "list"] | None
@@ -41,13 +46,13 @@ def shape_of(value: Draft, plan: OpenPlan) -> Shape:
         case n.Conditional(then=then, otherwise=otherwise):
             return shape_of(then, plan) or shape_of(otherwise, plan)
         case n.Name(name=name):
-            return _named(name, plan)
+            return _shape_of_name(name, plan)
         case n.Field():
-            return _kept(value, plan)
+            return _shape_of_path(value, plan)
     return None
 
 
-def _named(name: str, plan: OpenPlan) -> Shape:
+def _shape_of_name(name: str, plan: OpenPlan) -> Shape:
     found: Shape = None
     for _, step in plan.walk():
         spec, let = step.get("find") or step.get("add"), step.get("let")
@@ -58,7 +63,7 @@ def _named(name: str, plan: OpenPlan) -> Shape:
     return found
 
 
-def _kept(value: Expr, plan: OpenPlan) -> Shape:
+def _shape_of_path(value: Expr, plan: OpenPlan) -> Shape:
     """`warehouse.items`: the list that a record keeps, or an object inside it."""
     path = n.path_of(value) or n.Path("")
     kinds = {one.name: one.kind for one in plan.bound() if not one.is_list}
@@ -73,23 +78,23 @@ def _kept(value: Expr, plan: OpenPlan) -> Shape:
 
 
 def keep(rule: Rule, form: r.Keep, plan: OpenPlan) -> None:
-    found = _found_list(plan)
+    found = _list_step(plan)
     find = plan.steps[found]["find"] if found is not None else {}
     where = find.get("where", m.TRUE)
     is_short = isinstance(where, Expr) and sum(1 for _ in where.walk()) < _LONG
     if found is None or "id" in find or not is_short:
-        _reshape(rule, plan, partial(_filtered, form.need, plan), _KEPT)
+        _reshape(rule, plan, partial(_filter, form.need, plan), _KEPT)
         return
     records = plan.records(form.need.roots() - {EACH}, found) | {EACH: n.Name(find["as"])}
     tests = [] if where == m.TRUE else [where]
     find["where"] = m.all_of(*tests, plan.substituted(form.need, records))
-    plan.steps[found] = noted(plan.steps[found], rule)
+    plan.steps[found] = with_note(plan.steps[found], rule)
 
 
 def sort(rule: Rule, form: r.Sort, plan: OpenPlan) -> None:
     def change(items: Expr, until: int) -> Expr:
         if form.first is not None:
-            parts = (_filtered(test, plan, items, until) for test in (form.first, form.first.negated()))
+            parts = (_filter(test, plan, items, until) for test in (form.first, form.first.negated()))
             return m.arithmetic(next(parts), "+", next(parts))
         if form.latest is not None:  # the ledger keeps records in the order in which they came
             return m.call("reversed", items) if form.latest else items
@@ -114,13 +119,13 @@ def take(rule: Rule, form: r.Take, plan: OpenPlan) -> None:
     _reshape(rule, plan, change, _CUT)
 
 
-def _filtered(need: Expr, plan: OpenPlan, items: Expr, until: int) -> Expr:
+def _filter(need: Expr, plan: OpenPlan, items: Expr, until: int) -> Expr:
     each = plan.fresh(EACH)
     records = plan.records(need.roots() - {EACH}, until) | {EACH: n.Name(each)}
     return m.listed(n.Name(each), each, items, plan.substituted(need, records))
 
 
-def _found_list(plan: OpenPlan) -> int | None:
+def _list_step(plan: OpenPlan) -> int | None:
     """The step that finds the list of which the reply is made."""
     used = {name for _, step in plan.returns() for name in names_in(step["return"])}
     found = [one.at for one in plan.bound() if one.is_list and one.name in used]
@@ -129,30 +134,30 @@ def _found_list(plan: OpenPlan) -> int | None:
 
 def _reshape(rule: Rule, plan: OpenPlan, change: Callable[[Expr, int], Expr], rank: int) -> None:
     """The list where it is found; else every list that is returned."""
-    found = _found_list(plan)
+    found = _list_step(plan)
     if found is not None:
         name = plan.steps[found]["find"]["as"]
         step: Step = {"let": {name: change(n.Name(name), found + 1)}}
-        plan.insert((found + 1,), noted(step, rule), rank)
+        plan.insert((found + 1,), with_note(step, rule), rank)
         return
     returns = [one for one in plan.returns() if not isinstance(one[1]["return"], n.Constant)]
     if not returns:
-        raise NoPlace(f"the plan of {plan.tool.name} returns no list")
+        raise CannotApply(f"the plan of {plan.tool.name} returns no list")
     for place, step in returns:
         value = step["return"]
         parts = value if isinstance(value, dict) else {"": value}
         lists = [key for key, part in parts.items() if shape_of(part, plan) == "list"]
         if len(lists) != 1 or not isinstance(parts[lists[0]], Expr):
-            raise NoPlace(f"the plan of {plan.tool.name} returns no list, or more than one")
+            raise CannotApply(f"the plan of {plan.tool.name} returns no list, or more than one")
         changed = {**parts, lists[0]: change(parts[lists[0]], _until(place))}
         answer(step, changed if value is parts else changed[""], rule)
 
 
 def answer(step: Step, value: Draft, rule: Rule) -> None:
-    step.update(noted({**step, "return": value}, rule))
+    step.update(with_note({**step, "return": value}, rule))
 
 
-def _until(place: Place) -> int:
+def _until(place: StepPath) -> int:
     return place[0] if isinstance(place[0], int) else 0
 
 
@@ -161,29 +166,29 @@ def _until(place: Place) -> int:
 
 def put(rule: Rule, form: r.Put, plan: OpenPlan) -> None:
     """A tool that writes keeps the value in the record too, and answers what it keeps."""
-    when = held(form.when, rule, plan) if form.when is not None else None
+    when = condition_before(form.when, rule, plan) if form.when is not None else None
     keeper, closing = _keeper(rule, plan), plan.ends()
     returns = [one for one in plan.returns() if shape_of(one[1]["return"], plan) == "record"]
     if not returns or "." in form.name:
-        raise NoPlace(f"the plan of {plan.tool.name} returns no record to put {form.name} into")
+        raise CannotApply(f"the plan of {plan.tool.name} returns no record to put {form.name} into")
     for place, step in returns:
         whole = plan.fresh(REPLY)
         value, current = _put_value(form, when, whole, _until(place), plan)
-        plan.insert(place, noted({"let": {whole: step["return"]}}, rule), _PUT)
+        plan.insert(place, with_note({"let": {whole: step["return"]}}, rule), _PUT)
         if keeper is not None and place in closing:
             target = m.path(keeper, form.name)
             kept: Step = {"set": {target: value}}
             kept = kept if keeper not in plan.optional else {"if": m.is_given(n.Name(keeper)), "then": [kept]}
-            plan.insert(place, noted(kept, rule), _PUT)
+            plan.insert(place, with_note(kept, rule), _PUT)
             value = target if keeper not in plan.optional else m.call("default", target, current)
-        answer(step, {_SPREAD: n.Name(whole), computed_key(form.name): value}, rule)
+        answer(step, {_SPREAD: n.Name(whole), mapping_key(form.name): value}, rule)
 
 
 def _put_value(form: r.Put, when: Expr | None, whole: str, until: int, plan: OpenPlan) -> tuple[Expr, Expr]:
     """What the field becomes, and what it would be without the rule."""
     records = plan.records(form.value.roots() - {REPLY}, until) | {REPLY: n.Name(whole)}
     value, current = plan.substituted(form.value, records), m.path(whole, form.name)
-    tests = [*([when] if when is not None else []), *computable(form.value, records, plan)]
+    tests = [*([when] if when is not None else []), *operands_present(form.value, records, plan)]
     return n.Conditional(m.all_of(*tests), value, current) if tests else value, current
 
 
@@ -192,8 +197,8 @@ def _keeper(rule: Rule, plan: OpenPlan) -> str | None:
     if plan.tool.reads or kind is None:
         return None
     try:
-        return present(plan.bind(kind, rule, new_first=True), kind, plan)
-    except NoPlace:
+        return existing_record(plan.bind(kind, rule, new_first=True), kind, plan)
+    except CannotApply:
         return None
 
 
@@ -204,40 +209,43 @@ def shape(rule: Rule, form: r.Without | r.Only | r.Mask, plan: OpenPlan) -> None
     """Every return with its records shaped; NoPlace when one of them shows no record."""
     change: Change
     if isinstance(form, r.Mask):
-        change = partial(_changed, partial(_masked, form, plan))
+        change = partial(_apply_change, partial(_mask, form, plan))
     else:
         change = partial(
-            _changed, partial(_picked, "pick" if isinstance(form, r.Only) else "without", form.names)
+            _apply_change, partial(_pick, "pick" if isinstance(form, r.Only) else "without", form.names)
         )
     returns = [
         (step, step["return"]) for _, step in plan.returns() if not isinstance(step["return"], n.Constant)
     ]
     if not returns:
-        raise NoPlace(f"the plan of {plan.tool.name} returns no record")
+        raise CannotApply(f"the plan of {plan.tool.name} returns no record")
     for step, value in returns:
-        answer(step, _shaped(value, change, plan), rule)
+        answer(step, _reshape_value(value, change, plan), rule)
     plan.shapes = (*plan.shapes, change)
 
 
-def _shaped(value: Draft, change: Change, plan: OpenPlan) -> Draft:
+def _reshape_value(value: Draft, change: Change, plan: OpenPlan) -> Draft:
     if isinstance(value, dict) and _SPREAD not in value:
         inside = {key: shape_of(part, plan) for key, part in value.items()}
         if any(inside.values()):  # `{items: hits}`: the records are under keys of their own
-            return {key: _shaped(part, change, plan) if inside[key] else part for key, part in value.items()}
+            return {
+                key: _reshape_value(part, change, plan) if inside[key] else part
+                for key, part in value.items()
+            }
     match shape_of(value, plan):
         case "record":
             return change(value)
         case "list" if isinstance(value, list):
-            return [_shaped(part, change, plan) for part in value]
+            return [_reshape_value(part, change, plan) for part in value]
         case "list" if isinstance(value, n.Comprehension):
             return replace(value, results=(change(value.results[0]),))
         case "list":
             each = plan.fresh(EACH)
             return m.listed(change(n.Name(each)), each, value)
-    raise NoPlace(f"what the plan of {plan.tool.name} returns is neither a record nor a list of records")
+    raise CannotApply(f"what the plan of {plan.tool.name} returns is neither a record nor a list of records")
 
 
-def _changed(change: Change, value: Draft) -> Draft:
+def _apply_change(change: Change, value: Draft) -> Draft:
     """A record as a mapping, changed, and as it was written before."""
     match value:
         case dict():
@@ -260,7 +268,7 @@ def _key(key: Draft) -> Expr:
     return key.parts[0] if isinstance(key, n.ListOf) else n.Constant(key)
 
 
-def _picked(function: str, names: tuple[str, ...], record: Draft) -> Draft:
+def _pick(function: str, names: tuple[str, ...], record: Draft) -> Draft:
     kept = {
         key: part for key, part in record.items() if key == _SPREAD or (key in names) is (function == "pick")
     }
@@ -272,15 +280,15 @@ def _picked(function: str, names: tuple[str, ...], record: Draft) -> Draft:
     return kept
 
 
-def _masked(form: r.Mask, plan: OpenPlan, record: Draft) -> Draft:
+def _mask(form: r.Mask, plan: OpenPlan, record: Draft) -> Draft:
     base, own = record.get(_SPREAD), record.get(form.name)
     shown = m.fields(base, form.name) if own is None and isinstance(base, Expr) else own
     if not isinstance(shown, Expr) or "." in form.name:
-        raise NoPlace(f"the reply of {plan.tool.name} has no {form.name}")
-    return {**record, computed_key(form.name): _hidden(shown, form.count)}
+        raise CannotApply(f"the reply of {plan.tool.name} has no {form.name}")
+    return {**record, mapping_key(form.name): _masked_value(shown, form.count)}
 
 
-def _hidden(value: Expr, count: int) -> Expr:
+def _masked_value(value: Expr, count: int) -> Expr:
     whole = m.call("str", value)
     last = n.Slice(whole, n.Constant(-count), None) if count else n.Constant("")
     stars = m.call("pad", last, m.call("len", whole), n.Constant("*"))
@@ -293,20 +301,20 @@ def _hidden(value: Expr, count: int) -> Expr:
 def value_of(value: Json) -> Draft:
     """JSON as a value of the plan language, in which text is an expression."""
     if isinstance(value, dict):
-        return {computed_key(key): value_of(part) for key, part in value.items()}
+        return {mapping_key(key): value_of(part) for key, part in value.items()}
     return [*map(value_of, value)] if isinstance(value, list) else n.Constant(value)
 
 
-def unchanged(plan: OpenPlan, kind: str | None, place: int) -> Draft:
+def unchanged_value(plan: OpenPlan, kind: str | None, place: int) -> Draft:
     """What the plan itself returns at its end where that only reads what is there, else the record."""
     bound = {one.name for one in plan.bound() if one.at < place}
     value = plan.closing
     if value is None or not _only_reads(value, bound):
         if kind is None:
-            raise NoPlace(f"the plan of {plan.tool.name} has no record to return")
+            raise CannotApply(f"the plan of {plan.tool.name} has no record to return")
         value = plan.record(kind, place)
     for change in plan.shapes:
-        value = _shaped(value, change, plan)
+        value = _reshape_value(value, change, plan)
     return value
 
 

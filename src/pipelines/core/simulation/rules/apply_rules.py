@@ -11,11 +11,11 @@ from pipelines.core.simulation.expr import make as m
 from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.expr.make import Draft
 from pipelines.core.simulation.rules import rule as r
-from pipelines.core.simulation.rules import weave_effects as effects
-from pipelines.core.simulation.rules import weave_replies as replies
-from pipelines.core.simulation.rules.conditions import Nature, if_given, nature_of
+from pipelines.core.simulation.rules import apply_effects as effects
+from pipelines.core.simulation.rules import apply_replies as replies
+from pipelines.core.simulation.rules.conditions import Nature, nature_of, unless_omitted
 from pipelines.core.simulation.rules.messages import message_of
-from pipelines.core.simulation.rules.open_plan import NoPlace, OpenPlan, Step, noted
+from pipelines.core.simulation.rules.open_plan import CannotApply, OpenPlan, Step, with_note
 from pipelines.core.simulation.rules.refusals import failure, missing
 from pipelines.core.simulation.rules.rule import ARGS, Rule
 from pipelines.core.simulation.rules.vocabulary import ToolNouns, Vocabulary
@@ -25,27 +25,27 @@ _NO_TOOL = ToolNouns(
     name="", verb="", things=frozenset(), reads=False, arguments={}, required=frozenset(), output={}
 )
 _MOST_TOO_LARGE = 10  # rules for which the plan has no room; after them it is full, and no other is tried
-_HELD, _LAST = 9, 50  # ranks: values kept for later come after the guards, what must hold at the end last
+_STORED, _LAST = 9, 50  # ranks: values kept for later come after the guards, what must hold at the end last
 
 
-class Unwoven(NamedTuple):
+class UnappliedRule(NamedTuple):
     rule: Rule
     reason: str
 
 
-class Woven(NamedTuple):
+class AppliedRules(NamedTuple):
     body: list[Json]
-    unwoven: tuple[Unwoven, ...] = ()
+    unwoven: tuple[UnappliedRule, ...] = ()
 
 
-def weave(
+def apply_rules(
     body: Sequence[Json],
     *,
     tool: str,
     rules: Sequence[Rule],
     vocabulary: Vocabulary,
     is_inferred: bool = False,
-) -> Woven:
+) -> AppliedRules:
     """The plan with the rules that cover the tool, and those that found no place in it.
 
     A plan `is_inferred` when it was read from names and schemas: where a rule lists the values with which a
@@ -53,26 +53,26 @@ def weave(
     """
     covering = [(turn, rule) for turn, rule in enumerate(rules) if rule.covers(tool)]
     if not covering:
-        return Woven([*body])
+        return AppliedRules([*body])
     nouns = vocabulary.tools.get(tool, replace(_NO_TOOL, name=tool))
     plan = OpenPlan.of(body, tool=nouns, vocabulary=vocabulary, is_inferred=is_inferred)
-    unwoven: dict[int, Unwoven] = {}
+    unwoven: dict[int, UnappliedRule] = {}
     too_large, too_large_with_it = 0, f"the plan of {tool} would be too large with it"
     for turn, rule in sorted(covering, key=lambda one: _order(one[1])):
         if too_large >= _MOST_TOO_LARGE:
-            unwoven[turn] = Unwoven(rule, too_large_with_it)
+            unwoven[turn] = UnappliedRule(rule, too_large_with_it)
             continue
         trial = plan.copy(turn)
         try:
-            _WEAVERS[type(rule.form)](rule, rule.form, trial)
+            _APPLIERS[type(rule.form)](rule, rule.form, trial)
             if not trial.fits():
                 too_large += 1
-                raise NoPlace(too_large_with_it)
-        except (NoPlace, r.NoSuchRecord) as none:
-            unwoven[turn] = Unwoven(rule, str(none))
+                raise CannotApply(too_large_with_it)
+        except (CannotApply, r.NoSuchRecord) as none:
+            unwoven[turn] = UnappliedRule(rule, str(none))
         else:
             plan = trial
-    return Woven(plan.finish(), tuple(unwoven[turn] for turn in sorted(unwoven)))
+    return AppliedRules(plan.finish(), tuple(unwoven[turn] for turn in sorted(unwoven)))
 
 
 def _order(rule: Rule) -> int:
@@ -80,10 +80,10 @@ def _order(rule: Rule) -> int:
     answered in the shape of the reply, so the reply is shaped before."""
     match rule.form:
         case r.Require(after_changes=True):
-            return len(_WEAVERS)
+            return len(_APPLIERS)
         case r.Require(answer=r.Unchanged()):
-            return len(_WEAVERS) + 1
-    return [*_WEAVERS].index(type(rule.form))
+            return len(_APPLIERS) + 1
+    return [*_APPLIERS].index(type(rule.form))
 
 
 # -- guards -------------------------------------------------------------------------------------------------
@@ -99,10 +99,10 @@ def _guard(rule: Rule, form: r.Guard, plan: OpenPlan) -> None:
     records = plan.records(roots, latest)
     nature = nature_of(asked.need, plan.tool, plan.vocabulary)
     need = plan.substituted(asked.need, records)
-    need = need if nature is Nature.CALLER else if_given(need, plan.tool)
+    need = need if nature is Nature.CALLER else unless_omitted(need, plan.tool)
     if isinstance(asked.answer, r.Refusal):
         answer = _refusal(form, asked, nature, records, plan)
-        step = noted({"require": need, "else": answer}, rule, answers=True)
+        step = with_note({"require": need, "else": answer}, rule, answers=True)
     else:
         kind = next((root for root in sorted(roots) if root in plan.vocabulary.kinds), plan.tool.about)
         if isinstance(asked.answer, r.Reply):
@@ -110,8 +110,8 @@ def _guard(rule: Rule, form: r.Guard, plan: OpenPlan) -> None:
         else:
             place = max(place, plan.place_after({kind} if kind is not None else (), latest))
             value = replies.unchanged(plan, kind, place)
-        returned = noted({"return": value}, rule, answers=True)
-        step = noted({"if": need.negated(), "then": [returned]}, rule)
+        returned = with_note({"return": value}, rule, answers=True)
+        step = with_note({"if": need.negated(), "then": [returned]}, rule)
     status = asked.answer.status if isinstance(asked.answer, r.Refusal) else None
     rank = Nature.CALLER if status == 403 and nature is Nature.STATE else nature
     plan.insert((place,), step, rank.value)
@@ -147,16 +147,16 @@ def _drop_guesses(need: Expr, plan: OpenPlan) -> None:
 def _invariant(rule: Rule, asked: r.Require, plan: OpenPlan) -> None:
     """What must hold after the call's changes; a call that left the values as they were is not refused."""
     if not isinstance(asked.answer, r.Refusal):
-        raise NoPlace("what must hold after the changes can only be refused with an error")
+        raise CannotApply("what must hold after the changes can only be refused with an error")
     if plan.first_change >= plan.end and not plan.ahead:
-        raise NoPlace(f"the plan of {plan.tool.name} changes nothing")
+        raise CannotApply(f"the plan of {plan.tool.name} changes nothing")
     records = plan.records(asked.need.roots(), plan.end)
-    need = if_given(plan.substituted(asked.need, records), plan.tool)
+    need = unless_omitted(plan.substituted(asked.need, records), plan.tool)
     same = _as_before(rule, asked.need, records, plan)
     nature = nature_of(asked.need, plan.tool, plan.vocabulary)
     answer = _refusal(asked, asked, nature, records, plan)
     step: Step = {"require": m.any_of(need, *([m.all_of(*same)] if same else [])), "else": answer}
-    plan.at_end(noted(step, rule, answers=True), _LAST)
+    plan.at_end(with_note(step, rule, answers=True), _LAST)
 
 
 def _as_before(rule: Rule, need: Expr, records: Mapping[str, Expr], plan: OpenPlan) -> list[Expr]:
@@ -167,10 +167,10 @@ def _as_before(rule: Rule, need: Expr, records: Mapping[str, Expr], plan: OpenPl
         try:
             before = plan.record(path.root, plan.first_change)
             place = plan.place_after({path.root}, plan.first_change)
-        except NoPlace:
+        except CannotApply:
             return []  # a new record: nothing of it is as it was
         name = plan.fresh(f"{path.keys[-1]}_before")
-        plan.insert((place,), noted({"let": {name: m.fields(before, *path.keys)}}, rule), _HELD)
+        plan.insert((place,), with_note({"let": {name: m.fields(before, *path.keys)}}, rule), _STORED)
         same.append(m.is_equal(m.fields(records[path.root], *path.keys), n.Name(name)))
     return same
 
@@ -181,13 +181,15 @@ def _not_found(rule: Rule, form: r.NotFound, plan: OpenPlan) -> None:
     for step in found:
         find = {key: part for key, part in step["find"].items() if key != "optional"}
         find["else"] = missing(form.answer, kind, find["id"], plan.vocabulary)
-        step.update(noted({**step, "find": find}, rule, answers=True))
+        step.update(with_note({**step, "find": find}, rule, answers=True))
     if not found and argument is None:
-        raise NoPlace(f"the plan of {plan.tool.name} looks up no {kind}")
+        raise CannotApply(f"the plan of {plan.tool.name} looks up no {kind}")
     if not found and argument is not None:
-        known = if_given(m.call("exists", n.Constant(kind), m.arg(argument)), plan.tool)
+        known = unless_omitted(m.call("exists", n.Constant(kind), m.arg(argument)), plan.tool)
         answer = missing(form.answer, kind, m.arg(argument), plan.vocabulary)
-        plan.insert((0,), noted({"require": known, "else": answer}, rule, answers=True), Nature.STATE.value)
+        plan.insert(
+            (0,), with_note({"require": known, "else": answer}, rule, answers=True), Nature.STATE.value
+        )
 
 
 def _looks_up(step: Step, kind: str) -> bool:
@@ -196,7 +198,7 @@ def _looks_up(step: Step, kind: str) -> bool:
 
 
 #: In the order in which rules are woven.
-_WEAVERS: Mapping[type, Callable[[Rule, Any, OpenPlan], None]] = {
+_APPLIERS: Mapping[type, Callable[[Rule, Any, OpenPlan], None]] = {
     r.NotFound: _not_found,
     r.Require: _guard,
     r.LimitCalls: _guard,

@@ -16,7 +16,7 @@ from pipelines.core.simulation.rules.language.english import GRAMMAR
 from pipelines.core.simulation.rules.language.read import Reader
 from pipelines.core.simulation.rules.language.text import sentences
 from pipelines.core.simulation.rules.rule import Origin, Require, Rule
-from pipelines.core.simulation.rules.trial import tried
+from pipelines.core.simulation.rules.trial import try_rules
 from pipelines.core.simulation.rules.vocabulary import Vocabulary
 
 LONGEST_READ = 2_000  # characters of a description
@@ -33,7 +33,7 @@ _DENIED = re.compile(
 _ADDRESSED = word_set("you your please agent agents assistant")
 
 
-class Described(NamedTuple):
+class DescribedRules(NamedTuple):
     rules: tuple[Rule, ...] = ()
     not_read: tuple[str, ...] = ()  # what restricts calls and is not enforced, as it stands
 
@@ -44,9 +44,9 @@ def may_restrict(description: str) -> bool:
     return bool(_REFUSES & set(re.findall(r"[a-z]+", low)) or _DENIED.search(low))
 
 
-def read_described(
+def read_description(
     tool: ToolLike, vocabulary: Vocabulary, world: World, may_read: Callable[[], bool] = lambda: True
-) -> Described:
+) -> DescribedRules:
     """Nothing further is read once `may_read` says no, or past so many: that is told as what is not read."""
     reader = Reader(vocabulary)
     rules: list[Rule] = []
@@ -58,9 +58,9 @@ def read_described(
         found = next((made for frame in _frames(said, tool.name) if (made := _read(frame, tool, reader))), ())
         rules += (replace(rule, sentence=said, origin=Origin.DESCRIPTION) for rule in found)
         not_read += [] if found else [said]
-    placed = tried(rules, vocabulary, world).applied
+    placed = try_rules(rules, vocabulary, world).applied
     lost = [rule.sentence for rule in rules if rule not in placed]
-    return Described(placed, (*not_read, *lost))
+    return DescribedRules(placed, (*not_read, *lost))
 
 
 def _restrictions(tool: ToolLike) -> Iterator[str]:

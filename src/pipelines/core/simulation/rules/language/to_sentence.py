@@ -16,12 +16,18 @@ from pipelines.core.simulation.expr import make as m
 from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.rules import rule as r
 from pipelines.core.simulation.rules.forms import as_json, to_text
-from pipelines.core.simulation.rules.language.changes import by_age, field_to_fill, new_kind, shown
-from pipelines.core.simulation.rules.language.checked import checked
+from pipelines.core.simulation.rules.language.changes import by_age, field_to_fill, new_kind, reply_field
+from pipelines.core.simulation.rules.language.code_expressions import check_expression
 from pipelines.core.simulation.rules.language.english import GRAMMAR
-from pipelines.core.simulation.rules.language.nouns import CODE, Literal, Named, is_new_name, is_plain_code
+from pipelines.core.simulation.rules.language.nouns import (
+    CODE,
+    Literal,
+    NounPhrase,
+    is_new_name,
+    is_plain_code,
+)
 from pipelines.core.simulation.rules.language.phrases import BLANK, PER_DAY, date, number
-from pipelines.core.simulation.rules.language.scope import Bound, NotResolved, Scope, fields_called
+from pipelines.core.simulation.rules.language.scope import BoundValue, CannotResolve, Scope, fields_called
 from pipelines.core.simulation.rules.language.text import DATE, tokens, unreadable
 from pipelines.core.simulation.rules.rule import Rule
 from pipelines.core.simulation.rules.vocabulary import Vocabulary
@@ -33,25 +39,25 @@ _NUMBER = re.compile(r"-?\d+(\.\d*[1-9])?")  # 5.0 would be read as 5
 _QUOTES = frozenset("\n\r“”‘’")
 
 
-def say(rule: Rule, vocabulary: Vocabulary) -> str:
+def to_sentence(rule: Rule, vocabulary: Vocabulary) -> str:
     """The rule as one sentence, without its full stop."""
     try:
-        said = _SAYERS[type(rule.form)](_Sayer(rule, vocabulary), rule.form)
+        said = _WRITERS[type(rule.form)](_SentenceWriter(rule, vocabulary), rule.form)
         if unreadable(said, tokens(said)) is None:
             return said
-    except NotResolved:
+    except CannotResolve:
         pass
     body = {key: value for key, value in as_json(rule).items() if key not in ("tools", "name")}
-    return f"{_listed(rule.tools)}: {dumps(body).decode()}"
+    return f"{_join_names(rule.tools)}: {dumps(body).decode()}"
 
 
-def _only_if(is_so: object) -> None:
+def _require_words(is_so: object) -> None:
     """Whatever the language has no words for is said in another way, or as data."""
     if not is_so:
-        raise NotResolved("the language has no words for it")
+        raise CannotResolve("the language has no words for it")
 
 
-def _listed(names: Iterable[str]) -> str:
+def _join_names(names: Iterable[str]) -> str:
     *first, last = names
     return f"{', '.join(first)} and {last}" if first else last
 
@@ -61,18 +67,18 @@ def _is_name(text: str) -> bool:
     return len(found) == 1 and found[0].text == text and is_new_name(found[0])
 
 
-class _Sayer:
+class _SentenceWriter:
     """Says the parts of one rule, each as long as it is read again as the same part for every tool."""
 
     def __init__(self, rule: Rule, vocabulary: Vocabulary) -> None:
-        _only_if(all(name in vocabulary.tools for name in rule.tools))
+        _require_words(all(name in vocabulary.tools for name in rule.tools))
         self.vocabulary = vocabulary
-        self.tools = _listed(rule.tools)
+        self.tools = _join_names(rule.tools)
         self.is_many = len(rule.tools) > 1
         self.scopes = [Scope(vocabulary=vocabulary, tool=vocabulary.tools[name]) for name in rule.tools]
 
-    def within(self, change: Callable[[Scope], Scope]) -> "_Sayer":
-        inner = object.__new__(_Sayer)
+    def within(self, change: Callable[[Scope], Scope]) -> "_SentenceWriter":
+        inner = object.__new__(_SentenceWriter)
         inner.__dict__.update(self.__dict__, scopes=[change(scope) for scope in self.scopes])
         return inner
 
@@ -84,20 +90,20 @@ class _Sayer:
         """What a record of the type is called, where that means no other type."""
         *first, last = singulars(words_of(kind))
         said = " ".join((*first, plural(last) if many else last))
-        _only_if(self.vocabulary.kind_called(words_of(said)) == kind)
+        _require_words(self.vocabulary.kind_called(words_of(said)) == kind)
         return said
 
     def things(self, test: Expr) -> str:
         """Elements of the list that is answered."""
         kind = self.listed()
-        _only_if(kind not in test.roots())  # the type's name means each of them here
+        _require_words(kind not in test.roots())  # the type's name means each of them here
         inner = self.within(lambda scope: scope.about(kind, n.Name(r.EACH)))
         return f"{self.one(kind, many=True)} where {inner.condition(test)}"
 
     def listed(self) -> str:
         [kind, *others] = {scope.tool.lists for scope in self.scopes}
         if kind is None or others:
-            raise NotResolved("they answer different lists")
+            raise CannotResolve("they answer different lists")
         return kind
 
     # -- conditions -----------------------------------------------------------------------------------------
@@ -114,7 +120,7 @@ class _Sayer:
                 return f"({said})" if inside else said
         try:
             return self._atom(expr)
-        except NotResolved:
+        except CannotResolve:
             return self._code(expr)
 
     def when(self, test: Expr | None) -> str:
@@ -128,11 +134,11 @@ class _Sayer:
                 return self._comparison(first, one.sign, one.value, no)
             case n.Call(function="same_id", arguments=(left, right)):
                 said, of = self._term(left)
-                _only_if(of.is_id and not isinstance(right, n.Constant) and left != right)
+                _require_words(of.is_id and not isinstance(right, n.Constant) and left != right)
                 return f"{said} {'does not match' if no else 'matches'} {self.term(right)}"
             case n.Call(function="is_before", arguments=(left, right)):
                 return self._earlier(left, right, no)
-        raise NotResolved("the language has no words for it")
+        raise CannotResolve("the language has no words for it")
 
     def _comparison(self, first: Expr, sign: str, value: Expr, no: str) -> str:
         match first:
@@ -141,18 +147,18 @@ class _Sayer:
         said, of = self._term(first)
         if sign in _MUCH:
             than, other = self._term(value)
-            _only_if(number(of) and number(other) and not (of.is_date and other.is_date))
+            _require_words(number(of) and number(other) and not (of.is_date and other.is_date))
             return f"{said} is {no}{_MUCH[sign]} {than}"
-        _only_if(not no)
+        _require_words(not no)
         negative = "not " if sign in ("!=", "not in") else ""
         if sign in ("==", "!="):
-            _only_if(value != first and not (of.is_id and not isinstance(value, n.Constant)))
+            _require_words(value != first and not (of.is_id and not isinstance(value, n.Constant)))
             return f"{said} is {negative}{self.value(value)}"
         if value == BLANK:
             return f"{said} is {'set' if negative else 'missing'}"
         parts = value.parts if isinstance(value, n.ListOf) and sign in ("in", "not in") else ()
         listed = [self.value(part) for part in parts if isinstance(part, n.Constant)]
-        _only_if(len(listed) == len(parts) > 1 and not any(one.startswith("`") for one in listed))
+        _require_words(len(listed) == len(parts) > 1 and not any(one.startswith("`") for one in listed))
         return f"{said} is {negative}one of {', '.join(listed)}"
 
     def _apart(self, start: Expr, end: Expr, how: str) -> str:
@@ -172,7 +178,7 @@ class _Sayer:
 
     def _date(self, expr: Expr) -> str:
         said, of = self._term(expr)
-        _only_if(date(of))
+        _require_words(date(of))
         return said
 
     def _moment(self, expr: Expr) -> str:
@@ -181,7 +187,7 @@ class _Sayer:
                 return name
             case n.Constant(value=str(text)) if DATE.fullmatch(text):
                 return text
-        _only_if(n.path_of(expr))
+        _require_words(n.path_of(expr))
         return self._date(expr)
 
     # -- values ---------------------------------------------------------------------------------------------
@@ -190,7 +196,7 @@ class _Sayer:
         match expr:
             case n.Constant(value=str(text)):
                 quote = '"' if "'" in text else "'"
-                _only_if(quote not in text and not _QUOTES & set(text))
+                _require_words(quote not in text and not _QUOTES & set(text))
                 return f"{quote}{text}{quote}"
             case n.Constant(value=None | bool() as switch):
                 return {None: "null", True: "true", False: "false"}[switch]
@@ -202,27 +208,27 @@ class _Sayer:
     def term(self, expr: Expr) -> str:
         return self._term(expr)[0]
 
-    def _term(self, expr: Expr, *, inside: bool = False) -> tuple[str, Bound]:
+    def _term(self, expr: Expr, *, inside: bool = False) -> tuple[str, BoundValue]:
         path = n.path_of(expr)
         if path is not None and path.keys:
             return self._path(path, expr)
         match expr:
             case n.Constant(value=int() | float() as count) if _NUMBER.fullmatch(str(count)):
-                return str(count), Bound(expr, str(count))
+                return str(count), BoundValue(expr, str(count))
             case n.Arithmetic(left=left, sign="+" | "-" | "*" | "/" as sign, right=right):
                 first, one = self._term(left, inside=sign in "*/")
                 second, other = self._term(right, inside=True)
-                _only_if(number(one) and number(other))
+                _require_words(number(one) and number(other))
                 said = f"{first} {sign} {second}"
-                return f"({said})" if inside else said, Bound(expr, "it")
-        return self._code(expr), Bound(expr, "the expression")
+                return f"({said})" if inside else said, BoundValue(expr, "it")
+        return self._code(expr), BoundValue(expr, "the expression")
 
-    def _path(self, path: n.Path, expr: Expr) -> tuple[str, Bound]:
+    def _path(self, path: n.Path, expr: Expr) -> tuple[str, BoundValue]:
         """A field or an argument, where its name means the same for every tool."""
         root, keys = path
         kind = str(self.scopes[0].it) if root == r.EACH else root
-        found = [_resolved(scope, kind, path) for scope in self.scopes]
-        _only_if(all(len(tokens(key)) == 1 for key in keys) and all(one.expr == expr for one in found))
+        found = [_resolve(scope, kind, path) for scope in self.scopes]
+        _require_words(all(len(tokens(key)) == 1 for key in keys) and all(one.expr == expr for one in found))
         if root == r.ARGS:
             return f"the given {keys[0]}", found[0]
         if root == r.REPLY or len(keys) > 1:
@@ -232,43 +238,49 @@ class _Sayer:
     def _code(self, expr: Expr) -> str:
         text = to_text(expr)
         text = f"({text})" if re.fullmatch(r"[\w.\-]+", text) else text  # else it is a name
-        _only_if("`" not in text and all(checked(Literal(text, 0, 0), one) == expr for one in self.scopes))
+        _require_words(
+            "`" not in text and all(check_expression(Literal(text, 0, 0), one) == expr for one in self.scopes)
+        )
         return f"`{text}`"
 
     # -- parts of forms -------------------------------------------------------------------------------------
 
     def per(self, per: str | None, before: str = "per") -> str:
-        _only_if(per is None or all(scope.tool.id_argument(per) for scope in self.scopes))
+        _require_words(per is None or all(scope.tool.id_argument(per) for scope in self.scopes))
         return "" if per is None else f" {before} {self.one(per)}"
 
     def names(self, names: tuple[str, ...]) -> str:
-        _only_if(all(shown(scope, Named.of(name)) == name for scope in self.scopes for name in names))
-        return _listed(names)
+        _require_words(
+            all(reply_field(scope, NounPhrase.of(name)) == name for scope in self.scopes for name in names)
+        )
+        return _join_names(names)
 
     def target(self, target: n.Path) -> str:
         """A field that is there, or a new one."""
         kind, name = self.vocabulary.kinds.get(target.root), target.keys[0]
         if kind is None or len(target.keys) > 1 or [*fields_called(kind, words_of(name))]:
             return self.term(m.path(target.root, *target.keys))
-        _only_if(_is_name(name) and field_to_fill(kind, Named.of(name)).expr == m.path(kind.name, name))
+        _require_words(
+            _is_name(name) and field_to_fill(kind, NounPhrase.of(name)).expr == m.path(kind.name, name)
+        )
         return f"the {self.one(kind.name)}'s {name}"
 
     def filled(self, kind: str, name: str, value: Expr) -> str:
-        named = replace(Named.of(name), text="_".join(words_of(name)))
+        named = replace(NounPhrase.of(name), text="_".join(words_of(name)))
         filled = field_to_fill(self.vocabulary.kinds.get(kind) or new_kind(kind), named)
-        _only_if(_is_name(name) and filled.expr == m.path(kind, name))
+        _require_words(_is_name(name) and filled.expr == m.path(kind, name))
         return f"{name} = {self.new_value(value)}"
 
 
-def _resolved(scope: Scope, kind: str, path: n.Path) -> Bound:
-    named = Named.of(path.keys[-1])
+def _resolve(scope: Scope, kind: str, path: n.Path) -> BoundValue:
+    named = NounPhrase.of(path.keys[-1])
     if path.root == r.ARGS:
-        _only_if(len(path.keys) == 1)
+        _require_words(len(path.keys) == 1)
         return scope.argument(named)
     if path.root == r.REPLY or len(path.keys) > 1:
         return scope.path(replace(named, words=(kind, *path.keys)))
     known = scope.vocabulary.kinds.get(kind)
-    _only_if(known is not None and len([*fields_called(known, named.words)]) == 1)
+    _require_words(known is not None and len([*fields_called(known, named.words)]) == 1)
     return scope.about(kind, scope.record if scope.it == kind else None).owned(named)
 
 
@@ -281,7 +293,7 @@ def _span(expr: Expr) -> str:
 
 def _count(expr: Expr) -> str:
     value = str(expr.value) if isinstance(expr, n.Constant) else ""
-    _only_if(_NUMBER.fullmatch(value) and not value.startswith("-"))
+    _require_words(_NUMBER.fullmatch(value) and not value.startswith("-"))
     return value
 
 
@@ -291,10 +303,10 @@ def _count(expr: Expr) -> str:
 def _error(answer: r.Refusal) -> str:
     parts = [str(answer.status)] if answer.status else []
     if answer.error:
-        _only_if(is_plain_code(answer.error))
+        _require_words(is_plain_code(answer.error))
         parts.append(answer.error if parts or CODE.fullmatch(answer.error) else f"error code {answer.error}")
     if answer.message is not None:
-        _only_if('"' not in answer.message and not _QUOTES & set(answer.message))
+        _require_words('"' not in answer.message and not _QUOTES & set(answer.message))
         parts.append(f'"{answer.message}"')
     return " ".join(parts)
 
@@ -303,17 +315,17 @@ def _with(answer: r.Refusal) -> str:
     return f" with {_error(answer)}" if _error(answer) else ""
 
 
-def _require(one: _Sayer, form: r.Require) -> str:
+def _require(one: _SentenceWriter, form: r.Require) -> str:
     answer, need, test = form.answer, form.need, form.need.negated()
     if form.after_changes and isinstance(answer, r.Refusal):
         return f"After {one.tools}, {one.condition(need)}{_with(answer)}"
-    _only_if(test.negated() == need and not form.after_changes)
+    _require_words(test.negated() == need and not form.after_changes)
     if isinstance(answer, r.Refusal):
         if need == m.FALSE:
             return f"{one.tools} always fail{'' if one.is_many else 's'}{_with(answer)}"
         says = f"{one.does('fails')}{_with(answer)}"
     else:
-        _only_if(answer in (r.Unchanged(), r.Reply([])))
+        _require_words(answer in (r.Unchanged(), r.Reply([])))
         is_same = answer == r.Unchanged()
         says = f"{one.does('does')} nothing" if is_same else f"{one.does('returns')} an empty list"
     is_negative = isinstance(need, n.Compare) and need.rest[0].sign in ("!=", "not in")
@@ -322,25 +334,25 @@ def _require(one: _Sayer, form: r.Require) -> str:
     return f"{says} unless {one.condition(need)}"
 
 
-def _running_total(one: _Sayer, form: r.RunningTotal) -> str:
-    _only_if(form.amount.roots() <= {r.ARGS})
+def _running_total(one: _SentenceWriter, form: r.RunningTotal) -> str:
+    _require_words(form.amount.roots() <= {r.ARGS})
     summed = f"The sum of {one.term(form.amount)} over all calls of {one.tools}"
     return f"{summed} must not exceed {one.term(form.limit)}{one.per(form.per)}{_with(form.answer)}"
 
 
-def _not_found(one: _Sayer, form: r.NotFound) -> str:
+def _not_found(one: _SentenceWriter, form: r.NotFound) -> str:
     says = f"{one.does('returns')} {error}" if (error := _error(form.answer)) else one.does("fails")
     return f"{says} when the {one.one(form.entity_type)} does not exist"
 
 
-def _sort(one: _Sayer, form: r.Sort) -> str:
+def _sort(one: _SentenceWriter, form: r.Sort) -> str:
     if form.first is not None:
         return f"{one.does('shows')} {one.things(form.first)} first"
     kind = one.listed()
     if form.latest is not None:
-        _only_if(by_age(one.scopes[0], "-" if form.latest else "") == form)
+        _require_words(by_age(one.scopes[0], "-" if form.latest else "") == form)
         return f"{one.does('returns')} results, {'most recent' if form.latest else 'oldest'} first"
-    _only_if(len(form.by) == 1)
+    _require_words(len(form.by) == 1)
     name = form.by[0].removeprefix("-")
     one.term(m.path(kind, name))
     return (
@@ -348,14 +360,14 @@ def _sort(one: _Sayer, form: r.Sort) -> str:
     )
 
 
-def _take(one: _Sayer, form: r.Take) -> str:
-    _only_if(one.listed())
+def _take(one: _SentenceWriter, form: r.Take) -> str:
+    _require_words(one.listed())
     return (
         f"{one.does('returns')} {f'pages of {form.count}' if form.pages else f'at most {form.count} results'}"
     )
 
 
-def _set(one: _Sayer, form: r.Set) -> str:
+def _set(one: _SentenceWriter, form: r.Set) -> str:
     place, target = m.path(form.target.root, *form.target.keys), one.target(form.target)
     verb, rest = "sets", ""
     match form.value:
@@ -373,22 +385,22 @@ def _set(one: _Sayer, form: r.Set) -> str:
     return f"{one.does(verb)} {rest}{one.when(form.when)}"
 
 
-def _flag(one: _Sayer, form: r.Flag) -> str:
-    _only_if(_is_name(form.flag))
+def _flag(one: _SentenceWriter, form: r.Flag) -> str:
+    _require_words(_is_name(form.flag))
     return f"{one.does('sets' if form.on else 'clears')} the {form.flag} flag{one.when(form.when)}"
 
 
-def _add(one: _Sayer, form: r.Add) -> str:
+def _add(one: _SentenceWriter, form: r.Add) -> str:
     is_known = form.entity_type in one.vocabulary.kinds
     noun = one.one(form.entity_type) if is_known else form.entity_type
-    _only_if(form.fields and (is_known or (_is_name(noun) and noun.lower() not in GRAMMAR.words)))
+    _require_words(form.fields and (is_known or (_is_name(noun) and noun.lower() not in GRAMMAR.words)))
     filled = ", ".join(one.filled(form.entity_type, *field) for field in form.fields)
     return f"{one.does('adds')} {article(noun).lower()} {noun} with {filled}{one.when(form.when)}"
 
 
-def _put(one: _Sayer, form: r.Put) -> str:
+def _put(one: _SentenceWriter, form: r.Put) -> str:
     own, inner = m.path(r.REPLY, form.name), one.within(lambda scope: replace(scope, in_reply=True))
-    _only_if(_is_name(form.name))
+    _require_words(_is_name(form.name))
     match form.value:
         case n.Call(function="min", arguments=(place, limit)) if place == own:
             return f"{one.does('caps')} {one.names((form.name,))} at {one.term(limit)}{one.when(form.when)}"
@@ -402,7 +414,7 @@ def _put(one: _Sayer, form: r.Put) -> str:
 
 
 _TIMES = {1: "once", 2: "twice"}
-_SAYERS: Mapping[type, Callable[[_Sayer, Any], str]] = {
+_WRITERS: Mapping[type, Callable[[_SentenceWriter, Any], str]] = {
     r.Require: _require,
     r.LimitCalls: lambda one, form: (
         f"{one.tools} can be called at most {_TIMES.get(form.count, f'{form.count} times')}"
