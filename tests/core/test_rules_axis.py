@@ -169,11 +169,11 @@ def test_everything_wrong_with_an_agents_rules_is_told_at_once() -> None:
         parse_agent_definition(AGENT | {"rules": rules})  # type: ignore[dict-item]
     assert [(one.path, one.message) for one in found.value.problems] == [
         ("/rules/3/count", "a rule of the form `take` needs `count`"),
-        ("/rules/3/tools", "`tools` is a list of 1 to 100 names"),
+        ("/rules/3/tools", "`tools` must be a list of 1 to 100 names"),
         ("/rules/0/target", "the agent declares no tool `verify`"),
         ("/rules/1/tools", "the agent declares no tool `get_ordr`"),
         ("/rules/1/tools", "the agent declares no tool `list`"),
-        ("/rules/2", "an agent inherits no rules: `off` is for tasks"),
+        ("/rules/2", "`off` is for tasks only: an agent inherits no rules"),
     ]
 
 

@@ -1,4 +1,5 @@
-"""The simulator of one agent: authored plans win, the rest is read, rules are woven in, nothing is shared."""
+"""The simulator of one agent: authored plans win, the rest is read, rules are applied in, nothing is
+shared."""
 
 from dataclasses import replace
 
@@ -161,4 +162,4 @@ def test_an_author_may_assert_what_a_plan_answers(behavior: str | None) -> None:
 
 def test_asserted_is_true_or_false() -> None:
     built = simulator(ORDERS, say_order={"steps": SAYS, "asserted": "yes"})
-    assert "/simulation/asserted: `asserted` is true or false" in built.plans["say_order"].notes
+    assert "/simulation/asserted: `asserted` must be true or false" in built.plans["say_order"].notes

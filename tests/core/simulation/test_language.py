@@ -101,7 +101,7 @@ def test_what_is_handed_out_can_be_changed_without_changing_the_plan():
         ([{"find": {"in": "order", "id": "1"}}], "/0/find/as", "a name of letters", None),
         ([{"find": {"as": "x", "id": "1"}}], "/0/find/in", "the name of an entity type", None),
         ([{"find": {"as": "x", "in": "o", "id": "1", "limit": 1}}], "/0/find/limit", "`limit` needs", None),
-        ([{"find": {"as": "x", "in": "o", "all": 1}}], "/0/find/all", "`all` is true or false", None),
+        ([{"find": {"as": "x", "in": "o", "all": 1}}], "/0/find/all", "`all` must be true or false", None),
         ([{"find": {"as": "x", "in": "o", "all": True, "optional": True}}], "/0/find/optional", "", None),
         ([{"find": {"as": "x", "in": "o", "where": "y.a"}}], "/0/find/where", "`y` is not bound", None),
         ([{"find": {"as": "x", "in": "o", "where": "x", "exact": True}}], "/0/find/exact", "needs", None),

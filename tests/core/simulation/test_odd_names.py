@@ -214,7 +214,7 @@ def test_a_rule_that_cannot_name_a_record_says_so_and_fails_no_call(noun: str) -
     said = f"update_{noun} fails when the {noun}'s colour is red."
     simulator = built(noun, noun, behavior=said)
     assert simulator.not_understood == (
-        f"{said} (`{noun}` is a word of rules: the record of that type has no name in them)",
+        f"{said} (`{noun}` is a reserved word in rules, so they cannot name a record of that type)",
     )
     assert renamed(answers(simulator, noun, noun), {noun: GADGET, plural(noun): plural(GADGET)}) == PLAIN
 

@@ -43,7 +43,7 @@ class ToolPlan:
     origin: Origin
     notes: tuple[str, ...] = ()
     confidence: float = 1.0
-    unwoven: tuple[UnappliedRule, ...] = ()  # rules that found no place in it, and why
+    unapplied: tuple[UnappliedRule, ...] = ()  # rules that found no place in it, and why
     computed: frozenset[str] = frozenset()  # fields of the reply that the plan works out itself
     guessed_refusals: Mapping[Refusal, str] = field(default_factory=dict)  # what is told with each
     assumed: tuple[str, ...] = ()  # those of the notes that say what reading took for granted
@@ -111,16 +111,16 @@ class PlannedSimulator:
         """Rules that have a place in the plan of some tool."""
         if not self.has_rules:
             return ()
-        unwoven = self._unwoven
+        unapplied = self._unapplied
         rules = self.rule_book.applied
         return tuple(
-            rule for rule in rules if any(rule not in unwoven.get(one, (rule,)) for one in rule.tools)
+            rule for rule in rules if any(rule not in unapplied.get(one, (rule,)) for one in rule.tools)
         )
 
     @property
-    def _unwoven(self) -> Mapping[str, Mapping[Rule, str]]:
+    def _unapplied(self) -> Mapping[str, Mapping[Rule, str]]:
         """By tool: the rules that found no place in its plan, and why."""
-        return {name: {one.rule: one.reason for one in self.plan_of(name).unwoven} for name in self.tools}
+        return {name: {one.rule: one.reason for one in self.plan_of(name).unapplied} for name in self.tools}
 
     def answer(self, tool: str, arguments: JsonObject, ledger: Ledger, moment: Moment) -> SimulatedReply:
         found = self._plans.get(tool) or self.plan_of(tool)
@@ -194,7 +194,7 @@ class PlannedSimulator:
             return f"its plan would be a guess (confidence {found.confidence:.2f})"
         if any(note.startswith(NOT_ENFORCED) for note in found.notes):
             return NOT_ENFORCED
-        left = next((one.rule.sentence for one in found.unwoven), None)
+        left = next((one.rule.sentence for one in found.unapplied), None)
         left = left or next((one for one in self.not_understood if self._may_be_about(one, name)), None)
         return f"its plan does not enforce: {left}" if left is not None else None
 
@@ -271,9 +271,9 @@ class PlannedSimulator:
     def _unplaced(self) -> dict[str, str]:
         """Sentences of which a rule found no place in the plan of any tool that it is about, and why."""
         told: dict[str, str] = {}
-        unwoven = self._unwoven
+        unapplied = self._unapplied
         for rule in self.rule_book.applied:
-            lost = [unwoven[name].get(rule) for name in rule.tools if name in unwoven]
+            lost = [unapplied[name].get(rule) for name in rule.tools if name in unapplied]
             if None not in lost:
                 told.setdefault(rule.sentence, str(lost[0]) if lost else "no tool of this agent")
         return told
@@ -312,11 +312,11 @@ class PlannedSimulator:
             return self._under_rules(tool, tool.simulation, "authored", (), 1.0)
         described = self._described(tool)
         plan = self._as_read(tool, described)
-        lost = {one.rule.sentence for one in plan.unwoven} & {rule.sentence for rule in described.rules}
+        lost = {one.rule.sentence for one in plan.unapplied} & {rule.sentence for rule in described.rules}
         if lost:
             # What found no place in the plan is left to the reader of tools.
-            woven = tuple(rule for rule in described.rules if rule.sentence not in lost)
-            plan = self._as_read(tool, DescribedRules(woven, (*described.not_read, *sorted(lost))))
+            applied = tuple(rule for rule in described.rules if rule.sentence not in lost)
+            plan = self._as_read(tool, DescribedRules(applied, (*described.not_read, *sorted(lost))))
         return plan
 
     def _as_read(self, tool: Tool, described: DescribedRules) -> ToolPlan:
@@ -328,7 +328,7 @@ class PlannedSimulator:
         notes += tuple(f"“{said}” of its description is not enforced" for said in untold)
         told = (*notes, *found.remarks)
         plan = self._under_rules(tool, list(found.body), "read", told, found.confidence, described.rules)
-        lost = {one.rule.sentence for one in plan.unwoven}
+        lost = {one.rule.sentence for one in plan.unapplied}
         enforced = dict.fromkeys(rule.sentence for rule in described.rules if rule.sentence not in lost)
         says = tuple(f"refuses calls as its description says: “{said}”" for said in enforced)
         return replace(
@@ -354,7 +354,7 @@ class PlannedSimulator:
         confidence: float,
         described: tuple[Rule, ...] = (),
     ) -> ToolPlan:
-        """The plan with the rules of its description and those in force woven in: the one place for that."""
+        """The plan with the rules of its description and those that are active, added in this one place."""
         plain = _parsed(body, origin, notes, confidence)
         rules = (*described, *(self.rule_book.rules_for(tool.name) if self.has_rules else ()))
         steps = body.get("steps") if isinstance(body, dict) else body
@@ -366,17 +366,17 @@ class PlannedSimulator:
         # What the author says replaces what reading guessed.
         is_inferred = origin == "read"
         vocabulary = self.vocabulary
-        woven = apply_rules(
+        applied = apply_rules(
             steps, tool=tool.name, rules=rules, vocabulary=vocabulary, is_inferred=is_inferred
         )
-        told = [f"not enforced by this tool: {one.rule.sentence} ({one.reason})" for one in woven.unwoven]
-        enforced = _parsed(woven.body, origin, (*notes, *told), confidence)
+        told = [f"not enforced by this tool: {one.rule.sentence} ({one.reason})" for one in applied.unapplied]
+        enforced = _parsed(applied.body, origin, (*notes, *told), confidence)
         if enforced.plan is not None:
             computed = ANY_FIELD if plain.computed is ANY_FIELD else enforced.computed
-            return replace(enforced, computed=computed, unwoven=woven.unwoven)
+            return replace(enforced, computed=computed, unapplied=applied.unapplied)
         told = [NOT_ENFORCED, *enforced.notes]
         lost = tuple(UnappliedRule(rule, NOT_ENFORCED) for rule in rules)
-        return replace(plain, notes=(*plain.notes, *told), unwoven=lost)
+        return replace(plain, notes=(*plain.notes, *told), unapplied=lost)
 
 
 def build_simulator(

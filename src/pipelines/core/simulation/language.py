@@ -87,7 +87,7 @@ def _check_head(checker: Checker, body: Json, path: str) -> None:
     if not isinstance(body.get("description", ""), str):
         checker.problem(under(path, "description"), "a description is text")
     if not isinstance(body.get("asserted", False), bool):
-        checker.problem(under(path, "asserted"), "`asserted` is true or false")
+        checker.problem(under(path, "asserted"), "`asserted` must be true or false")
 
 
 def _check_latency(checker: Checker, value: Json, path: str) -> None:

@@ -158,7 +158,7 @@ def _collection(checker: Checker, source: Json, scope: Scope, path: str) -> step
 def _switch(checker: Checker, spec: JsonObject, key: str, path: str) -> bool:
     value = spec.get(key, False)
     if not isinstance(value, bool):
-        checker.problem(under(path, key), f"`{key}` is true or false")
+        checker.problem(under(path, key), f"`{key}` must be true or false")
     return value is True
 
 

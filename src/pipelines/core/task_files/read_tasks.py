@@ -115,7 +115,7 @@ class _UploadReader:
             self._problems.extend(problem for problem in placed if problem.column not in row.unreadable)
 
     def refuse_problems(self) -> None:
-        problems = [*self.upload.problems, *self._missing(), *self._problems, *self._repeated_ids()]
+        problems = [*self.upload.problems, *self._missing(), *self._problems, *self._repeated_id_problems()]
         if not problems:
             return
         total = len(problems) + self._unlisted

@@ -235,7 +235,7 @@ class Shop:
         self.vocabulary = build_vocabulary(self.tools, survey, plans=dict(self.plans))
         self.typed = tuple(typed(body) for body in self.rules)
 
-    def woven(self, name: str) -> AppliedRules:
+    def applied(self, name: str) -> AppliedRules:
         return apply_rules(
             self.plans[name],
             tool=name,
@@ -245,8 +245,8 @@ class Shop:
         )
 
     def plan(self, name: str) -> Plan:
-        result = self.woven(name)
-        assert not result.unwoven, result.unwoven
+        result = self.applied(name)
+        assert not result.unapplied, result.unapplied
         [own] = [one for one in self.tools if one.name == name]
         arguments = own.input_schema["properties"]
         assert isinstance(arguments, dict)
@@ -270,7 +270,7 @@ class Shop:
         return dict(found)
 
     def reasons(self, name: str) -> list[str]:
-        return [one.reason for one in self.woven(name).unwoven]
+        return [one.reason for one in self.applied(name).unapplied]
 
 
 def typed(body: JsonObject) -> Rule:

@@ -1,4 +1,5 @@
-"""Whatever rules are woven into whatever plan of the shop: it parses, runs, and a refusal changes nothing."""
+"""Whatever rules are applied into whatever plan of the shop: it parses, runs, and a refusal changes
+nothing."""
 
 import ast
 import json
@@ -115,8 +116,8 @@ def test_a_woven_plan_parses_and_runs_and_a_refusal_changes_nothing(
     name: str, rules: list[JsonObject], arguments: JsonObject, is_inferred: bool
 ) -> None:
     shop = Shop(rules=[{**rule, "tools": [name]} for rule in rules], is_inferred=is_inferred)
-    result = shop.woven(name)
-    assert all(one.reason for one in result.unwoven)
+    result = shop.applied(name)
+    assert all(one.reason for one in result.unapplied)
     [own] = [one.input_schema["properties"] for one in TOOLS if one.name == name]
     assert isinstance(own, dict)
     plan = parse_plan(
@@ -135,19 +136,29 @@ def test_a_woven_plan_parses_and_runs_and_a_refusal_changes_nothing(
 @given(st.sampled_from([*PLANS]), st.lists(FORMS, min_size=1, max_size=6))
 def test_a_rule_without_a_place_leaves_nothing_in_the_plan(name: str, rules: list[JsonObject]) -> None:
     bodies = [{**rule, "tools": [name], "sentence": f"rule {at}"} for at, rule in enumerate(rules)]
-    result = Shop(rules=bodies).woven(name)
+    result = Shop(rules=bodies).applied(name)
     written = json.dumps(result.body)
-    for one in result.unwoven:
+    for one in result.unapplied:
         assert f'{one.rule.sentence}"' not in written
-    kept = [body for body in bodies if body["sentence"] not in [one.rule.sentence for one in result.unwoven]]
-    assert Shop(rules=kept).woven(name).body == result.body
+    kept = [
+        body for body in bodies if body["sentence"] not in [one.rule.sentence for one in result.unapplied]
+    ]
+    assert Shop(rules=kept).applied(name).body == result.body
 
 
 # -- expressions are nodes ----------------------------------------------------------------------------------
 
 WEAVING = [
     Path(apply_module.__file__).parent / f"{name}.py"
-    for name in ("apply_rules", "apply_effects", "apply_replies", "open_plan", "conditions", "messages", "refusals")
+    for name in (
+        "apply_rules",
+        "apply_effects",
+        "apply_replies",
+        "open_plan",
+        "conditions",
+        "messages",
+        "refusals",
+    )
 ]
 READS_TEXT = {"startswith", "endswith", "removeprefix", "removesuffix", "split", "partition", "find", "re"}
 

@@ -271,7 +271,7 @@ def test_fields_that_are_worked_out_from_each_other_are_refused() -> None:
         {
             "path": "/rules/0",
             "message": "rule 1: `get_order` works out `total`, `tax`, `net` from each other",
-            "hint": "work one of them out from fields that no rule puts",
+            "hint": "compute one of them from fields that no rule sets",
         }
     ]
 

@@ -38,8 +38,7 @@ def needs(*texts: str) -> list[Rule]:
             Finding(
                 NEVER,
                 (1,),
-                "rule 1: `order.total > 5 and order.total < 3` is never true, so that it lets nothing "
-                "through",
+                "rule 1: `order.total > 5 and order.total < 3` is never true, so it lets nothing through",
             ),
         ),
         (
@@ -47,7 +46,7 @@ def needs(*texts: str) -> list[Rule]:
             Finding(
                 ALWAYS,
                 (1,),
-                "rule 1: `args.reason == null or args.reason != null` is always true, so that it holds "
+                "rule 1: `args.reason == null or args.reason != null` is always true, so it holds "
                 "nothing back",
             ),
         ),
@@ -62,7 +61,7 @@ def needs(*texts: str) -> list[Rule]:
             Finding(
                 NEVER,
                 (1,),
-                "rule 1: `order.total == 'a' and order.total == 'b'` is never true, so that it never does "
+                "rule 1: `order.total == 'a' and order.total == 'b'` is never true, so it never does "
                 "anything",
             ),
         ),
@@ -115,9 +114,12 @@ def test_two_guards_of_one_tool(texts: list[str], expected: list[Any]) -> None:
 def test_each_finding_is_a_plain_sentence() -> None:
     says = [one.says for one in findings(needs("order.total > 5", "order.total < 3", "order.total > 4"))]
     assert says == [
-        "rule 2 contradicts rule 1: in refund_order nothing passes both `order.total < 3` and "
+        "rule 2 contradicts rule 1: in refund_order no call passes both `order.total < 3` and "
         "`order.total > 5`",
-        "rule 3 holds nothing back in refund_order: whatever passes rule 1 (`order.total > 5`) passes it",
+        (
+            "rule 3 never refuses a call of refund_order: every call that passes rule 1 "
+            "(`order.total > 5`) passes it"
+        ),
     ]
 
 

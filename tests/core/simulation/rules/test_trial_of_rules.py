@@ -14,7 +14,7 @@ NO_PLACE = {
     "order.colour == 'red'": "`order` has no field `colour`; there is `id`, `status`",
     "order.totl > 5": "`order` has no field `totl`; did you mean `total`?",
     "order.address.town == 'Graz'": "`order` has no field `address.town`; there is `city`",
-    "days_between(user.name, today) > 3": "it cannot be worked out for user u-1: ",
+    "days_between(user.name, today) > 3": "it cannot be computed for user u-1: ",
 }
 UNIFORM = {
     "order.total < 1000": "every order passes",
@@ -80,8 +80,8 @@ def test_a_rule_about_the_caller_where_nothing_says_who_calls_is_not_applied() -
     need = m.is_equal(m.path("order", "user_id"), m.call("caller"))
     found = only(r.Rule(tools=("refund_order",), form=r.Require(need=need)))
     assert found.problem == (
-        "nothing in the call or the world says who calls refund_order: give the tool an argument for the "
-        "caller (such as user_id), or the world a `session` record with a user_id"
+        "neither the call nor the world says who calls refund_order: give the tool an argument for the "
+        "caller (such as user_id), or a `session` record with a user_id to the world"
     )
 
 
@@ -116,7 +116,7 @@ def test_a_field_that_a_rule_or_a_plan_or_an_argument_writes_has_a_place() -> No
         (rule("sort", "list_products", target="-size"), "", "no product has a size"),
         (rule("sort", "list_products", target=["active", "price"]), "", ""),
         (rule("sort", "list_products", target="added"), "dates as added writes them", ""),
-        (rule("take", "list_products", count=10), "", "there are no more than 3"),
+        (rule("take", "list_products", count=10), "", "there are at most 3"),
         (rule("take", "list_products", count=2), "", ""),
         (rule("take", "list_products", count=10, pages=True), "", ""),
         (
@@ -127,12 +127,12 @@ def test_a_field_that_a_rule_or_a_plan_or_an_argument_writes_has_a_place() -> No
         (
             rule("put", "get_order", target="off", expression="order.total - order.coupon"),
             "",
-            "no order has what off is worked out from",
+            "no order has what off is computed from",
         ),
         (
             rule("put", "get_order", target="off", expression="reply.coupon"),
             "",
-            "no order has what off is worked out from",
+            "no order has what off is computed from",
         ),
         (rule("put", "get_order", target="gross", expression="reply.net * 2"), "", ""),
         (
@@ -200,7 +200,7 @@ def test_what_cannot_be_worked_out_for_some_record_is_not_applied(one: r.Rule) -
         "o-9": {"total": 9, "balance": "5"}
     }
     found = only(one, World.from_initial_state({**STATE, "order": orders}))
-    assert str(found.problem).startswith("it cannot be worked out for order o-9: ")
+    assert str(found.problem).startswith("it cannot be computed for order o-9: ")
     missing: Any = orders | {"o-9": {"total": 9, "balance": None}}
     if not isinstance(one.form, (r.Require, r.Keep)):  # where nothing is there, nothing is worked out
         assert only(one, World.from_initial_state({**STATE, "order": missing})).problem is None

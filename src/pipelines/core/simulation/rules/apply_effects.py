@@ -1,4 +1,4 @@
-"""What a call changes because of a rule, beside what its plan does itself."""
+"""Adds the effects of rules to a plan: what a call changes because of a rule."""
 
 from pipelines.core.simulation.expr import Expr
 from pipelines.core.simulation.expr import make as m

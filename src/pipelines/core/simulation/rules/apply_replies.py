@@ -1,4 +1,5 @@
-"""The reply of a plan under rules: lists filtered, sorted and cut, fields computed, left out or masked."""
+"""Changes the reply of a plan as rules say: filters, sorts and cuts lists; computes, removes or masks
+fields."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,5 +1,5 @@
-"""Rules woven into the plan of a tool: guards before its first change, effects before its closing return,
-lists and replies reshaped. A rule that finds no place in the plan is handed back with the reason.
+"""Adds rules to the plan of a tool: guards before its first change, effects before its final return, and
+changes to lists and replies. A rule that cannot be added is returned with the reason.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,9 +10,9 @@ from pipelines.core.simulation.expr import Expr
 from pipelines.core.simulation.expr import make as m
 from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.expr.make import Draft
-from pipelines.core.simulation.rules import rule as r
 from pipelines.core.simulation.rules import apply_effects as effects
 from pipelines.core.simulation.rules import apply_replies as replies
+from pipelines.core.simulation.rules import rule as r
 from pipelines.core.simulation.rules.conditions import Nature, nature_of, unless_omitted
 from pipelines.core.simulation.rules.messages import message_of
 from pipelines.core.simulation.rules.open_plan import CannotApply, OpenPlan, Step, with_note
@@ -35,7 +35,7 @@ class UnappliedRule(NamedTuple):
 
 class AppliedRules(NamedTuple):
     body: list[Json]
-    unwoven: tuple[UnappliedRule, ...] = ()
+    unapplied: tuple[UnappliedRule, ...] = ()
 
 
 def apply_rules(
@@ -46,21 +46,21 @@ def apply_rules(
     vocabulary: Vocabulary,
     is_inferred: bool = False,
 ) -> AppliedRules:
-    """The plan with the rules that cover the tool, and those that found no place in it.
+    """The plan with the rules for the tool, and the rules that could not be added.
 
     A plan `is_inferred` when it was read from names and schemas: where a rule lists the values with which a
-    call succeeds, what reading guessed about them gives way to it.
+    call succeeds, it replaces the guesses about them.
     """
     covering = [(turn, rule) for turn, rule in enumerate(rules) if rule.covers(tool)]
     if not covering:
         return AppliedRules([*body])
     nouns = vocabulary.tools.get(tool, replace(_NO_TOOL, name=tool))
     plan = OpenPlan.of(body, tool=nouns, vocabulary=vocabulary, is_inferred=is_inferred)
-    unwoven: dict[int, UnappliedRule] = {}
+    unapplied: dict[int, UnappliedRule] = {}
     too_large, too_large_with_it = 0, f"the plan of {tool} would be too large with it"
     for turn, rule in sorted(covering, key=lambda one: _order(one[1])):
         if too_large >= _MOST_TOO_LARGE:
-            unwoven[turn] = UnappliedRule(rule, too_large_with_it)
+            unapplied[turn] = UnappliedRule(rule, too_large_with_it)
             continue
         trial = plan.copy(turn)
         try:
@@ -69,10 +69,10 @@ def apply_rules(
                 too_large += 1
                 raise CannotApply(too_large_with_it)
         except (CannotApply, r.NoSuchRecord) as none:
-            unwoven[turn] = UnappliedRule(rule, str(none))
+            unapplied[turn] = UnappliedRule(rule, str(none))
         else:
             plan = trial
-    return AppliedRules(plan.finish(), tuple(unwoven[turn] for turn in sorted(unwoven)))
+    return AppliedRules(plan.finish(), tuple(unapplied[turn] for turn in sorted(unapplied)))
 
 
 def _order(rule: Rule) -> int:
@@ -147,7 +147,7 @@ def _drop_guesses(need: Expr, plan: OpenPlan) -> None:
 def _invariant(rule: Rule, asked: r.Require, plan: OpenPlan) -> None:
     """What must hold after the call's changes; a call that left the values as they were is not refused."""
     if not isinstance(asked.answer, r.Refusal):
-        raise CannotApply("what must hold after the changes can only be refused with an error")
+        raise CannotApply("a condition after the changes can only be refused with an error")
     if plan.first_change >= plan.end and not plan.ahead:
         raise CannotApply(f"the plan of {plan.tool.name} changes nothing")
     records = plan.records(asked.need.roots(), plan.end)
@@ -197,7 +197,7 @@ def _looks_up(step: Step, kind: str) -> bool:
     return isinstance(find, dict) and find.get("in") == kind and "id" in find and not find.get("all")
 
 
-#: In the order in which rules are woven.
+#: In the order in which rules are applied.
 _APPLIERS: Mapping[type, Callable[[Rule, Any, OpenPlan], None]] = {
     r.NotFound: _not_found,
     r.Require: _guard,

@@ -1,7 +1,7 @@
-"""The axis `rules`: as an agent or a task has it, and which rules are in force together.
+"""The `rules` of an agent or a task, and which rules are active together.
 
-It is kept as its author wrote it. Rules are made of it where they are needed, once for each text, since the
-tasks of a dataset often share theirs.
+They are stored as the author wrote them and parsed where they are needed, once for each text, since the tasks
+of a dataset often share theirs.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -48,7 +48,7 @@ def read_agent_rules(
 ) -> tuple[JsonObject, ...]:
     """The axis of an agent, which inherits nothing that it could switch off."""
     entries = read_axis(value, path, problems, tools=tools)
-    message = "an agent inherits no rules: `off` is for tasks"
+    message = "`off` is for tasks only: an agent inherits no rules"
     off = (at for at, entry in enumerate(entries) if "off" in entry)
     problems += (Problem(path=path + pointer([at]), message=message) for at in off)
     return entries
@@ -64,7 +64,7 @@ def parse_agent_rules(value: Json, *, tools: Collection[str]) -> tuple[JsonObjec
 
 
 def authored_rules(entries: Sequence[JsonObject]) -> AuthoredRules:
-    """What the entries say, which were accepted before."""
+    """Parse entries that were accepted before."""
     return _read([*entries]).authored if entries else AuthoredRules()
 
 

@@ -1,5 +1,5 @@
-"""All rules of one simulator: typed ones, sentences read in the published language, and accepted
-translations; tried on the seeded world, with what became of each.
+"""All rules of one simulator: typed rules, sentences of the published language, and accepted translations.
+Each is tried on the seeded world and reported.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -91,7 +91,7 @@ class RuleBook:
         return findings(self.rules) if len(self.rules) <= MOST_COMPARED else []
 
     def told(self, finding: Finding) -> str:
-        """What a finding says, with the rules that it is measured by."""
+        """A finding with the rules that it compares."""
         others = (f"rule {number} is “{self.rules[number - 1].sentence}”" for number in finding.rules[1:])
         return "; ".join((finding.says, *others))
 
@@ -115,7 +115,7 @@ class RuleBook:
 
     @cached_property
     def not_applied(self) -> dict[str, str]:
-        """Sentences, or clauses of them, that no call is held to, and why."""
+        """Sentences, or clauses of them, that are not enforced, and why."""
         found: dict[str, str] = {}
         for reading in self.readings:
             if reading.stop is not None:
@@ -127,7 +127,8 @@ class RuleBook:
 
     @cached_property
     def uniform(self) -> dict[str, str]:
-        """Sentences that are enforced and come out the same for every record of the seeded world, and how."""
+        """Sentences that are enforced but have the same result for every record of the seeded world, and
+        which."""
         applied = (one for one in self.tried.rules if one.problem is None)
         return {one.rule.sentence: one.uniform for one in applied if one.uniform is not None}
 

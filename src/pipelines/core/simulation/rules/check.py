@@ -1,5 +1,5 @@
-"""Whether rules fit the tools and the world that they are for: each tool, type, field and argument that they
-name and that is not there, with what may be meant.
+"""Checks rules against the tools and the world: unknown tools, types, fields and arguments, each with a
+suggestion.
 
 Where nothing is known of a type's fields or of a tool's reply, any field is fine: it may come with records.
 Flags are free.
@@ -38,9 +38,9 @@ def check(
     checker = _Checker(vocabulary, KnownFields(vocabulary, together), has_world)
     found = [(at, wrong) for at, rule in enumerate(rules) for wrong in checker.wrong_in(rule)]
     for circle in dependency_cycles(together, vocabulary.tools):
-        said = f"`{circle.tool}` works out {', '.join(f'`{name}`' for name in circle.names)} from each other"
+        said = f"`{circle.tool}` computes {', '.join(f'`{name}`' for name in circle.names)} from each other"
         own = [at for at in circle.rules if at < len(rules)]
-        advice = "work one of them out from fields that no rule puts"
+        advice = "compute one of them from fields that no rule sets"
         found += [(at, NameProblem(said, advice=advice)) for at in own[:1]]
     problems = []
     for count, (at, wrong) in enumerate(found):
@@ -101,7 +101,7 @@ class _Checker:
                 known = [one for one in tools if root == r.EACH or one.lists is None or one.output]
                 yield from self._fields.absent_in_replies(keys[0], known)
             elif root in r.GIVEN and keys:
-                yield NameProblem(f"`{root}` is a moment, and has no field `{keys[0]}`", root, ())
+                yield NameProblem(f"`{root}` is a date, so it has no field `{keys[0]}`", root, ())
             elif root not in r.GIVEN and root not in _OF_REPLY:
                 yield from self._type(root)
                 yield from self._fields.absent_in_type(root, keys)
@@ -115,7 +115,7 @@ class _Checker:
                 yield from self._per(kind, [*tools, *known])
             case r.Keep() | r.Sort() | r.Take():
                 not_lists = (one for one in tools if one.lists is None and one.about is not None)
-                yield from (NameProblem(f"`{one.name}` answers no list") for one in not_lists)
+                yield from (NameProblem(f"`{one.name}` returns no list") for one in not_lists)
         if isinstance(form, r.RunningTotal):
             for one in {one for one in form.amount.refs() if one.root == r.ARGS} & {*form.limit.refs()}:
                 yield NameProblem(f"the limit refers to `{'.'.join((one.root, *one.keys))}`, which it limits")

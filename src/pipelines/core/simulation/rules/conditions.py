@@ -1,4 +1,4 @@
-"""What the conditions of rules look at: which arguments, which fields of which records, and who calls."""
+"""What the conditions of rules depend on: arguments, fields of records, and the caller."""
 
 from collections.abc import Iterator
 from enum import Enum

@@ -1,5 +1,4 @@
-"""What waits for itself: fields of a reply that rules work out from each other. None of them could ever be
-worked out."""
+"""Fields of a reply that rules compute from each other, so that none of them can be computed."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple

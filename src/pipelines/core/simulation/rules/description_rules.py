@@ -1,7 +1,7 @@
-"""What a tool's own description says of calls that fail: "Only planned firings can be cancelled."
+"""Rules from a tool's own description: "Only planned firings can be cancelled."
 
-It is read in the published language, with the tool's name put in where it is left out ("Fails if the kiln is
-broken."). What restricts calls and is not read is told.
+The description is parsed in the published language; a missing tool name is added ("Fails if the kiln is
+broken."). A restriction that cannot be parsed is reported.
 """
 
 import re
@@ -47,7 +47,7 @@ def may_restrict(description: str) -> bool:
 def read_description(
     tool: ToolLike, vocabulary: Vocabulary, world: World, may_read: Callable[[], bool] = lambda: True
 ) -> DescribedRules:
-    """Nothing further is read once `may_read` says no, or past so many: that is told as what is not read."""
+    """Stops once `may_read` says no, or after MOST_READ parts; the rest is reported as not read."""
     reader = Reader(vocabulary)
     rules: list[Rule] = []
     not_read: list[str] = []

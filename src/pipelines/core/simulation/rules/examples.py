@@ -1,5 +1,5 @@
-"""What a rule does, shown by calls: some that pass and some that it refuses or changes, found by asking a
-simulator with the rule and one without it."""
+"""Example calls for a rule: some that pass and some that it refuses or changes, found by comparing a
+simulator with the rule to one without it."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime

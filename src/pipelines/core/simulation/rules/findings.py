@@ -1,5 +1,5 @@
-"""What can be said of rules without a world: conditions that never or always hold, rules that contradict each
-other, and rules that an earlier one leaves nothing to do. Nothing is said that is not sure.
+"""Findings about rules that hold in any world: conditions that are never or always true, rules that
+contradict each other, and rules that an earlier rule makes redundant. Only certain findings are reported.
 """
 
 from collections.abc import Iterator, Sequence
@@ -54,11 +54,11 @@ def _constant_conditions(rules: Sequence[Rule]) -> Iterator[Finding]:
             continue
         says = f"rule {number}: `{to_text(expr)}` is"
         if regions.is_never_true(expr):
-            does = "lets nothing through" if is_need else "never does anything"
-            yield Finding(FindingKind.NEVER_TRUE, (number,), f"{says} never true, so that it {does}")
+            does = "refuses every call" if is_need else "never does anything"
+            yield Finding(FindingKind.NEVER_TRUE, (number,), f"{says} never true, so it {does}")
         elif regions.is_always_true(expr):
-            does = "holds nothing back" if is_need else "could do without it"
-            yield Finding(FindingKind.ALWAYS_TRUE, (number,), f"{says} always true, so that it {does}")
+            does = "never refuses a call" if is_need else "does not need the condition"
+            yield Finding(FindingKind.ALWAYS_TRUE, (number,), f"{says} always true, so it {does}")
 
 
 def _blocked_tools(rules: Sequence[Rule]) -> Iterator[Finding]:
@@ -107,12 +107,12 @@ def _conflicting_effects(rules: Sequence[Rule]) -> Iterator[Finding]:
                 is_known = not any(
                     isinstance(one, Expr) and not isinstance(one, n.Constant) for one in (how, before)
                 )
-                pair, both = (number, other), f"both {does} in {tool}, under the same condition"
+                pair, both = (number, other), f"both {does} in {tool} under the same condition"
                 if how != before and is_known:
-                    says = f"rule {number} contradicts rule {other}: {both}, and differ"
+                    says = f"rule {number} contradicts rule {other}: {both}, to different values"
                     yield Finding(FindingKind.CONTRADICTS, pair, says)
                 elif how == before and other != number and not isinstance(how, type):
-                    says = f"rule {number} adds nothing to rule {other}: {both}, and alike"
+                    says = f"rule {number} repeats rule {other}: {both}, to the same value"
                     yield Finding(FindingKind.SHADOWED, pair, says)
 
 
@@ -170,13 +170,13 @@ def _is_telling(one: Condition) -> bool:
 
 def _between(one: _Requirement, earlier: _Requirement, true: int, before: int, tool: str) -> Finding | None:
     if true & before == 0:
-        why = f"in {tool} nothing passes both {one} and {earlier}"
+        why = f"in {tool} no call passes both {one} and {earlier}"
         says = f"rule {one.number} contradicts rule {earlier.number}: {why}"
         return Finding(FindingKind.CONTRADICTS, (one.number, earlier.number), says)
     return _shadowed_finding(one, earlier, tool) if one.is_all and before & ~true == 0 else None
 
 
 def _shadowed_finding(one: _Requirement, earlier: _Requirement, tool: str) -> Finding:
-    why = f"whatever passes rule {earlier.number} ({earlier}) passes it"
-    says = f"rule {one.number} holds nothing back in {tool}: {why}"
+    why = f"every call that passes rule {earlier.number} ({earlier}) also passes it"
+    says = f"rule {one.number} never refuses a call of {tool}: {why}"
     return Finding(FindingKind.SHADOWED, (one.number, earlier.number), says)

@@ -72,7 +72,9 @@ def read_rules(value: Json, path: str, problems: list[Problem]) -> AuthoredRules
     if listed is None:
         return AuthoredRules()
     if len(listed) > MOST_RULES:
-        problems.append(Problem(path=path, message=f"at most {MOST_RULES:,} rules, not {len(listed):,}"))
+        problems.append(
+            Problem(path=path, message=f"at most {MOST_RULES:,} rules are allowed, not {len(listed):,}")
+        )
         return AuthoredRules()
     rules: list[Rule] = []
     off: list[str] = []
@@ -115,7 +117,7 @@ def read_rule(
     form = body.get("form")
     if not isinstance(form, str) or form not in FORMS:
         known = did_you_mean(form, FORMS) if isinstance(form, str) else None
-        reader.refuse("form", "`form` is one of " + quoted(FORMS), known)
+        reader.refuse("form", "`form` must be one of " + quoted(FORMS), known)
         return None
     keys = FORMS[form]
     reader.refuse_unknown(("form", "tools", "name", *keys.needed, *keys.optional))
@@ -141,10 +143,10 @@ class _Reader(Fields):
         value = self.get(key)
         listed = [value] if isinstance(value, str) else value
         if not isinstance(listed, list) or not 0 < len(listed) <= MOST_NAMES:
-            self.refuse(key, f"`{key}` is a list of 1 to {MOST_NAMES} names")
+            self.refuse(key, f"`{key}` must be a list of 1 to {MOST_NAMES} names")
             return ()
         if not all(isinstance(one, str) and 0 < len(one) <= LONGEST_NAME for one in listed):
-            self.refuse(key, f"a name has 1 to {LONGEST_NAME} characters")
+            self.refuse(key, f"a name must have 1 to {LONGEST_NAME} characters")
             return ()
         return tuple(dict.fromkeys(map(str, listed)))
 
@@ -161,7 +163,7 @@ class _Reader(Fields):
         if value is None or isinstance(value, (bool, int, float)):
             return m.constant(value)
         if not isinstance(value, str) or len(value) > LONGEST_EXPRESSION:
-            says = f"an expression is a text of at most {LONGEST_EXPRESSION:,} characters"
+            says = f"an expression must be a string of at most {LONGEST_EXPRESSION:,} characters"
             self.problems.append(Problem(path=path, message=says, hint="order.status == 'pending'"))
             return m.NULL
         try:
@@ -170,14 +172,14 @@ class _Reader(Fields):
             self.problems.append(Problem(path=path, message=bad.complaint.message, hint=bad.complaint.hint))
             return m.NULL
         for root in sorted({r.EACH, r.REPLY} - {*roots} & found.roots()):
-            message = f"`{root}` means nothing in a rule of this form"
+            message = f"`{root}` is not available in a rule of this form"
             self.problems.append(Problem(path=path, message=message))
         return found
 
     def field(self, key: str) -> str:
         value = self.get(key)
         if not isinstance(value, str) or not _FIELD.fullmatch(value) or len(value) > LONGEST_NAME:
-            self.refuse(key, f"`{key}` is the name of a field", "such as `status`")
+            self.refuse(key, f"`{key}` must be the name of a field", "such as `status`")
             return ""
         return value
 
@@ -188,7 +190,7 @@ class _Reader(Fields):
         except BadExpression:
             found = None
         if found is None or not found.keys or found.root in (*r.GIVEN, r.EACH, r.REPLY):
-            self.refuse("target", "`target` is a field of a type of the world", "such as `order.status`")
+            self.refuse("target", "`target` must be a field of a type of the world", "such as `order.status`")
             return Path("")
         return found
 
@@ -201,14 +203,14 @@ class _Reader(Fields):
     def count(self, key: str = "count", default: int | None = None) -> int:
         value = self.body.get(key, default)
         if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MOST_COUNT:
-            self.refuse(key, f"`{key}` is a whole number from 0 to {MOST_COUNT:,}")
+            self.refuse(key, f"`{key}` must be a whole number from 0 to {MOST_COUNT:,}")
             return 0
         return value
 
     def switch(self, key: str, *, default: bool = False) -> bool:
         value = self.body.get(key, default)
         if not isinstance(value, bool):
-            self.refuse(key, f"`{key}` is true or false")
+            self.refuse(key, f"`{key}` must be true or false")
         return value is True
 
     def refusal(self) -> r.Refusal:
@@ -216,13 +218,13 @@ class _Reader(Fields):
         if status is not None and not (
             isinstance(status, int) and not isinstance(status, bool) and 400 <= status <= 599
         ):
-            self.refuse("status", "`status` is a number from 400 to 599")
+            self.refuse("status", "`status` must be a number from 400 to 599")
             status = None
         if error is not None and not (isinstance(error, str) and _ERROR.fullmatch(error)):
-            self.refuse("error", "`error` is a word", "such as `already_shipped`")
+            self.refuse("error", "`error` must be a word", "such as `already_shipped`")
             error = None
         if message is not None and not (isinstance(message, str) and 0 < len(message) <= LONGEST_MESSAGE):
-            self.refuse("message", f"`message` is a text of at most {LONGEST_MESSAGE} characters")
+            self.refuse("message", f"`message` must be a string of at most {LONGEST_MESSAGE} characters")
             message = None
         return r.Refusal(status=status, error=error, message=message)
 
@@ -230,7 +232,7 @@ class _Reader(Fields):
         """What is answered instead of the reply: an error, the record as it is, or another reply."""
         given = [key for key in ("unchanged", "reply") if key in self.body]
         if given and (len(given) > 1 or any(self.has(key) for key in _ANSWER)):
-            self.refuse(given[0], "a refused call is answered in one way: an error, `unchanged`, or `reply`")
+            self.refuse(given[0], "give only one of an error, `unchanged` and `reply`")
         if "unchanged" in given and self.switch("unchanged"):
             return r.Unchanged()
         return r.Reply(self.get("reply")) if "reply" in given else self.refusal()
@@ -239,7 +241,7 @@ class _Reader(Fields):
 def _add(reader: _Reader) -> r.Form:
     given = reader.get("fields")
     if not isinstance(given, dict) or len(given) > MOST_NAMES:
-        reader.refuse("fields", "`fields` is a mapping from fields to expressions", "{amount: order.total}")
+        reader.refuse("fields", "`fields` must be an object of expressions by field", "{amount: order.total}")
         given = {}
     at = reader.at("fields")
     fields = tuple((key, reader.parsed(value, at + pointer([key]))) for key, value in given.items())
@@ -249,12 +251,14 @@ def _add(reader: _Reader) -> r.Form:
 def _sort(reader: _Reader) -> r.Form:
     by = reader.names("target") if reader.has("target") else ()
     if any(_FIELD.fullmatch(one) is None for one in by):
-        reader.refuse("target", "`target` names fields", "`created_at`; `-created_at` for the latest first")
+        reader.refuse(
+            "target", "`target` must name fields", "`created_at`; `-created_at` for the latest first"
+        )
     first = reader.expression("expression", r.EACH) if reader.has("expression") else None
     latest = reader.switch("latest") if "latest" in reader.body else None
     if sum((bool(by), first is not None, latest is not None)) != 1:
         reader.refuse(
-            "target", "give fields (`target`), or the `expression` of what comes first, or `latest`"
+            "target", "give `target` (fields), `expression` (which records come first), or `latest`"
         )
     return r.Sort(by=by, first=first, latest=latest)
 

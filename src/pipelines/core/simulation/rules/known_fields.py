@@ -1,4 +1,4 @@
-"""Which fields there are for rules to name: of the world's records, of schemas, and of rules that make some.
+"""The fields that rules may name: those of the world's records, of schemas, and those that rules create.
 
 Of a type or a reply of which no field is declared, every field may be there.
 """
@@ -17,7 +17,7 @@ MOST_LISTED = 5
 
 
 class NameProblem(NamedTuple):
-    """Something that a rule names and that is not there; `there` is what there is in its place."""
+    """An unknown name in a rule; `there` are the known names."""
 
     message: str
     name: str = ""

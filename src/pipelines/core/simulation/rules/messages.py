@@ -1,7 +1,7 @@
-"""What a refused call is told: the record and its values that stand in the way, never the rule.
+"""The message of a refused call: the record and the values that caused the refusal, never the rule.
 
-A message is made of the condition that does not hold, in the names of the rule; its values are filled in when
-the call is answered.
+The message is built from the failed condition with the rule's names; its values are filled in when the call
+is answered.
 """
 
 from datetime import date

@@ -1,6 +1,6 @@
-"""A plan opened for weaving: what its steps bind, where its changes begin, where it ends, and what is put in.
+"""A plan while rules are added to it: the names its steps bind, where its changes begin, and where it ends.
 
-Only its top level is open: what is bound inside a branch or a loop is not there for every call.
+Only the top level counts: a name bound inside a branch or a loop does not exist in every call.
 """
 
 import keyword
@@ -31,7 +31,7 @@ CHANGES = frozenset(("set", "unset", "append", "add", "remove", "flag", "unflag"
 
 
 class CannotApply(Exception):
-    """The plan has no place for a rule; the text says why."""
+    """A rule cannot be added to the plan; the text says why."""
 
 
 class BoundName(NamedTuple):
@@ -212,7 +212,9 @@ class OpenPlan:
         names = {name for record in records.values() for name in record.roots()} - GIVEN
         loops = (loop for node in expr.walk() if isinstance(node, n.Comprehension) for loop in node.loops)
         for name in sorted(names & {name for loop in loops for name in loop.names}):
-            raise CannotApply(f"the plan of {self.tool.name} uses the name {name}: take another in the rule")
+            raise CannotApply(
+                f"the plan of {self.tool.name} already uses the name {name}: use another one in the rule"
+            )
         return expr.replaced(records)
 
     # -- what is put in -----------------------------------------------------------------------------------
@@ -251,15 +253,15 @@ class OpenPlan:
         return body
 
     def _finished(self, steps: list[Step], at: StepPath) -> list[Step]:
-        woven: list[Step] = []
+        applied: list[Step] = []
         for number in range(len(steps) + 1):
             here = (*at, number)
-            woven += [put.step for put in sorted(self.ahead.get(here, ()), key=lambda put: put[:2])]
+            applied += [put.step for put in sorted(self.ahead.get(here, ()), key=lambda put: put[:2])]
             if number < len(steps) and steps[number]:
                 step = steps[number]
                 blocks = {key: self._finished(step[key], (*here, key)) for key in _blocks(step)}
-                woven.append({**step, **blocks})
-        return woven
+                applied.append({**step, **blocks})
+        return applied
 
 
 def with_note(step: Step, rule: Rule, *, answers: bool = False) -> Step:

@@ -1,5 +1,5 @@
-"""What a refused call is answered with, as a plan writes it: status, error and message, each with its default
-where the rule leaves it open.
+"""The error reply of a rule as a plan has it: status, error and message, with defaults for what the rule does
+not set.
 """
 
 from http import HTTPStatus

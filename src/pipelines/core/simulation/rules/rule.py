@@ -30,7 +30,7 @@ class Origin(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Refusal:
-    """What a refused call is answered with. What is None gets its default when the rule is woven."""
+    """What a refused call is answered with. What is None gets its default when the rule is applied."""
 
     status: int | None = None
     error: str | None = None

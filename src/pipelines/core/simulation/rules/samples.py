@@ -1,7 +1,5 @@
-"""What a rule is tried with: arguments that their schemas and the rule suggest, and moments around the dates
-that it looks at.
-
-Nothing is decided here. Where there is more than can be gone through, None is said rather than a part.
+"""Samples for trying a rule: arguments suggested by schemas and the rule, and times around its dates.
+Where there are too many to try all, the result is None, not a part.
 """
 
 from collections.abc import Collection, Iterable
@@ -96,7 +94,7 @@ def compile_condition(expr: Expr, names: Collection[str]) -> Evaluate | None:
     try:
         return compile_expression(written(expr), names=names).evaluate
     except (Refused, RecursionError):
-        return None  # what is wrong with it is said where it is woven
+        return None  # what is wrong with it is said where it is applied
 
 
 # -- arguments

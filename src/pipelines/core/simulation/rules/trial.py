@@ -1,5 +1,6 @@
-"""Each rule held against the seeded world. One that names what is not there is reported and not applied; one
-that comes out the same for every record is applied, and reported too: it may not say what was meant.
+"""Tries each rule on the seeded world. A rule that names something unknown is reported and not applied; a
+rule with the same result for every record is applied and reported, since it may not say what its author
+means.
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,8 +32,8 @@ _MOST_IDS = 50  # of a type, as texts that an argument may be
 _ANY_DAY = "2000-01-01T00:00:00Z"  # for rules that do not look at the clock
 _CALLER = n.Call("caller", ())  # stands in a rule where nothing says who calls
 _NO_CALLER = (
-    "nothing in the call or the world says who calls {}: give the tool an argument for the caller (such as "
-    "user_id), or the world a `session` record with a user_id"
+    "neither the call nor the world says who calls {}: add an argument for the caller to the tool (such as "
+    "user_id), or a `session` record with a user_id to the world"
 )
 _LISTED = frozenset(("entities", "ids"))
 
@@ -143,7 +144,7 @@ class _Trial(NamedTuple):
             except Stopped as stopped:
                 if stopped.code in ("plan_budget", "plan_time") or self.around.runs_left <= 0:
                     return
-                raise _NotApplicable(f"it cannot be worked out for {kind} {id}: {stopped}") from None
+                raise _NotApplicable(f"it cannot be computed for {kind} {id}: {stopped}") from None
 
     def _uniform(self) -> str | None:
         kind = self._kind(EACH)
@@ -151,7 +152,7 @@ class _Trial(NamedTuple):
             case r.Require(need=need, after_changes=False):
                 return self._same_for_all(need, "every {} passes", "no {} passes")
             case r.Keep(need=need):
-                return self._same_for_all(need, "it leaves no {} out", "it leaves every {} out")
+                return self._same_for_all(need, "it keeps every {}", "it leaves every {} out")
             case r.Sort(first=Expr() as first):
                 return self._same_for_all(first, "every {} comes first", "no {} comes first")
             case r.Sort(by=by) if kind is not None and by:
@@ -159,13 +160,13 @@ class _Trial(NamedTuple):
                 return said[0] if all(said) else None
             case r.Take(count=most, pages=False) if kind is not None:
                 count = len(self.around.world.entities.get(kind.name, {}))
-                return f"there are no more than {count}" if FEWEST <= count <= most else None
+                return f"there are at most {count}" if FEWEST <= count <= most else None
             case r.Set(when=None) as form:
                 return self._already_so(form)
             case r.Put(name=name, value=value, when=None):
                 return self._never_computed(name, value)
             case r.Set() | r.Flag() | r.Add() | r.Remove() | r.Put() as effect if effect.when is not None:
-                return self._same_for_all(effect.when, None, "no {} is meant")
+                return self._same_for_all(effect.when, None, "it applies to no {}")
         return None
 
     def _already_so(self, form: r.Set) -> str | None:
@@ -176,13 +177,13 @@ class _Trial(NamedTuple):
             return None
         value = form.value.value
         is_so = all(same(one, value) for one in have)
-        return f"every {kind} has {'.'.join(keys)} {value} already" if is_so else None
+        return f"every {kind} already has {'.'.join(keys)} {value}" if is_so else None
 
     def _never_computed(self, name: str, value: Expr) -> str | None:
         for kind, keys in self._places(value):
             have = self.around.values(kind.name, keys) if keys in kind.fields else []
             if len(have) >= FEWEST and all(one is None for one in have):
-                return f"no {kind.name} has what {name} is worked out from"
+                return f"no {kind.name} has the fields that {name} is computed from"
         return None
 
     def _unsorted(self, kind: str, by: str) -> str | None:
@@ -193,7 +194,7 @@ class _Trial(NamedTuple):
             return f"no {kind} has a {by}" if values[0] is None else f"every {kind} has the same {by}"
         dates = [moment_of(value) for value in values if isinstance(value, str)]
         if None not in dates and any(when is not None and when.text not in values for when in dates):
-            raise _NotApplicable(f"dates as {by} writes them are not in order when they are sorted")
+            raise _NotApplicable(f"the dates in {by} have a format that cannot be sorted")
         return None
 
     # -- trying a condition

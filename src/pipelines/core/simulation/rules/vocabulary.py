@@ -1,7 +1,8 @@
-"""The nouns of rules: the types of a world with their fields and values, and what each tool is about.
+"""The vocabulary of rules: the types of a world with their fields and values, and the type each tool is
+about.
 
-A type is what the world, its declared schema or the tools call it. What a tool is about is what its plan
-finds, adds or lists; without a plan, what its arguments and its name say.
+Types come from the world, its schema and the tools. The type of a tool is the one that its plan finds, adds
+or lists; without a plan it comes from its arguments and its name.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -95,7 +96,7 @@ class Vocabulary:
                 found.setdefault(joined(noun), []).append(kind.name)
         return {noun: tuple(dict.fromkeys(kinds)) for noun, kinds in found.items()}
 
-    def kind_called(self, words: Iterable[str]) -> str | None:
+    def kind_named(self, words: Iterable[str]) -> str | None:
         """The one type of that name."""
         found = self.by_noun.get(joined(words), ())
         return found[0] if len(found) == 1 else None
@@ -159,7 +160,7 @@ def _with_links(kind: Kind, world: Vocabulary) -> Kind:
     if kind.only_id is None:
         return kind
     ends = ((keys, tokens(keys[-1])) for keys in kind.fields)
-    named = {keys: world.kind_called(words[:-1]) for keys, words in ends if words[-1] in _ID_ENDS}
+    named = {keys: world.kind_named(words[:-1]) for keys, words in ends if words[-1] in _ID_ENDS}
     return replace(kind, links={keys: to for keys, to in named.items() if to is not None})
 
 
@@ -209,7 +210,7 @@ def _tool_nouns(
 
 def _kind_named(thing: Words, world: Vocabulary) -> str | None:
     """By the longest end of the nouns in a tool's name that is a type."""
-    tries = (world.kind_called(thing[at:]) for at in range(len(thing)))
+    tries = (world.kind_named(thing[at:]) for at in range(len(thing)))
     return next((found for found in tries if found is not None), None)
 
 
@@ -222,7 +223,7 @@ def _lookups(
         words = tokens(name)
         if name not in found:
             is_id = words[-1] in _ID_ENDS
-            kind = named if is_id and len(words) == 1 else world.kind_called(words[:-1] if is_id else words)
+            kind = named if is_id and len(words) == 1 else world.kind_named(words[:-1] if is_id else words)
             if kind is not None:
                 found[name] = kind
     return tuple(Lookup(name, kind) for name, kind in found.items())

@@ -105,7 +105,7 @@ def test_a_near_miss_is_not_read(sentence: str) -> None:
         ),
         ("cancel_order fails when the order is verified.", "verified", "no order of this world is ever"),
         ("colour must be red.", "colour", "reading stopped at “colour”"),
-        ("cancel_order only works for orders.", "orders", "nothing is said about which `orders`"),
+        ("cancel_order only works for orders.", "orders", "the sentence does not say which `orders`"),
         (
             "refund_order can be called at most once per user.",
             "user",
@@ -114,7 +114,7 @@ def test_a_near_miss_is_not_read(sentence: str) -> None:
         (
             "list_orders returns at most 5 results when the given user_id is set.",
             "list_orders returns at most 5 results when the given user_id is set.",
-            "write the condition into the filter: `list_orders returns only orders where …`",
+            "move the condition into the filter: `list_orders returns only orders where …`",
         ),
         ("Placing a user fails when the user is verified.", "Placing", "no tool can place `user`"),
         ("cancel_order fails when `order.totl > 5`.", "totl", "did you mean `total`?"),
@@ -332,5 +332,5 @@ def test_an_owner_is_reported_where_nothing_says_who_calls() -> None:
     vocabulary = build_vocabulary(tools, survey_for(tools, world=state))
     [one] = try_rules(Reader(vocabulary).read(BUYER).rules, vocabulary, state).rules
     assert str(one.problem).startswith(
-        "nothing in the call or the world says who calls cancel_order: give the tool"
+        "neither the call nor the world says who calls cancel_order: give the tool"
     )

@@ -192,7 +192,7 @@ def test_a_verb_of_two_tools_needs_the_type_or_the_name() -> None:
 
 def test_a_state_of_one_type_is_no_state_of_another() -> None:
     stop = stop_of("assign_job fails when the courier is paid.", STATES_READER)
-    assert (stop.words, stop.message) == ("paid", "no courier of this world is ever `paid`")
+    assert (stop.words, stop.message) == ("paid", "no courier of this world can be `paid`")
 
 
 LINKS: JsonObject = {

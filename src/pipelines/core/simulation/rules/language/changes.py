@@ -29,8 +29,8 @@ def _changes(s: Scope, p: Any) -> list[r.Form]:
         return forms
     if any(isinstance(one, (r.Keep, r.Sort, r.Take)) for one in forms):
         kind = _listed_kind(s).name
-        says = f"write the condition into the filter: `{s.tool.name} returns only {kind}s where …`"
-        raise CannotResolve(f"a list is not cut or sorted under a condition; {says}")
+        says = f"move the condition into the filter: `{s.tool.name} returns only {kind}s where …`"
+        raise CannotResolve(f"cutting or sorting a list cannot depend on a condition; {says}")
     if not all(hasattr(one, "when") for one in forms):
         raise CannotResolve("which fields a reply shows cannot depend on a condition")
     return [replace(one, when=test) for one in forms]
@@ -42,7 +42,7 @@ def _changes(s: Scope, p: Any) -> list[r.Form]:
 def _set(target: Expr, value: Expr | None) -> r.Set:
     path = n.path_of(target)
     if path is None or path.root == r.ARGS or not path.keys:
-        raise CannotResolve(f"`{target}` is no field of a record that could be changed")
+        raise CannotResolve(f"`{target}` is not a field of a record that can be changed")
     return r.Set(target=path, value=value)
 
 
@@ -71,7 +71,7 @@ def _new_value(s: Scope, named: NounPhrase) -> Expr:
     is_field = any(same_name(one, named) for one in (*s.tool.arguments, *fields))
     if known is None and (is_field or not s.of.texts()):
         raise CannotResolve(
-            f"nothing says that {s.of.name} can be `{named.text}`: put a text in quotes", named
+            f"{s.of.name} is not known to have the value `{named.text}`: put a new text in quotes", named
         )
     return m.constant(known or named.text)
 
@@ -83,7 +83,7 @@ def _marks(s: Scope, p: Any) -> list[r.Form]:
         if "boolean" in one.kinds and named.words in switch_words(keys[-1]):
             return [_set(m.path(kind.name, *keys), m.TRUE)]
     if kind.status is None:
-        raise CannotResolve(f"no field of {kind.name} keeps its state", named)
+        raise CannotResolve(f"no field of {kind.name} holds its state", named)
     of = inner.about(kind.name).bound(kind, kind.status)
     return [_set(of.expr, _new_value(replace(s, of=of), named))]
 
@@ -159,7 +159,7 @@ def _bounded_field(s: Scope, p: Any, function: str, limit: Expr) -> list[r.Form]
 def _listed_kind(s: Scope) -> Kind:
     kind = s.vocabulary.kinds.get(s.tool.lists or "")
     if kind is None:
-        raise CannotResolve(f"{s.tool.name} answers no list that is known")
+        raise CannotResolve(f"{s.tool.name} returns no known list")
     return kind
 
 
@@ -171,7 +171,7 @@ def _takes(s: Scope, p: Any) -> list[r.Form]:
 
 def _sorts(s: Scope, p: Any) -> list[r.Form]:
     if p.states or p.limit:
-        raise CannotResolve("say in one sentence which are listed, and in another in which order", p.type)
+        raise CannotResolve("use two sentences: one for what is listed, one for the order", p.type)
     return [p.order(s)]
 
 

@@ -40,7 +40,7 @@ def condition(s: Scope, p: Any) -> Expr | None:
 def _fails(s: Scope, p: Any) -> list[r.Form]:
     test = condition(s, p)
     if test is None:
-        raise CannotResolve("nothing is said about when: write `when …`, or `always fails`")
+        raise CannotResolve("the condition is missing: write `when …`, or `always fails`")
     return refusal_forms(s, p, test.negated())
 
 
@@ -89,14 +89,14 @@ def _limited(s: Scope, p: Any) -> dict[str, Any]:
 
 def _done_times(s: Scope, p: Any) -> list[r.Form]:
     if p.states or p.limit:
-        raise CannotResolve("a number of times is said of every record", p.type)
+        raise CannotResolve("a number of times applies to every record: leave out the restriction", p.type)
     return [r.LimitCalls(count=p.times(s), per=_per(s, p.type), answer=error(s, p))]
 
 
 def _running_total(s: Scope, p: Any) -> list[r.Form]:
     amount = p.amount(s).expr
     if amount.roots() - {r.ARGS}:
-        raise CannotResolve("a running total is summed over arguments of the calls")
+        raise CannotResolve("a running total must be a sum over arguments of the calls")
     return [r.RunningTotal(amount=amount, limit=p.limit(s).expr, **_limited(s, p))]
 
 
@@ -217,17 +217,17 @@ CLAUSES: Mapping[str, Callable[..., Any]] = {
 # -- which tools --------------------------------------------------------------------------------------------
 
 
-def _tools_by_action(vocabulary: Vocabulary, deed: NounPhrase, type: NounPhrase | None) -> Sequence[str]:
+def _tools_by_action(vocabulary: Vocabulary, action: NounPhrase, type: NounPhrase | None) -> Sequence[str]:
     """The tools that a verb means, said of a type: by their names, else by what they are about."""
-    same = [tool for tool in vocabulary.tools.values() if tool.verb == deed.text]
-    kind = vocabulary.kind_called(type.words) if type is not None else None
+    same = [tool for tool in vocabulary.tools.values() if tool.verb == action.text]
+    kind = vocabulary.kind_named(type.words) if type is not None else None
     called = [tool for tool in same if type is not None and joined(type.words) in map(joined, tool.things)]
     found = called or [tool for tool in same if type is None or (kind and kind in (tool.about, tool.makes))]
     if not found and type is not None:
-        raise CannotResolve(f"no tool can {deed.text} `{type.text}`", deed)
+        raise CannotResolve(f"no tool can {action.text} `{type.text}`", action)
     if len(found) != 1 and not called:
         listed = ", ".join(tool.name for tool in found[:4])
-        raise CannotResolve(f"`{deed.text}` may mean {listed}: name the tool", deed)
+        raise CannotResolve(f"`{action.text}` may mean {listed}: name the tool", action)
     return [tool.name for tool in found]
 
 
@@ -236,7 +236,7 @@ def _tools_that(does: str, is_meant: Callable[..., Any]) -> Callable[..., Sequen
 
     def find(v: Vocabulary, p: Any) -> Sequence[str]:
         named = p.type or p.field
-        kind, noun = v.kind_called(named.words), " ".join(named.words)
+        kind, noun = v.kind_named(named.words), " ".join(named.words)
         found = [name for name, tool in v.tools.items() if is_meant(tool, kind or "", p)]
         if not found:
             says = does.format(a=f"{article(noun).lower()} {noun}", field=p.field and p.field.text)
@@ -261,13 +261,13 @@ _CHANGING = _tools_that(
 NAMED_TOOLS: Mapping[str, Callable[..., Sequence[str]]] = {
     "by_name": lambda v, p: p.tools,
     "every_tool": lambda v, p: [*v.tools],
-    "by_deed": lambda v, p: _tools_by_action(v, p.deed, p.type),
+    "by_action": lambda v, p: _tools_by_action(v, p.action, p.type),
 }
 
 #: By the label of a whole sentence; one that is not listed says what the tools do that it is about.
 TOOLS: Mapping[str, Callable[..., Sequence[str]]] = {
-    "only_who_can": lambda v, p: _tools_by_action(v, p.deed, p.type or p.who.type),
-    "own_only": lambda v, p: _tools_by_action(v, p.deed, p.type) if p.deed else _SHOWING(v, p),
+    "only_who_can": lambda v, p: _tools_by_action(v, p.action, p.type or p.who.type),
+    "own_only": lambda v, p: _tools_by_action(v, p.action, p.type) if p.action else _SHOWING(v, p),
     "most_things": _tools_that("is known to add {a}", lambda tool, kind, p: tool.makes == kind),
     "not_found": _tools_that("takes the id of {a}", lambda tool, kind, p: tool.id_argument(kind)),
     "unique": _CHANGING,

@@ -1,4 +1,4 @@
-"""Expressions in backticks: held against the tool, the types and the fields of the world, as nouns are."""
+"""Checks expressions in backticks against the tool, the types and the fields of the world."""
 
 import re
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ def check_expression(code: Literal, scope: Scope) -> Expr:
         _shape(expr, {**records, r.EACH: records.get(scope.it or "")}, scope)
     except BadExpression as bad:
         raise CannotResolve(
-            f"`{source}` is no expression: {bad.complaint.message}", _at(source, code)
+            f"`{source}` is not a valid expression: {bad.complaint.message}", _at(source, code)
         ) from None
     except Refused as refused:
         first = refused.problems[0]

@@ -14,9 +14,9 @@ Also: and | but | ("," | ";") (and | but)?
 
 Tools: The? tools+=<tool> tool? (Or tools+=<tool> tool?)* -> by_name
   | (all | every | any | each) (tool | tools | call | calls) -> every_tool
-  | deed=<doing> Any? type=<type> -> by_deed
-  | Any? deed=<deeds> (of Any? type=<type>)? -> by_deed
-  | deed=<do> -> by_deed
+  | action=<doing> Any? type=<type> -> by_action
+  | Any? action=<actions> (of Any? type=<type>)? -> by_action
+  | action=<do> -> by_action
 The: the | a | an
 Any: The | any | each | every | all | an existing
 Or: and | or | "," (and | or)?
@@ -85,17 +85,17 @@ Same: (for | on | of) the same type=<type> -> per
 
 # -- statements about things
 
-Statement: Things Can Never be deed=<done> (when=When | after=AfterEvent)? Answer? -> cannot
-  | (nobody Can | (you | one | users | callers | agents) Can Never) deed=<do> Things when=When? Answer?
+Statement: Things Can Never be action=<done> (when=When | after=AfterEvent)? Answer? -> cannot
+  | (nobody Can | (you | one | users | callers | agents) Can Never) action=<do> Things when=When? Answer?
     -> cannot
-  | only Things Can be deed=<done> when=When? Answer? Otherwise? -> only_such
-  | Things Can (only be deed=<done> | be deed=<done> only) when=When Answer? Otherwise? -> only_when
-  | Any? type=<type> must when=Being (before (it | they) Can be | to be) deed=<done> Answer? -> only_when
-  | to deed=<do> Any? type=<type> "," when=Condition Answer? -> only_when
-  | Things Can (only be deed=<done> | be deed=<done> (at most | only | no more than)?) times=Times Answer?
+  | only Things Can be action=<done> when=When? Answer? Otherwise? -> only_such
+  | Things Can (only be action=<done> | be action=<done> only) when=When Answer? Otherwise? -> only_when
+  | Any? type=<type> must when=Being (before (it | they) Can be | to be) action=<done> Answer? -> only_when
+  | to action=<do> Any? type=<type> "," when=Condition Answer? -> only_when
+  | Things Can (only be action=<done> | be action=<done> (at most | only | no more than)?) times=Times Answer?
     -> done_times
-  | only who=Who Can deed=<do> (Any? type=<type> | it) Answer? -> only_who_can
-  | owner=<type> Can only (deed=<do> | see | view | read | list | get) (their | his | her | its) own
+  | only who=Who Can action=<do> (Any? type=<type> | it) Answer? -> only_who_can
+  | owner=<type> Can only (action=<do> | see | view | read | list | get) (their | his | her | its) own
     type=<type> Answer? -> own_only
   | Any? owner=<type> Can (Never have more than | have (at most | no more than | up to)) count=<number> Things
     Answer? -> most_things
@@ -103,7 +103,7 @@ Statement: Things Can Never be deed=<done> (when=When | after=AfterEvent)? Answe
   | Any? type=<type> "'s" field=<field> must be unique Answer? -> unique
   | (The? given? field=<field> (of tools=Tools)? | tools=Tools "'s" field=<field>) must never=Never? test=Test
     Answer? -> argument_must
-  | Its? field=<field> must be (provided | given | present | set) when deed=<doing> Any? type=<type> Answer?
+  | Its? field=<field> must be (provided | given | present | set) when action=<doing> Any? type=<type> Answer?
     -> needs_argument
   | unknown type=<type> (ids | id)? (returns~ | are answered with | give | fail with) error=Error -> not_found
   | ref=Owned Can Never Bound Answer? -> never_beyond

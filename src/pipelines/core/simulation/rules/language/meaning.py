@@ -33,7 +33,7 @@ class Part:
             if key.endswith("+"):
                 found.setdefault(key[:-1], []).append(part)
             elif key and key in found:
-                raise CannotResolve(f"the {key} is said twice")
+                raise CannotResolve(f"the {key} is given twice")
             else:
                 found[key] = part
         self._found = found
@@ -57,9 +57,7 @@ class Clause(NamedTuple):
         if self.when is None:
             return tuple(self.part(scope))
         if self.part.node.label not in _CONDITIONAL:
-            raise CannotResolve(
-                "this cannot depend on a condition: leave out what stands in front of the tool"
-            )
+            raise CannotResolve("this cannot depend on a condition: remove the words before the tool")
         return tuple(self.part(replace(scope, when=self.when(scope))))
 
 
@@ -72,7 +70,7 @@ class Statement(NamedTuple):
 def meaning(node: Node, vocabulary: Vocabulary) -> Statement:
     """What a whole sentence says, and of which tools."""
     part, label = Part(node), node.label
-    tools = TOOLS.get(label, NAMED_TOOLS["by_deed"])(vocabulary, part)
+    tools = TOOLS.get(label, NAMED_TOOLS["by_action"])(vocabulary, part)
     clauses = [*_clauses(part)] if tools else []
     return Statement(tools, tuple(clauses), must_hold_for_all=label != "never_beyond")
 

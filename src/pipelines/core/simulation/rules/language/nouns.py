@@ -21,7 +21,7 @@ from pipelines.core.text.json_text import Json
 
 Tokens: TypeAlias = Sequence[Token]
 Index: TypeAlias = Mapping[str, Mapping[Words, None]]  # phrases in the singular, by their first word
-ACTION_FORMS = ("do", "done", "doing", "deeds")  # the forms in which a sentence says what a tool does
+ACTION_FORMS = ("do", "done", "doing", "actions")  # the forms in which a sentence says what a tool does
 _LONGEST = 8  # words of a noun
 #: What the name of a date may end with that is not said: "shipped" for shipped_at.
 DATE_ENDS = word_set("at on date time")
@@ -76,7 +76,7 @@ class Nouns:
                 lambda verb: {*gerunds(verb), *(f for f in parted_forms(verb) if "ing " in f)}
             ),
             "done": self._deed(lambda verb: {*past_forms(verb), *parted_forms(verb)}),
-            "deeds": self._deed(action_nouns),
+            "actions": self._deed(action_nouns),
             "status": lambda tokens, at: _literal("number", tokens, at) if _is_status(tokens[at]) else (),
             "error": lambda tokens, at: _if(CODE.fullmatch(tokens[at].text), tokens, at),
             "plain": lambda tokens, at: _if(is_plain_code(tokens[at].text), tokens, at),
@@ -133,7 +133,7 @@ class Nouns:
     def _path(self, tokens: Tokens, at: int) -> Sequence[Match]:
         """`order.user_id`, `args.amount`."""
         root, *keys = tokens[at].text.split(".") if tokens[at].kind == "name" else ("",)
-        is_root = root in ("args", "reply") or (root and self.vocabulary.kind_called(words_of(root)))
+        is_root = root in ("args", "reply") or (root and self.vocabulary.kind_named(words_of(root)))
         return [_noun_match((root, *keys), tokens, at)] if keys and is_root else ()
 
     def _deed(self, forms: Callable[[str], Iterable[str]]) -> Find:

@@ -31,13 +31,13 @@ def is_missing(of: BoundValue) -> Expr:
 
 def number(of: BoundValue) -> Expr:
     if not of.may_be("number"):
-        raise CannotResolve(f"{of.name} is no number")
+        raise CannotResolve(f"{of.name} is not a number")
     return of.expr
 
 
 def date(of: BoundValue) -> Expr:
     if not of.is_date:
-        raise CannotResolve(f"{of.name} is no date")
+        raise CannotResolve(f"{of.name} is not a date")
     return of.expr
 
 
@@ -56,7 +56,7 @@ def restriction(s: Scope, p: Any) -> Expr | None:
 def required_restriction(s: Scope, p: Any) -> Expr:
     found = restriction(s, p)
     if found is None:
-        raise CannotResolve(f"nothing is said about which `{p.type.text}`", p.type)
+        raise CannotResolve(f"the sentence does not say which `{p.type.text}`", p.type)
     return found
 
 
@@ -101,7 +101,7 @@ def _plainly(s: Scope, p: Any) -> Expr:
 
 def _length(s: Scope, p: Any) -> Expr:
     if not s.of.may_be("text"):
-        raise CannotResolve(f"{s.of.name} is no text")
+        raise CannotResolve(f"{s.of.name} is not a text")
     return m.compare(m.call("len", s.of.expr), p.sign(s), m.constant(p.count.value))
 
 
@@ -163,7 +163,7 @@ def _summed(s: Scope, p: Any) -> BoundValue:
     of = s.on(None).owned(p.field)
     path = n.path_of(of.expr)
     if path is None or of.field is None or of.field.keeps != "list":
-        raise CannotResolve(f"{of.name} is no list", p.field)
+        raise CannotResolve(f"{of.name} is not a list", p.field)
     inner = p.term(replace(s, part=path.keys)).expr
     return BoundValue(m.call("sum", m.each_of(inner, "part", of.expr)), of.name)
 

@@ -1,7 +1,7 @@
-"""Reading sentences of the published language: each becomes rules, or is reported with where reading stopped.
+"""Parses sentences of the published language into rules, or reports where reading stopped.
 
-A sentence of two clauses of which one cannot be read is enforced by the other alone, and says so. A sentence
-that can be read in two ways is not enforced: both ways are shown.
+If only one of two clauses can be read, that one is enforced, with a report. An ambiguous sentence is not
+enforced: all its readings are shown.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -68,7 +68,7 @@ class Reader:
     def read_text(self, text: str, may_read: Callable[[], bool] = lambda: True) -> list[Reading]:
         """Sentence by sentence; nothing further once `may_read` says no."""
         if (size := len(text.encode())) > LONGEST_TEXT:
-            says = f"the text has {size:,} bytes; at most {LONGEST_TEXT:,} are read, so none of it is"
+            says = f"the text has {size:,} bytes, over the limit of {LONGEST_TEXT:,}, so none of it is read"
             return [_stopped_reading(text[:200], says)]
         found: list[Reading] = []
         without_words = [text.strip()[:200]] if text.strip() else []
@@ -78,7 +78,7 @@ class Reader:
                     _stopped_reading(sentence, f"sentences past the {MOST_SENTENCES}th are not read")
                 )
             elif not may_read():
-                says = "reading takes too long: sentences from here on are not read"
+                says = "reading takes too long, so this and the following sentences are not read"
                 found.append(_stopped_reading(sentence, says))
             else:
                 found.append(self.read(sentence))
@@ -157,14 +157,17 @@ class Reader:
 
     def _stop(self, sentence: str, found: Sequence[Token]) -> Stop:
         if self._is_foreign(found):
-            says = "hardly a word of it is known: rules are in English, with names of your tools and world"
+            says = (
+                "most of its words are unknown: write rules in English, with the names of "
+                "your tools and world"
+            )
             return Stop(words=sentence, start=0, end=len(sentence), message=says)
         parser = self.parser(found, diagnose=True)
         parser.whole("Sentence")
         token = found[min(parser.furthest, len(found) - 1)]
         text = sentence[token.start : token.end]
         is_short = parser.furthest >= len(found)
-        says = "the sentence goes on here" if is_short else f"reading stopped at “{text}”"
+        says = "the sentence is not complete here" if is_short else f"reading stopped at “{text}”"
         return Stop(words=text, start=token.start, end=token.end, message=says, allowed=tuple(parser.wanted))
 
     def _is_foreign(self, found: Sequence[Token]) -> bool:

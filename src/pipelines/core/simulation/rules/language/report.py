@@ -1,5 +1,5 @@
-"""What became of each sentence, for people: how it was read, or where reading stopped, what could have stood
-there and what to write instead.
+"""Reports how each sentence was understood, or where reading stopped, which words are possible there, and
+what to write instead.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,8 +1,7 @@
-"""What the nouns of a sentence stand for in one tool's call: arguments, fields of records, values, states,
-and who calls.
+"""Resolves the nouns of a sentence for one tool: arguments, fields of records, values, states, and the
+caller.
 
-A noun that can stand for two things makes two readings; one that stands for nothing here ends the reading
-with the noun and the reason.
+An ambiguous noun gives two readings; an unknown one ends the reading with the noun and the reason.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -143,7 +142,7 @@ class Scope:
     def subject(self) -> Kind:
         kind = self._about
         if kind is None:
-            raise CannotResolve(f"nothing says what {self.tool.name} is about: name the type")
+            raise CannotResolve(f"it is not clear which type {self.tool.name} is about: name the type")
         return kind
 
     @property
@@ -153,7 +152,7 @@ class Scope:
     def kind(self, named: NounPhrase) -> Kind:
         found = self.vocabulary.by_noun.get(joined(named.words), ())
         if not found:
-            raise CannotResolve(f"`{named.text}` is no type of this world", named)
+            raise CannotResolve(f"`{named.text}` is not a type of this world", named)
         return self.vocabulary.kinds[self.choices.choose(found)]
 
     def bound(self, kind: Kind, keys: Keys) -> BoundValue:
@@ -162,7 +161,7 @@ class Scope:
             record = self.record
         elif kind.name in GIVEN:
             raise CannotResolve(
-                f"`{kind.name}` is a word of rules: the record of that type has no name in them"
+                f"`{kind.name}` is a reserved word in rules, so they cannot name a record of that type"
             )
         else:
             record = n.Name(kind.name)
@@ -234,9 +233,9 @@ class Scope:
             return self.argument(replace(named, words=words_of(keys[0])))
         if root == REPLY:
             if not self.in_reply:
-                raise CannotResolve("the reply is not there yet when the call is looked at", named)
+                raise CannotResolve("the reply does not exist yet when the call is checked", named)
             return BoundValue(m.path(REPLY, *keys), named.text)
-        kind = self.vocabulary.kinds[self.vocabulary.kind_called(words_of(root)) or root]
+        kind = self.vocabulary.kinds[self.vocabulary.kind_named(words_of(root)) or root]
         if tuple(keys) not in kind.fields and keys != ["id"]:
             raise CannotResolve(f"no {kind.name} has a field `{'.'.join(keys)}`", named)
         return self.bound(kind, tuple(keys))
@@ -252,12 +251,12 @@ class Scope:
             return m.constant(known)
         if not texts or self.of.is_date:
             raise CannotResolve(
-                f"nothing says that {name} can be `{named.text}`: put a text in quotes", named
+                f"{name} is not known to have the value `{named.text}`: put a new text in quotes", named
             )
         is_listed = bool((self.of.schema or {}).get("enum"))
         if is_listed or get_close_matches(named.text, texts, 1, _SIMILARITY) or self._is_of_another(named):
             listed = ", ".join(texts[:6])
-            raise CannotResolve(f"`{named.text}` is no value of {name}, which is one of: {listed}", named)
+            raise CannotResolve(f"`{named.text}` is not a value of {name}, which is one of: {listed}", named)
         return m.constant(named.text)
 
     def _is_of_another(self, named: NounPhrase) -> bool:
@@ -272,7 +271,7 @@ class Scope:
         if has_been and len(options) == 1 and len(dates) == 1:
             return m.any_of(options[0], dates[0])
         if not (options or dates):
-            raise CannotResolve(f"no {self.subject.name} of this world is ever `{named.text}`", named)
+            raise CannotResolve(f"no {self.subject.name} of this world can be `{named.text}`", named)
         return self.choices.choose(options or dates)
 
     def states(self, named: NounPhrase) -> list[Expr]:
@@ -298,7 +297,7 @@ class Scope:
     def made_at(self) -> BoundValue:
         found = [keys for keys in self.subject.fields if keys[-1] in _CREATED]
         if not found:
-            raise CannotResolve(f"no {self.subject.name} has a date of creation: name the date that counts")
+            raise CannotResolve(f"no {self.subject.name} has a date of creation: name the date field to use")
         return self.bound(self.subject, self.choices.choose(found))
 
     # -- who calls ------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What can be made out in a sentence that is not read, and sentences of the language that are filled with it.
+"""Finds the known parts of a sentence that cannot be read, and builds candidate sentences from them.
 
 Nothing is decided here: most of what is made is not read, or is not what was meant.
 """

@@ -1,7 +1,7 @@
-"""The nearest sentences of the language to one that is not read, filled with the world's own nouns.
+"""Suggests the nearest sentences of the language for one that is not read, with the world's own nouns.
 
-A suggestion is shown and never enforced: the sentence with a word spelled right, or one made of its parts and
-its nouns. What it leaves out is said beside it, so that nobody takes a weaker rule for the one he wrote.
+A suggestion is shown and never enforced: the sentence with a spelling corrected, or one built from its parts
+and nouns. It shows the words that it leaves out, so that nobody takes it for the same rule.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -145,10 +145,14 @@ def _of_word(text: str, start: int, end: int) -> Iterator[Token]:
 def unreadable(sentence: str, found: Sequence[Token]) -> str | None:
     """Why a sentence is not looked at."""
     if len(sentence) > LONGEST_SENTENCE:
-        return f"a sentence has at most {LONGEST_SENTENCE:,} characters"
+        return f"the sentence is too long: at most {LONGEST_SENTENCE:,} characters are allowed"
     if not found:
-        return "there is nothing to read"
+        return "the sentence is empty"
     if len(found) > MOST_TOKENS:
-        return f"a sentence has at most {MOST_TOKENS} words: make several of it"
+        return f"the sentence is too long: at most {MOST_TOKENS} words are allowed, so split it"
     deepest = max(accumulate({"(": 1, ")": -1}.get(token.low, 0) for token in found))
-    return f"at most {MOST_DEEP} brackets stand inside each other" if deepest > MOST_DEEP else None
+    return (
+        (f"the brackets are nested too deeply: at most {MOST_DEEP} levels are allowed")
+        if deepest > MOST_DEEP
+        else None
+    )

@@ -1,7 +1,7 @@
-"""A rule as a sentence of the published language: what it is shown back as. Read again, it is the same rule.
+"""Writes a rule as its canonical sentence. Parsed again, the sentence gives the same rule.
 
-What the language has no words for stands in it as an expression in backticks. A rule that cannot be said so
-that it is read again is shown as data.
+Parts that the language has no words for become expressions in backticks. A rule that has no such sentence is
+shown as data.
 """
 
 import re
@@ -90,7 +90,7 @@ class _SentenceWriter:
         """What a record of the type is called, where that means no other type."""
         *first, last = singulars(words_of(kind))
         said = " ".join((*first, plural(last) if many else last))
-        _require_words(self.vocabulary.kind_called(words_of(said)) == kind)
+        _require_words(self.vocabulary.kind_named(words_of(said)) == kind)
         return said
 
     def things(self, test: Expr) -> str:
@@ -103,7 +103,7 @@ class _SentenceWriter:
     def listed(self) -> str:
         [kind, *others] = {scope.tool.lists for scope in self.scopes}
         if kind is None or others:
-            raise CannotResolve("they answer different lists")
+            raise CannotResolve("the tools return different lists")
         return kind
 
     # -- conditions -----------------------------------------------------------------------------------------

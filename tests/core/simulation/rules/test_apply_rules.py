@@ -1,4 +1,4 @@
-"""Guards woven into plans: where they stand, what they refuse and with what, and what finds no place."""
+"""Guards applied into plans: where they stand, what they refuse and with what, and what finds no place."""
 
 import json
 
@@ -28,11 +28,11 @@ def verbs(body: list[Json]) -> list[str]:
     return [verb for step in body if isinstance(step, dict) for verb in known if verb in step]
 
 
-def woven(
+def applied(
     rules: list[JsonObject], body: list[Json], name: str = "cancel_order", **more: bool
 ) -> AppliedRules:
     shop = Shop(rules=rules, plans={**PLANS, name: body}, **more)  # type: ignore[arg-type]
-    result = shop.woven(name)
+    result = shop.applied(name)
     parse_plan(without_rule(result.body), origin="read")
     return result
 
@@ -57,17 +57,17 @@ def test_a_call_goes_through_when_the_condition_holds_and_is_refused_when_not() 
 
 def test_a_guard_stands_after_the_finds_and_before_the_first_change() -> None:
     body: list[Json] = [FIND, {"let": {"x": 1}}, {"set": {"order.status": "'void'"}}, {"return": "order"}]
-    assert verbs(woven([PENDING], body).body) == ["find", "require", "let", "set", "return"]
+    assert verbs(applied([PENDING], body).body) == ["find", "require", "let", "set", "return"]
 
 
 def test_a_guard_stands_before_a_branch_that_changes_something() -> None:
     inner: list[Json] = [{"set": {"order.status": "'void'"}}]
     body: list[Json] = [FIND, {"if": "order.total > 5", "then": inner}, {"return": "order"}]
-    assert verbs(woven([PENDING], body).body) == ["find", "require", "if", "return"]
+    assert verbs(applied([PENDING], body).body) == ["find", "require", "if", "return"]
 
 
 def test_rules_about_arguments_come_before_anything_is_looked_up() -> None:
-    body = woven([require("args.reason != null")], PLANS["cancel_order"]).body
+    body = applied([require("args.reason != null")], PLANS["cancel_order"]).body
     assert verbs(body) == ["require", "find", "set", "return"]
 
 
@@ -78,7 +78,7 @@ def test_at_one_place_arguments_are_looked_at_first_then_who_calls_then_states()
         require("order.total < 1", sentence="by status", status=403),
         require("args.reason != null", sentence="argument"),
     ]
-    body = woven(rules, PLANS["cancel_order"]).body
+    body = applied(rules, PLANS["cancel_order"]).body
     notes = [step.get("note") for step in body if isinstance(step, dict) and "require" in step]
     assert notes == ["argument", "caller", "by status", "state"]
 
@@ -160,7 +160,7 @@ def test_an_error_in_another_spelling_still_says_what_stands_in_the_way() -> Non
     ],
 )
 def test_an_optional_argument_that_is_not_given_breaks_no_rule(need: str, written: str) -> None:
-    body = woven([require(need, "refund_order")], PLANS["refund_order"], "refund_order").body
+    body = applied([require(need, "refund_order")], PLANS["refund_order"], "refund_order").body
     assert [step["require"] for step in body if isinstance(step, dict) and "require" in step] == [written]
 
 
@@ -187,7 +187,7 @@ def test_an_argument_says_which_record_is_meant_before_a_link_does() -> None:
 
 
 def test_a_record_that_the_plan_does_not_find_is_looked_up_by_the_argument() -> None:
-    [guard, _] = woven([PENDING], [{"return": "'done'"}]).body
+    [guard, _] = applied([PENDING], [{"return": "'done'"}]).body
     assert isinstance(guard, dict)
     assert guard["require"] == "entity('order', args.order_id).status == 'pending'"
 
@@ -220,7 +220,7 @@ def test_of_two_records_of_a_type_the_one_called_like_it_is_meant() -> None:
         {"find": {"as": "friend", "in": "user", "where": "friend.email == args.order_id"}},
         {"return": "user"},
     ]
-    body = woven([require("user.verified")], body).body
+    body = applied([require("user.verified")], body).body
     assert [step["require"] for step in body if isinstance(step, dict) and "require" in step] == [
         "user.verified"
     ]
@@ -238,7 +238,7 @@ def test_a_refused_call_may_be_answered_with_the_record_as_it_is() -> None:
 
 def test_what_is_answered_unchanged_is_no_text_that_tells_of_a_change() -> None:
     body: list[Json] = [FIND, {"set": {"order.status": "'x'"}}, {"return": {"message": "'cancelled'"}}]
-    found = woven([require("order.status == 'pending'", unchanged=True)], body).body[1]
+    found = applied([require("order.status == 'pending'", unchanged=True)], body).body[1]
     assert isinstance(found, dict)
     [step] = found["then"]  # type: ignore[misc, union-attr, index]
     assert step["return"] == "order"  # type: ignore[index, call-overload]
@@ -300,9 +300,7 @@ def test_a_tool_that_changes_nothing_has_no_place_for_what_must_hold_after_chang
     shop = Shop(rules=[require("order.total > 0", "get_order", after_changes=True)])
     assert shop.reasons("get_order") == ["the plan of get_order changes nothing"]
     shop = spend(unchanged=True)
-    assert shop.reasons("place_order") == [
-        "what must hold after the changes can only be refused with an error"
-    ]
+    assert shop.reasons("place_order") == ["a condition after the changes can only be refused with an error"]
 
 
 # -- unknown ids --------------------------------------------------------------------------------------------
@@ -334,7 +332,7 @@ def test_an_id_that_is_not_given_is_not_unknown() -> None:
 
 def test_an_unknown_id_that_the_plan_lets_pass_is_refused_too() -> None:
     body: list[Json] = [{"find": {**FIND["find"], "optional": True}}, {"return": "order"}]  # type: ignore[dict-item]
-    [found, _] = woven([{"form": "not_found", "tools": ["cancel_order"], "target": "order"}], body).body
+    [found, _] = applied([{"form": "not_found", "tools": ["cancel_order"], "target": "order"}], body).body
     assert isinstance(found, dict)
     assert found["find"] == {
         **FIND["find"],  # type: ignore[dict-item]
@@ -367,7 +365,7 @@ def test_an_unknown_id_that_the_plan_lets_pass_is_refused_too() -> None:
 )
 def test_guards_over_the_calls_of_a_run(rule: JsonObject, need: str, message: str) -> None:
     shop = Shop(rules=[{**rule, "tools": ["refund_order"]}])
-    guard = shop.woven("refund_order").body[0]
+    guard = shop.applied("refund_order").body[0]
     assert isinstance(guard, dict)
     assert guard["require"] == need
     assert guard["else"] == {"status": 409, "error": "conflict", "message": message}
@@ -386,19 +384,19 @@ def test_a_guess_about_a_field_gives_way_to_a_rule_that_lists_its_values() -> No
     other: JsonObject = {"require": "order.total > 0", "else": {"error": "cannot_cancel"}}
     body: list[Json] = [FIND, guess, other, {"return": "order"}]
     rules = [require("order.status in ['pending', 'shipped']")]
-    inferred = woven(rules, body, is_inferred=True).body
+    inferred = applied(rules, body, is_inferred=True).body
     assert guess not in inferred
     assert other in inferred
-    assert guess in woven(rules, body).body
-    assert guess in woven([require("order.status != 'x'")], body, is_inferred=True).body
+    assert guess in applied(rules, body).body
+    assert guess in applied([require("order.status != 'x'")], body, is_inferred=True).body
 
 
 def test_a_guess_stays_where_the_rule_finds_no_place() -> None:
     guess: JsonObject = {"require": "product.active", "else": {"error": "no"}}
     body: list[Json] = [{"let": {"product": 1}}, guess, {"return": "product"}]
-    result = woven([require("product.active == true")], body, is_inferred=True)
+    result = applied([require("product.active == true")], body, is_inferred=True)
     assert guess in result.body
-    assert len(result.unwoven) == 1
+    assert len(result.unapplied) == 1
 
 
 # -- notes --------------------------------------------------------------------------------------------------
@@ -406,7 +404,7 @@ def test_a_guess_stays_where_the_rule_finds_no_place() -> None:
 
 def test_a_step_that_refuses_names_its_rule() -> None:
     rules = [PENDING, require("order.total > 1", unchanged=True, sentence="no-op")]
-    body = woven(
+    body = applied(
         [*rules, {"form": "not_found", "tools": ["cancel_order"], "target": "order"}], PLANS["cancel_order"]
     ).body
     find, guard, nothing, *_ = body
@@ -431,7 +429,7 @@ def test_other_woven_steps_carry_a_note_and_no_rule() -> None:
         },
         {"form": "put", "tools": ["cancel_order"], "target": "b", "expression": "1", "sentence": "B."},
     ]
-    text = json.dumps(woven(rules, PLANS["cancel_order"]).body)
+    text = json.dumps(applied(rules, PLANS["cancel_order"]).body)
     assert '"note": "A."' in text
     assert '"note": "B."' in text
     assert '"rule"' not in text
@@ -474,7 +472,7 @@ def test_other_woven_steps_carry_a_note_and_no_rule() -> None:
             require("any(order.id == user.id for order in entities('order'))", "get_user"),
             "get_user",
             [{"find": {"as": "order", "in": "user", "id": "args.user_id"}}, {"return": "order"}],
-            "the plan of get_user uses the name order: take another in the rule",
+            "the plan of get_user uses the name order: use another one in the rule",
         ),
     ],
 )
@@ -482,21 +480,21 @@ def test_a_rule_without_a_place_is_handed_back_with_the_reason(
     rule: JsonObject, name: str, body: list[Json] | None, reason: str
 ) -> None:
     shop = Shop(rules=[rule], plans=PLANS if body is None else {**PLANS, name: body})
-    result = shop.woven(name)
-    assert [(one.rule, one.reason) for one in result.unwoven] == [(shop.typed[0], reason)]
+    result = shop.applied(name)
+    assert [(one.rule, one.reason) for one in result.unapplied] == [(shop.typed[0], reason)]
     assert result.body == (body or PLANS[name])
 
 
 def test_rules_of_other_tools_are_left_out() -> None:
-    assert Shop(rules=[PENDING]).woven("get_order") == AppliedRules(PLANS["get_order"])
+    assert Shop(rules=[PENDING]).applied("get_order") == AppliedRules(PLANS["get_order"])
 
 
 def test_weaving_leaves_the_plan_it_was_given_alone() -> None:
     before = json.dumps(PLANS)
     for rule in (PENDING, {**PENDING, "form": "not_found", "expression": None}):
         if rule["form"] == "require":
-            Shop(rules=[rule]).woven("cancel_order")
-    Shop(rules=[{"form": "keep", "tools": ["list_orders"], "expression": "each.total > 1"}]).woven(
+            Shop(rules=[rule]).applied("cancel_order")
+    Shop(rules=[{"form": "keep", "tools": ["list_orders"], "expression": "each.total > 1"}]).applied(
         "list_orders"
     )
     assert json.dumps(PLANS) == before
@@ -504,7 +502,7 @@ def test_weaving_leaves_the_plan_it_was_given_alone() -> None:
 
 def test_a_tool_that_the_vocabulary_does_not_know_still_gets_its_rules() -> None:
     shop = Shop(rules=[require("args.x == 1", "odd")], plans={**PLANS, "odd": [{"return": "args.x"}]})
-    assert verbs(shop.woven("odd").body) == ["require", "return"]
+    assert verbs(shop.applied("odd").body) == ["require", "return"]
 
 
 # -- many rules, odd names, branches ------------------------------------------------------------------------
@@ -530,10 +528,10 @@ def test_many_rules_on_one_plan_hold_together() -> None:
 
 def test_a_plan_takes_as_many_rules_as_the_language_allows() -> None:
     shop = Shop(rules=[require("order.total > 0", sentence=f"rule {number}") for number in range(510)])
-    result = shop.woven("cancel_order")
+    result = shop.applied("cancel_order")
     assert 90 < len(result.body) < 500
-    assert len(result.body) - 3 + len(result.unwoven) == 510
-    assert {one.reason for one in result.unwoven} == {"the plan of cancel_order would be too large with it"}
+    assert len(result.body) - 3 + len(result.unapplied) == 510
+    assert {one.reason for one in result.unapplied} == {"the plan of cancel_order would be too large with it"}
     parse_plan(without_rule(result.body), origin="read")
 
 
@@ -541,7 +539,7 @@ def test_an_expression_that_is_too_large_in_the_plan_leaves_the_others_alone() -
     deep = " + ".join(["user.balance"] * 37)  # the record is `entity(…)` in the plan, which is deeper
     shop = Shop(rules=[require(f"{deep} > 0", "refund_order"), {**PENDING, "tools": ["refund_order"]}])
     assert shop.reasons("refund_order") == ["the plan of refund_order would be too large with it"]
-    assert PENDING["sentence"] in json.dumps(shop.woven("refund_order").body)
+    assert PENDING["sentence"] in json.dumps(shop.applied("refund_order").body)
 
 
 HOSTILE: JsonObject = {

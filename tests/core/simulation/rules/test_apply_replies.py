@@ -28,7 +28,7 @@ def test_a_list_is_filtered_where_it_is_found() -> None:
     shop = Shop(rules=[listing("keep", expression="each.total > 30")])
     assert ids(shop) == ["o-1", "o-3", "o-4"]
     assert ids(shop, user_id="u-2") == ["o-4"]
-    [find, _] = shop.woven("list_orders").body
+    [find, _] = shop.applied("list_orders").body
     assert isinstance(find, dict)
     assert "orders.total > 30" in str(find["find"])
 
@@ -148,7 +148,7 @@ def test_a_plan_without_one_list_has_no_place_for_rules_of_lists(value: Json, re
     for rule in (listing("take", count=1), listing("sort", target="x"), listing("keep", expression="each.x")):
         shop = Shop(rules=[rule], plans=returning(value))
         assert shop.reasons("list_orders") == [reason]
-        assert shop.woven("list_orders").body == [{"return": value}]
+        assert shop.applied("list_orders").body == [{"return": value}]
 
 
 # -- fields that are computed -------------------------------------------------------------------------------

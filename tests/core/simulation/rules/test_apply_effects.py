@@ -1,4 +1,4 @@
-"""Effects woven into plans: fields set and taken away, flags, records added and removed."""
+"""Effects applied into plans: fields set and taken away, flags, records added and removed."""
 
 import pytest
 from tests.core.simulation.rules.shop import PLANS, STATE, Shop, tool
@@ -66,7 +66,7 @@ def test_where_there_is_no_linked_record_nothing_is_changed() -> None:
 
 def test_several_rules_share_the_linked_record_that_is_found() -> None:
     rules = [effect("set", f"user.{name}", "refund_order", expression="1") for name in ("a", "b")]
-    body = Shop(rules=rules).woven("refund_order").body
+    body = Shop(rules=rules).applied("refund_order").body
     assert sum("find" in step for step in body if isinstance(step, dict)) == 2
     rules.append(effect("remove", "user", "refund_order"))
     shop = Shop(rules=rules)
@@ -233,7 +233,7 @@ def test_an_effect_of_which_one_value_has_no_place_leaves_nothing_behind() -> No
     rule = effect("set", "user.balance", "refund_order", expression="product.price")
     shop = Shop(rules=[rule])
     assert shop.reasons("refund_order") == ["the plan of refund_order looks up no product"]
-    assert shop.woven("refund_order").body == PLANS["refund_order"]
+    assert shop.applied("refund_order").body == PLANS["refund_order"]
 
 
 def test_a_record_that_the_plan_may_not_find_is_changed_only_where_it_is() -> None:
