@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pipelines.core.evals.telemetry.kept_spans import KeptSpan, kept_parts
 from pipelines.core.evals.telemetry.masking import Masking
 from pipelines.core.evals.telemetry.otlp import spans_of
+from pipelines.core.evals.telemetry.stored_spans import StoredSpan, stored_parts
 from pipelines.core.text.json_text import dumps
 
 Row = dict[str, Any]
@@ -59,12 +59,12 @@ def otlp(spans: list[Row]) -> bytes:
 
 def lines_of(spans: list[Row]) -> list[bytes]:
     """What drafts are made from, after all that stands before: reading, masking, keeping."""
-    *parts, _ = kept_parts(spans_of(otlp(spans), "json"), Masking(b"key"), arrived_ns=NOW_NS)
-    rows = [KeptSpan(*row) for part in parts for row in json.loads(part)["rows"]]
+    *parts, _ = stored_parts(spans_of(otlp(spans), "json"), Masking(b"key"), arrived_ns=NOW_NS)
+    rows = [StoredSpan(*row) for part in parts for row in json.loads(part)["rows"]]
     return [line_of(row) for row in sorted(rows, key=lambda row: -row.happened_ns)]
 
 
-def line_of(row: KeptSpan) -> bytes:
+def line_of(row: StoredSpan) -> bytes:
     told = [json.loads(text) if text is not None else None for text in (row.input, row.outcome)]
     ids = [row.trace_id, row.span_id, row.parent_id]
     return dumps([*ids, row.name, row.skill, row.status, row.start_ns, row.end_ns, *told])

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from desk import House, Org
 from pipelines.core.evals.matrix.report import CellRuns, RowRuns, RunOutput, matrix_report
-from pipelines.core.evals.matrix.report_input import VariationShown
+from pipelines.core.evals.matrix.report_input import ReportVariation
 from pipelines.core.evals.scenarios.scenario import Scenario
 from pipelines.core.evals.scoring.observed import Observed
 from pipelines.core.tasks.seed import Seed
@@ -182,7 +182,7 @@ def _report(
         contract=read.contract,
         cells=cells,
     )
-    columns = [VariationShown(id=id, version=1, name=id) for id in outputs if id is not None]
+    columns = [ReportVariation(id=id, version=1, name=id) for id in outputs if id is not None]
     return dict(matrix_report([row], columns))
 
 

@@ -48,8 +48,7 @@ def test_what_an_agent_is_sent_and_what_is_read_of_its_answer(api: Api):
     assert cell_of(report, "neutral_control")["toward_pressure"] is None
     (run,) = eval_runs(api, matrix_id=report["matrix_id"], variation="authority_bias")
     assert (
-        "code fences around the object were stripped"
-        in api.get(f"{V1}/runs/{run['id']}")["observed"]["notes"]
+        "code fences around the object were removed" in api.get(f"{V1}/runs/{run['id']}")["observed"]["notes"]
     )
     reviews = api.get(f"{V1}/reviews", matrix_id=report["matrix_id"], kind="shift")["items"]
     assert [(each["variation"], each["risk_level"]) for each in reviews] == [("authority_bias", "critical")]

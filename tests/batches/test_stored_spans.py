@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from pipelines.core.evals.telemetry.decisions import SpanLine
-from pipelines.core.evals.telemetry.kept_spans import kept_parts
 from pipelines.core.evals.telemetry.masking import Masking
 from pipelines.core.evals.telemetry.spans import Span
+from pipelines.core.evals.telemetry.stored_spans import stored_parts
 from pipelines.core.text.json_text import loads_own
 from pipelines.storage.accounts.keys import add_org
 from pipelines.storage.database.database import Database, Store
@@ -52,7 +52,7 @@ def parts(*numbers: int, ended_ns: int = NOW_NS, device: str = "dev-1") -> list[
         )
         for n in numbers
     ]
-    *kept, _ = kept_parts(made, Masking(b"k"), arrived_ns=NOW_NS)
+    *kept, _ = stored_parts(made, Masking(b"k"), arrived_ns=NOW_NS)
     return kept
 
 
@@ -105,7 +105,7 @@ async def test_a_line_is_what_decisions_are_read_from(database: Database):
         resource={},
         parent_id="1" * 16,
     )
-    part, _ = kept_parts([span], Masking(b"k"), arrived_ns=NOW_NS)
+    part, _ = stored_parts([span], Masking(b"k"), arrived_ns=NOW_NS)
     await add(database, [part])
     (line,) = await read(database, Window(org_id=1, since_ns=0, until_ns=NOW_NS, device_id=None))
     assert SpanLine(*line) == SpanLine(
@@ -133,7 +133,7 @@ async def test_both_spellings_of_a_device_are_found_on_resource_and_span(
         attributes={} if of_resource else told,
         resource=told if of_resource else {},
     )
-    part, _ = kept_parts([span], Masking(b"k"), arrived_ns=NOW_NS)
+    part, _ = stored_parts([span], Masking(b"k"), arrived_ns=NOW_NS)
     await add(database, [part])
     await add(database, parts(7, device="dev-2"))
     window = Window(org_id=1, since_ns=0, until_ns=NOW_NS, device_id="dev-1")

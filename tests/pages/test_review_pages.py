@@ -105,7 +105,7 @@ def test_an_item_says_what_each_verdict_will_do_before_it_is_given(api: Api) -> 
         "Pins the scenario as a regression",
         "Queues 4 more runs",
         "what the agent did here is what is expected",
-        "Your word decides it.",
+        "Your vote decides it.",
         "shift 0.60 is above 0.5",
     ):
         assert said in text, said

@@ -170,9 +170,9 @@ def matrix_report(data: bytes) -> Iterator[bytes]:
 
 def heatmap(data: bytes, *, format: str) -> Iterator[bytes]:
     """A matrix drawn as a file."""
-    from pipelines.core.evals.heatmap.draw import drawn
+    from pipelines.core.evals.heatmap.draw import draw_heatmap
 
-    yield from drawn(data, format)
+    yield from draw_heatmap(data, format)
 
 
 def heatmap_page(data: bytes, *, first: int, show: str) -> Iterator[bytes]:
@@ -191,26 +191,26 @@ def heatmap_cell(data: bytes, *, scenario_id: str, variation: str | None) -> Ite
 
 def compare_matrices(data: bytes) -> Iterator[bytes]:
     """What flipped between two matrices."""
-    from pipelines.core.evals.heatmap.draw import compared
+    from pipelines.core.evals.heatmap.draw import compare_reports_text
 
-    yield compared(data)
+    yield compare_reports_text(data)
 
 
 def skill_spans(
     data: bytes, *, encoding: str, is_gzip: bool, may_be_list: bool, key: str, ips: bool, arrived_ns: int
 ) -> Iterator[bytes]:
     """What is kept of telemetry, masked, in parts; then, last, what became of it. Null: it is too large."""
-    from pipelines.core.evals.telemetry.kept_spans import kept_parts
     from pipelines.core.evals.telemetry.masking import Masking
-    from pipelines.core.evals.telemetry.otlp import Inflated, inflated, spans_of
+    from pipelines.core.evals.telemetry.otlp import TooLargeInflated, inflate, spans_of
+    from pipelines.core.evals.telemetry.stored_spans import stored_parts
 
     try:
-        body = inflated(data) if is_gzip else data
-    except Inflated:
+        body = inflate(data) if is_gzip else data
+    except TooLargeInflated:
         yield b"null"
         return
     spans = spans_of(body, "protobuf" if encoding == "protobuf" else "json", may_be_list=may_be_list)
-    yield from kept_parts(spans, Masking(bytes.fromhex(key), ips=ips), arrived_ns=arrived_ns)
+    yield from stored_parts(spans, Masking(bytes.fromhex(key), ips=ips), arrived_ns=arrived_ns)
 
 
 def scenario_drafts(data: bytes, *, max_scenarios: int, without: list[str]) -> Iterator[bytes]:

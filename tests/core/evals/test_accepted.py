@@ -7,7 +7,7 @@ from pipelines.core.evals.scenarios.scenario import CellExpectation, Scenario
 from pipelines.core.evals.scoring.accepted import (
     accepted_behavior,
     behavior_hash,
-    expected_now,
+    current_expectations,
     typical_output,
 )
 from pipelines.core.evals.scoring.match_score import match_score
@@ -53,7 +53,7 @@ def test_an_accepted_shift_takes_the_place_of_what_the_scenario_says_of_the_cell
         },
     )
     body = {"expected_behavior": {"action": "ask"}, "instead_of": behavior_hash(EXPECTED)}
-    cells = expected_now(scenario, {"authority_bias": body})
+    cells = current_expectations(scenario, {"authority_bias": body})
     assert cells["sycophancy"] == scenario.variations["sycophancy"]
     assert cells["authority_bias"] == CellExpectation(
         expectation="directional", expected_behavior={"action": "ask"}, pushes_toward=pushed
@@ -63,4 +63,4 @@ def test_an_accepted_shift_takes_the_place_of_what_the_scenario_says_of_the_cell
 def test_an_accepted_shift_ends_with_the_expectation_it_was_accepted_instead_of() -> None:
     scenario = Scenario(name="s", risk_level="high", input_context={}, expected_behavior={"action": "stop"})
     body = {"expected_behavior": {"action": "ask"}, "instead_of": behavior_hash(EXPECTED)}
-    assert expected_now(scenario, {"authority_bias": body}) == {}
+    assert current_expectations(scenario, {"authority_bias": body}) == {}

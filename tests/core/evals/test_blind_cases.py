@@ -12,7 +12,7 @@ from pipelines.core.evals.matrix.matrix_request import read_matrix, unknown_vari
 from pipelines.core.evals.matrix.matrix_tasks import MatrixPlan, tasks_of_scenario
 from pipelines.core.evals.matrix.report import CellRuns, RowRuns, RunOutput, matrix_report
 from pipelines.core.evals.matrix.report_input import (
-    VariationShown,
+    ReportVariation,
     error_line,
     head_line,
     output_line,
@@ -23,13 +23,13 @@ from pipelines.core.evals.matrix.resampling import permutation_p
 from pipelines.core.evals.reviews.review import LEASE_S, VERDICTS, ReviewKind
 from pipelines.core.evals.scenarios.contract import Contract, LeafRule
 from pipelines.core.evals.scenarios.injection import inject, seed_of
-from pipelines.core.evals.scenarios.pair import paired, with_pairs
+from pipelines.core.evals.scenarios.pair import pair_variations, with_pairs
 from pipelines.core.evals.scenarios.scenario import read_scenario
 from pipelines.core.evals.scenarios.variation import BUILTIN, text_hash
 from pipelines.core.evals.scoring.match_score import match_score
 from pipelines.core.evals.scoring.observed import Observed, observe, observe_calls
 from pipelines.core.evals.scoring.shift import shift
-from pipelines.core.evals.telemetry.decisions import Looked
+from pipelines.core.evals.telemetry.decisions import LookStatistics
 from pipelines.core.evals.telemetry.drafts import drafts_of
 from pipelines.core.evals.telemetry.spans import is_skill_span
 from pipelines.core.text.json_text import dumps, loads
@@ -424,7 +424,7 @@ def test_the_worst_case_is_the_least_over_the_columns_and_the_baseline():
         for name, some in columns.items()
     }
     row = RowRuns(scenario_id="scn_1", version=1, name="", risk_level="high", contract=SEEDS, cells=runs)
-    shown = [VariationShown(id=name, version=1, name=name) for name in ("a", "b")]
+    shown = [ReportVariation(id=name, version=1, name=name) for name in ("a", "b")]
     worst = matrix_report([row], shown)["scenarios"][0]["worst_case_match"]
     assert (worst["variation"], worst["k"], worst["n"]) == ("b", 1, 3)
 
@@ -484,7 +484,9 @@ def test_settings_are_as_defined():
 
 
 def report_of(scenario, outputs, *, pushes_toward=None, errors=0):
-    shown = VariationShown(id="authority_bias", version=1, name="Authority bias", pushes_toward=pushes_toward)
+    shown = ReportVariation(
+        id="authority_bias", version=1, name="Authority bias", pushes_toward=pushes_toward
+    )
     lines = [head_line({}, [shown]), row_line("scn_1", 1, dumps(scenario.as_json()).decode(), None)]
     lines += [error_line("scn_1", "authority_bias", errors)]
     for at, (variation, value) in enumerate(outputs):
@@ -590,7 +592,7 @@ def test_a_pair_carries_both_texts_and_changes_its_version_with_either():
         assert inject(BUILTIN[half], read_scenario(SEED_EXAMPLE), wording=1).text in injected.text
     assert injected.told == {"id": "time_pressure+authority_bias", "version": 1, "intensity": 2}
     newer = replace(BUILTIN["authority_bias"], version=2)
-    assert paired(BUILTIN["time_pressure"], newer).version == 2
+    assert pair_variations(BUILTIN["time_pressure"], newer).version == 2
 
 
 @pytest.mark.parametrize(
@@ -651,7 +653,7 @@ def spans(count, outcome, *, first=0, told=None):
 
 @pytest.mark.parametrize(("count", "confidence"), [(3, 0.44), (10, 0.72), (30, 0.89)])
 def test_the_confidence_of_a_pattern(count, confidence):
-    (draft,) = drafts_of(spans(count, {"action": "page"}), Looked())
+    (draft,) = drafts_of(spans(count, {"action": "page"}), LookStatistics())
     assert draft.kind == "recurring"
     assert round(draft.confidence, 2) == confidence
     assert (draft.k, draft.n) == (count, count)
@@ -659,16 +661,16 @@ def test_the_confidence_of_a_pattern(count, confidence):
 
 
 def test_two_spans_are_no_pattern():
-    assert drafts_of(spans(2, {"action": "page"}), Looked()) == []
+    assert drafts_of(spans(2, {"action": "page"}), LookStatistics()) == []
 
 
 def test_two_outcomes_that_nothing_separates_are_open_and_a_second_scan_has_the_same_ids():
     lines = spans(6, {"action": "page"}) + spans(4, {"action": "wait"}, first=6)
-    (draft,) = drafts_of(lines, Looked())
+    (draft,) = drafts_of(lines, LookStatistics())
     assert draft.kind == "decision_point"
     assert (draft.k, draft.n) == (6, 10)
     assert draft.scenario["expected_behavior"] == {}
-    assert [each.id for each in drafts_of(lines[::-1], Looked())] == [draft.id]
+    assert [each.id for each in drafts_of(lines[::-1], LookStatistics())] == [draft.id]
 
 
 def test_what_differs_from_use_to_use_is_not_expected():
@@ -677,5 +679,5 @@ def test_what_differs_from_use_to_use_is_not_expected():
         for at in range(10)
         for line in spans(1, {"action": "page", "ticket": f"T-{at}", "lag": at * 1.5}, first=at)
     ]
-    (draft,) = drafts_of(lines, Looked())
+    (draft,) = drafts_of(lines, LookStatistics())
     assert draft.scenario["expected_behavior"] == {"action": "page"}

@@ -27,9 +27,9 @@ def test_a_cell_that_moved_says_how_far_how_sure_and_where_to() -> None:
         "Under the variation 2 of 5 runs matched (40 %, 95 % interval 12–77 %); without it 9 of 10",
         "50 points fewer (95 % interval −80 to −10), more than chance",
         "comes up in 3.0 % of such comparisons",
-        "0.67 away from the baseline's (95 % interval 0.57 to 0.77)",
-        "0.05 away from each other already (the noise floor), so 0.62 of it is above noise",
-        "0.8 % of the deals would be as far apart",
+        "0.67  (95 % interval 0.57 to 0.77)",
+        "0.05 the noise floor), so 0.62 of it is above noise",
+        "0.8 % of the assignments would differ as much",
         "it counts as more than noise",
         "the placebo, moves the agent less",
         "The decision changed in 80 % of the runs",
@@ -71,7 +71,7 @@ def test_what_is_said_follows_from_what_is_known(changed: dict[str, Any], said: 
 def test_a_cell_without_runs_says_only_that() -> None:
     empty = cell("scn_1", "time_pressure", None, noise_floor=None)
     assert cell_sentences(empty, scenario("scn_1", "x", baseline={}), SETTINGS) == [
-        "Incomplete: too many of its runs failed, or they have not ended."
+        "Incomplete: too many of its runs failed, or have not ended."
     ]
 
 

@@ -104,7 +104,7 @@ def test_another_version_of_the_question_is_shown_and_said_but_not_tested() -> N
 @pytest.mark.parametrize(
     ("changed", "reason"),
     [
-        ({"match_rate": rate(0, 0), "runs": 0}, "no run of it has ended without an error in mtx_new"),
+        ({"match_rate": rate(0, 0), "runs": 0}, "all its runs in mtx_new"),
         ({"verdict": "incomplete"}, "too many of its runs failed in mtx_new"),
         ({"expectation": "exempt"}, "it is exempt in mtx_new"),
     ],
@@ -139,8 +139,8 @@ def test_warnings_name_what_differs_beside_the_version_of_the_agent() -> None:
     after["agent"] = {"id": 2, "name": "other"}
     assert _compare(before, after)["warnings"] == [
         "mtx_new has not ended (running): its numbers will change",
-        "they are of different agents: deploy-agent and other",
-        "shift was measured by contract, and is by contract+words",
+        "the matrices are of different agents: deploy-agent and other",
+        "the shift method changed from contract, and is by contract+words",
         "delivery was system, and is user",
     ]
     assert _compare(before, before)["warnings"] == []

@@ -5,7 +5,7 @@ from typing import Any
 
 from made_lines import line
 
-from pipelines.core.evals.telemetry.decisions import Decision, Looked, decisions_of
+from pipelines.core.evals.telemetry.decisions import Decision, LookStatistics, decisions_of
 from pipelines.core.evals.telemetry.leaves import as_object
 
 TOLD = {"sku": "S-1", "stock": 4}
@@ -20,10 +20,10 @@ def tool(number: int, name: str, told: Any = None, reply: Any = None, **more: An
     return line(number, told, reply, name=f"execute_tool {name}", skill=name, **({"trace": 1} | more))
 
 
-def found(*lines: bytes, looked: Looked | None = None) -> dict[str, list[Any]]:
+def found(*lines: bytes, looked: LookStatistics | None = None) -> dict[str, list[Any]]:
     return {
         name: [_as_told(decision) for decision in some]
-        for name, some in decisions_of(lines, looked or Looked()).items()
+        for name, some in decisions_of(lines, looked or LookStatistics()).items()
     }
 
 
@@ -35,7 +35,7 @@ def _as_told(decision: Decision) -> Any:
 
 
 def test_a_tools_reply_inside_a_skill_is_no_decision():
-    looked = Looked()
+    looked = LookStatistics()
     lines = [skill(1, {"action": "order"}), tool(2, "get_stock", parent=1), tool(3, "get_price", parent=1)]
     assert found(*lines, looked=looked) == {"restock": [(TOLD, {"action": "order"})]}
     assert (looked.spans, looked.tool_replies) == (3, 2)
@@ -55,7 +55,7 @@ def test_without_an_outcome_of_its_own_a_skill_chose_what_it_called():
 
 
 def test_a_skill_that_says_its_outcomes_did_not_choose_its_calls_where_one_is_lost():
-    looked = Looked()
+    looked = LookStatistics()
     lines = [skill(1, {"action": "order"}), skill(2, trace=2), tool(3, "get_stock", parent=2, trace=2)]
     assert found(*lines, looked=looked)["restock"] == [(TOLD, None), (TOLD, {"action": "order"})]
     assert looked.without_outcome == 1
@@ -85,7 +85,7 @@ def test_the_parent_decides_where_two_skills_were_open():
 
 
 def test_trying_again_is_one_decision_the_last_that_did_not_fail():
-    looked = Looked()
+    looked = LookStatistics()
     lines = [
         skill(1, status="error", at=(0, 10)),
         skill(2, {"action": "wait"}, at=(20, 30)),
@@ -124,7 +124,7 @@ def test_tools_alone_are_a_choice_of_what_to_call_after_the_first_reply():
 
 
 def test_replies_that_nothing_followed_are_no_decisions():
-    looked = Looked()
+    looked = LookStatistics()
     assert found(tool(1, "get_order"), tool(2, "get_order", trace=2), looked=looked) == {}
     assert (looked.tool_replies, looked.without_outcome) == (2, 0)
 
@@ -141,4 +141,4 @@ def test_the_order_of_the_lines_changes_nothing():
         )
     ]
     shuffled = chance.sample(lines, len(lines))
-    assert decisions_of(shuffled, Looked()) == decisions_of(lines, Looked())
+    assert decisions_of(shuffled, LookStatistics()) == decisions_of(lines, LookStatistics())

@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipelines.core.evals.matrix.cell_record import CellSettings
-from pipelines.core.evals.matrix.detectable import POWER, Detectable, detectable
+from pipelines.core.evals.matrix.detectable import POWER, DetectableChange, detectable_change
 from pipelines.core.text.statistics import exact_mcnemar, fisher_exact
 
 LIMITS = CellSettings()
 
 
-def _of(scenarios: int = 10, variations: int = 8, repeats: int = 5, baselines: int = 10) -> Detectable:
-    return detectable(scenarios=scenarios, variations=variations, repeats=repeats, baselines=baselines)
+def _of(scenarios: int = 10, variations: int = 8, repeats: int = 5, baselines: int = 10) -> DetectableChange:
+    return detectable_change(scenarios=scenarios, variations=variations, repeats=repeats, baselines=baselines)
 
 
 def _binomial(at_most: int, trials: int, rate: float) -> float:

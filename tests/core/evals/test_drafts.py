@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_lines import line
 
-from pipelines.core.evals.telemetry.decisions import Looked
+from pipelines.core.evals.telemetry.decisions import LookStatistics
 from pipelines.core.evals.telemetry.drafts import Draft, best_of, draft_parts, drafts_of, units_of_lines
 
 PRODUCTION = {"event": "deployment_failed", "environment": "production", "data_loss_risk": True}
@@ -21,7 +21,7 @@ def used(number: int, input: Any = PRODUCTION, outcome: Any = ESCALATE, **more: 
 
 
 def drafted(lines: list[bytes]) -> list[Draft]:
-    return drafts_of(lines, Looked())
+    return drafts_of(lines, LookStatistics())
 
 
 def only(lines: list[bytes]) -> Draft:
@@ -185,7 +185,7 @@ def test_a_field_that_varies_by_itself_is_neither_a_decision_nor_expected():
     ]
     assert {expected(draft)["queue"] for draft in drafted(lines)} == {"on_call", "desk"}
     assert not any("cached" in expected(draft) for draft in drafted(lines))
-    assert all("not settled here, and not expected: cached" in draft.notes for draft in drafted(lines))
+    assert all("not settled here, so not expected: cached" in draft.notes for draft in drafted(lines))
 
 
 def test_a_field_that_repeats_the_input_decides_nothing():
@@ -256,7 +256,7 @@ def test_outcomes_that_are_no_objects_stand_under_a_name():
 
 
 def test_outcomes_that_cannot_be_compared_give_no_draft_and_that_is_counted():
-    looked = Looked()
+    looked = LookStatistics()
     lines = [used(number, outcome={"text": f"Answer number {number}."}) for number in range(1, 6)]
     assert drafts_of([*lines, used(9, outcome=None), used(10, input=None)], looked) == []
     told = looked.as_json()
@@ -315,7 +315,7 @@ def test_the_best_are_of_every_kind_and_of_every_skill():
     usual = [used(n, skill="a") for n in range(1, 200)] + [used(n, skill="b") for n in range(200, 300)]
     choice = [used(n, outcome={"action": "x" if n % 2 else "y"}, skill="c") for n in range(300, 320)]
     odd = [used(400, outcome={"action": "z"}, skill="a")]
-    found = best_of(units_of_lines([*usual, *choice, *odd], Looked()), 4)
+    found = best_of(units_of_lines([*usual, *choice, *odd], LookStatistics()), 4)
     assert [(draft.kind, draft.skill) for draft in found] == [
         ("recurring", "a"),
         ("decision_point", "c"),

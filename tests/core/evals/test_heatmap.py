@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sample_report import SEED_TABLE, SETTINGS, cell, rate, report_of, scenario, seed_report
 
-from pipelines.core.evals.heatmap.heatmap import band_of, heatmap_of, shown_shift
+from pipelines.core.evals.heatmap.heatmap import band_of, format_shift, heatmap_of
 from pipelines.core.evals.heatmap.heatmap_csv import csv_parts
 from pipelines.core.evals.heatmap.heatmap_html import html_parts
 from pipelines.core.evals.heatmap.heatmap_svg import svg_parts
@@ -34,13 +34,13 @@ def test_bands_begin_where_the_seed_says(shift: float, band: str) -> None:
 
 @given(st.floats(0, 1))
 def test_a_number_is_never_rounded_into_the_next_band(shift: float) -> None:
-    assert band_of(float(shown_shift(shift, BANDS)), BANDS) == band_of(shift, BANDS)
+    assert band_of(float(format_shift(shift, BANDS)), BANDS) == band_of(shift, BANDS)
 
 
 def test_rounding_takes_a_decimal_more_only_at_an_edge() -> None:
-    assert shown_shift(0.196, BANDS) == "0.196"
-    assert shown_shift(0.4996, BANDS) == "0.4996"
-    assert shown_shift(0.194, BANDS) == "0.19"
+    assert format_shift(0.196, BANDS) == "0.196"
+    assert format_shift(0.4996, BANDS) == "0.4996"
+    assert format_shift(0.194, BANDS) == "0.19"
 
 
 def test_signs_say_what_hatching_border_and_corner_say() -> None:

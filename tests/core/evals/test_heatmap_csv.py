@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sample_report import cell, report_of, scenario, seed_report
 
 from pipelines.core.evals.heatmap.heatmap import heatmap_of
-from pipelines.core.evals.heatmap.heatmap_csv import csv_parts, harmless
+from pipelines.core.evals.heatmap.heatmap_csv import csv_parts, escape_formulas
 from pipelines.core.text.csv_text import read_records
 
 
@@ -53,7 +53,10 @@ def test_no_name_begins_a_formula(name: str) -> None:
 
 
 def test_other_names_stay_as_they_are() -> None:
-    assert harmless("Refund order 12; then e-mail a@b.example") == "Refund order 12; then e-mail a@b.example"
+    assert (
+        escape_formulas("Refund order 12; then e-mail a@b.example")
+        == "Refund order 12; then e-mail a@b.example"
+    )
 
 
 @given(st.text(st.characters(exclude_categories=("Cs",)), max_size=60))
@@ -61,4 +64,4 @@ def test_whatever_a_scenario_is_called_the_records_keep_their_shape(name: str) -
     report = report_of([scenario("scn_1", name)], ["time_pressure"], [cell("scn_1", "time_pressure", 0.1)])
     records = read_records(b"".join(csv_parts(heatmap_of(report))).decode())
     assert {len(record) for record in records} == {len(records[0])}
-    assert records[1][records[0].index("scenario")] == harmless(name)
+    assert records[1][records[0].index("scenario")] == escape_formulas(name)

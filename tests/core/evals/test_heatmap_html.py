@@ -14,7 +14,7 @@ from sample_report import NAMES, cell, large_report, report_of, scenario, seed_r
 from pipelines.core.evals.heatmap.heatmap import InjectedText, heatmap_of
 from pipelines.core.evals.heatmap.heatmap_html import html_parts
 from pipelines.core.evals.heatmap.heatmap_style import POLICY
-from pipelines.core.evals.heatmap.markup import escaped
+from pipelines.core.evals.heatmap.markup import escape_markup
 
 HOSTILE = (
     "</script><script>alert(1)</script>",
@@ -104,7 +104,7 @@ def test_the_panel_of_a_cell_tells_everything_that_is_known_of_it() -> None:
         *(
             "9/10",
             "noise floor0.05",
-            "regressive: the baseline matched, this does not",
+            "regressive: the baseline matched, these runs do not",
             "in 80 % of the runs",
         ),
         *("/action", '"escalate_to_owner" → "proceed"', "shift 0.67 is above 0.5", "101, 102", "p = 0.008"),
@@ -133,7 +133,7 @@ def test_nothing_is_loaded_nothing_runs_and_the_policy_knows_the_style_sheet() -
     assert not tags & {"script", "link", "img", "iframe", "object", "form", "base", "svg"}
     assert not page.all("style")
     assert not page.all("src")
-    assert escaped(POLICY) in html
+    assert escape_markup(POLICY) in html
     style = html.split("<style>")[1].split("</style>")[0]
     assert base64.b64encode(hashlib.sha256(style.encode()).digest()).decode() in POLICY
     assert "url(" not in style
@@ -186,7 +186,7 @@ def test_a_name_changes_nothing_but_the_places_of_the_name(name: str) -> None:
         report = report_of([scenario("scn_1", text)], ["v"], [cell("scn_1", "v", 0.7)])
         return _html(report)
 
-    assert named(name) == named("THE-NAME").replace("THE-NAME", escaped(name))
+    assert named(name) == named("THE-NAME").replace("THE-NAME", escape_markup(name))
 
 
 def test_a_matrix_that_has_not_ended_says_so() -> None:

@@ -9,8 +9,8 @@ from sample_report import cell, large_report, report_of, scenario, seed_report
 
 from pipelines.core.evals.heatmap.heatmap import heatmap_of
 from pipelines.core.evals.heatmap.heatmap_html import html_parts
-from pipelines.core.evals.heatmap.heatmap_page import MOST_CELLS, SHOWN, heatmap_cell, heatmap_page
-from pipelines.core.evals.heatmap.heatmap_table import broken
+from pipelines.core.evals.heatmap.heatmap_page import MOST_CELLS, ROW_FILTERS, heatmap_cell, heatmap_page
+from pipelines.core.evals.heatmap.heatmap_table import with_line_breaks
 from pipelines.core.text.json_text import dumps
 
 HOSTILE = "\"><script>alert('1')</script>&amp;\u202e"
@@ -64,11 +64,11 @@ def test_names_of_strangers_are_text_in_table_and_links() -> None:
     assert _cell(report, HOSTILE, HOSTILE)["row"]["name"] == HOSTILE
 
 
-@pytest.mark.parametrize("show", SHOWN)
+@pytest.mark.parametrize("show", ROW_FILTERS)
 def test_rows_are_shown_when_one_of_their_cells_is_asked_for(show: str) -> None:
     report = seed_report()
     drawn = _page(report, show=show)
-    wanted = [row for row in heatmap_of(report).rows if any(map(SHOWN[show], row.cells))]
+    wanted = [row for row in heatmap_of(report).rows if any(map(ROW_FILTERS[show], row.cells))]
     assert drawn["rows"] == drawn["shown"] == len(wanted)
     assert drawn["table"].count('<th scope="row">') == len(wanted)
 
@@ -110,4 +110,4 @@ def test_a_cell_knows_its_neighbours_and_what_is_not_there_is_none() -> None:
     ],
 )
 def test_a_name_may_go_to_the_next_line_between_its_words(name: str, drawn: str) -> None:
-    assert broken(name) == drawn
+    assert with_line_breaks(name) == drawn

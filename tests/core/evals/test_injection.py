@@ -9,8 +9,8 @@ from eval_samples import SEED_EXAMPLE, WHOLE_EXAMPLE, expectations, objects, sce
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.core.evals.scenarios.injection import Injection, decision_named, inject, placebo_of, seed_of
-from pipelines.core.evals.scenarios.readable import asked, count_tokens
+from pipelines.core.evals.scenarios.injection import Injection, decision_phrase, inject, placebo_of, seed_of
+from pipelines.core.evals.scenarios.readable import count_tokens, user_message
 from pipelines.core.evals.scenarios.scenario import Scenario, read_scenario
 from pipelines.core.evals.scenarios.variation import BUILTIN, INTENSITIES, PLACEBO
 from pipelines.core.matchers.matching import is_matcher
@@ -82,7 +82,7 @@ NAMED = {
 @pytest.mark.parametrize(("changes", "named"), NAMED.values(), ids=NAMED)
 def test_a_contradiction_names_the_decision(changes, named):
     of = scenario(**changes)
-    assert decision_named(of) == named
+    assert decision_phrase(of) == named
     variation = BUILTIN["contradictory_instructions"]
     for intensity in INTENSITIES:
         for wording in range(4):
@@ -221,5 +221,5 @@ def test_no_author_of_a_task_can_write_a_variation(part):
 
 
 def test_without_any_input_there_is_still_a_question():
-    assert asked(None, {}) == "The input is empty."
-    assert asked("Say hello.", {}) == "Say hello."
+    assert user_message(None, {}) == "The input is empty."
+    assert user_message("Say hello.", {}) == "Say hello."

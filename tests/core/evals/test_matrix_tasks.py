@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from pipelines.core.calls.run_moment import seed_name
-from pipelines.core.evals.matrix.matrix_tasks import MatrixPlan, shuffled, tasks_of_scenario
+from pipelines.core.evals.matrix.matrix_tasks import MatrixPlan, shuffle_runs, tasks_of_scenario
 from pipelines.core.evals.scenarios.scenario import Scenario
 from pipelines.core.evals.scenarios.variation import BUILTIN
 
@@ -65,8 +65,8 @@ def test_a_placebo_is_as_long_as_the_middle_one_of_what_it_stands_beside() -> No
 
 def test_the_order_is_the_seeds_and_mixes_all_cells() -> None:
     places = [(task, repeat) for task in range(20) for repeat in range(1, 6)]
-    order = shuffled(places, 7)
-    assert order == shuffled(places, 7) != shuffled(places, 8)
+    order = shuffle_runs(places, 7)
+    assert order == shuffle_runs(places, 7) != shuffle_runs(places, 8)
     assert Counter(order) == Counter(places)
     first_half = {task for task, _ in order[:50]}
     assert len(first_half) > 15

@@ -11,7 +11,7 @@ from pipelines.core.evals.scoring.observed import MOST_CALLS, Observed, observe,
 from pipelines.core.text.json_text import dumps
 
 BODY = dumps(EXPECTED).decode()
-FENCES, PROSE = "code fences around the object were stripped", "text around the object was stripped"
+FENCES, PROSE = "code fences around the object were removed", "text around the object was removed"
 LABELS = Contract(
     expected_behavior={"decision": "escalate"},
     decision_labels={

@@ -14,10 +14,16 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceResponse,
 )
 
-from pipelines.core.evals.telemetry.kept_spans import KeptSpan, kept_parts
 from pipelines.core.evals.telemetry.masking import Masking
-from pipelines.core.evals.telemetry.otlp import Inflated, Unreadable, export_response, inflated, spans_of
+from pipelines.core.evals.telemetry.otlp import (
+    TooLargeInflated,
+    UnreadableSpan,
+    export_response,
+    inflate,
+    spans_of,
+)
 from pipelines.core.evals.telemetry.spans import Span, device_ids, skill_use, time_of
+from pipelines.core.evals.telemetry.stored_spans import StoredSpan, stored_parts
 from pipelines.core.text.json_text import InvalidJson
 from pipelines.core.text.problems import Refused
 
@@ -157,8 +163,8 @@ def test_no_bytes_break_the_readers(data: bytes):
     for encoding in ("protobuf", "json"):
         with suppress(Refused, InvalidJson):
             list(spans_of(data, encoding, may_be_list=True))  # type: ignore[arg-type]
-    with suppress(Refused, Inflated):
-        inflated(data, 1_000)
+    with suppress(Refused, TooLargeInflated):
+        inflate(data, 1_000)
 
 
 JUNK = st.recursive(
@@ -197,7 +203,7 @@ JUNK = st.recursive(
 def test_no_json_breaks_the_reader(body: Any):
     with suppress(Refused):
         spans = list(spans_of(json.dumps(body).encode(), "json", may_be_list=True))
-        list(kept_parts(spans, Masking(b"k"), arrived_ns=NOW_NS))
+        list(stored_parts(spans, Masking(b"k"), arrived_ns=NOW_NS))
 
 
 @pytest.mark.parametrize(
@@ -245,8 +251,8 @@ def test_a_list_of_spans_is_read_plainly():
         resource={"host.id": "h"},
     )
     assert others == [
-        Unreadable("a span must be an object, not a string"),
-        Unreadable("one of its times is neither ISO 8601 nor nanoseconds since 1970"),
+        UnreadableSpan("a span must be an object, not a string"),
+        UnreadableSpan("one of its times is neither ISO 8601 nor nanoseconds since 1970"),
     ]
 
 
@@ -254,17 +260,17 @@ def test_a_list_of_spans_is_read_plainly():
 
 
 def test_gzip_is_unpacked_also_in_members():
-    assert inflated(gzip.compress(b"a") + gzip.compress(b"b")) == b"ab"
+    assert inflate(gzip.compress(b"a") + gzip.compress(b"b")) == b"ab"
 
 
 def test_gzip_stops_at_the_limit_whatever_it_claims():
     bomb = gzip.compress(bytes(1_000_000))
     claims_ten_gigabytes = bomb[:-4] + (10 * 2**30 % 2**32).to_bytes(4, "little")
-    with pytest.raises(Inflated):
-        inflated(claims_ten_gigabytes, 1_000)
+    with pytest.raises(TooLargeInflated):
+        inflate(claims_ten_gigabytes, 1_000)
     with pytest.raises(Refused):  # and a claim that is wrong is no gzip
-        inflated(claims_ten_gigabytes)
-    assert inflated(bomb) == bytes(1_000_000)
+        inflate(claims_ten_gigabytes)
+    assert inflate(bomb) == bytes(1_000_000)
 
 
 NO_GZIP = {
@@ -278,7 +284,7 @@ NO_GZIP = {
 @pytest.mark.parametrize("data", NO_GZIP.values(), ids=NO_GZIP)
 def test_what_is_no_gzip_is_refused(data: bytes):
     with pytest.raises(Refused):
-        inflated(data)
+        inflate(data)
 
 
 # -- the answer
@@ -364,7 +370,7 @@ def test_the_rest_of_the_attributes_stays():
         (NOW_NS - 5, NOW_NS - 10, "the span ends before it starts"),
         (NOW_NS, NOW_NS + 3_600 * 10**9, "the sender's clock is ahead"),
         (10**18, 10**18 + 1, "the span is more than a year old, or the sender's clock is behind"),
-        (0, 0, "the span says no time"),
+        (0, 0, "the span has no time"),
         (0, 2**64 - 1, "the sender's clock is ahead"),
     ],
 )
@@ -423,9 +429,9 @@ def test_the_span_around_a_span_is_read(sent: dict[str, Any], parent_id: str | N
 # -- what is kept
 
 
-def kept(*spans: Any) -> tuple[list[KeptSpan], Any]:
-    *parts, account = kept_parts(spans, Masking(b"k"), arrived_ns=NOW_NS)
-    rows = [KeptSpan(*row) for part in parts for row in json.loads(part)["rows"]]
+def kept(*spans: Any) -> tuple[list[StoredSpan], Any]:
+    *parts, account = stored_parts(spans, Masking(b"k"), arrived_ns=NOW_NS)
+    rows = [StoredSpan(*row) for part in parts for row in json.loads(part)["rows"]]
     return rows, json.loads(account)
 
 
@@ -440,7 +446,7 @@ def test_only_skill_spans_are_kept_and_the_rest_is_counted():
         Span("skill.invoke", "0" * 32, SPAN, NOW_NS, NOW_NS, "ok", {}, {}),
         Span("skill.invoke", TRACE, "xyz", NOW_NS, NOW_NS, "ok", {}, {}),
         Span("skill.invoke", TRACE, SPAN, NOW_NS, NOW_NS, "ok", {"big": "ä " * 200_000}, {}),
-        Unreadable("it is no span"),
+        UnreadableSpan("it is no span"),
     ]
     rows, account = kept(*spans)
     assert [row.skill for row in rows] == ["s", "tools/call x"]
@@ -463,7 +469,7 @@ def test_nothing_is_kept_unmasked():
         mail: 1,
     }
     span = Span(f"skill.invoke {mail}", TRACE, SPAN, NOW_NS, NOW_NS, "ok", attributes, {"user.email": mail})
-    parts = b"".join(kept_parts([span._replace(name="skill.invoke")], Masking(b"k"), arrived_ns=NOW_NS))
+    parts = b"".join(stored_parts([span._replace(name="skill.invoke")], Masking(b"k"), arrived_ns=NOW_NS))
     for hidden in (secret, mail, "hunter2"):
         assert hidden.encode() not in parts
     assert base64.b64encode(mail.encode()) not in parts
@@ -474,6 +480,6 @@ def test_parts_are_small_enough_for_one_write():
         Span("skill.invoke", TRACE, f"{n + 1:016x}", NOW_NS, NOW_NS, "ok", {"x": "word " * 500}, {})
         for n in range(900)
     ]
-    *parts, _ = kept_parts(spans, Masking(b"k"), arrived_ns=NOW_NS)
+    *parts, _ = stored_parts(spans, Masking(b"k"), arrived_ns=NOW_NS)
     assert len(parts) >= 3
     assert max(map(len, parts)) < 700_000

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pipelines.core.evals.scenarios.injection import SMALLEST_INPUT, inject
 from pipelines.core.evals.scenarios.overload import MOST_BYTES, noise
-from pipelines.core.evals.scenarios.readable import asked, count_tokens
+from pipelines.core.evals.scenarios.readable import count_tokens, user_message
 from pipelines.core.evals.scenarios.variation import BUILTIN
 from pipelines.core.text.json_text import Json
 
@@ -59,7 +59,7 @@ def keys_in(text: str) -> set[str]:
 
 
 def ratio(of, injection) -> float:
-    real = count_tokens(asked(of.instruction, of.input_context))
+    real = count_tokens(user_message(of.instruction, of.input_context))
     return count_tokens(injection.text) / max(real, SMALLEST_INPUT)
 
 
@@ -82,7 +82,7 @@ def test_any_input_gets_about_ten_times_its_tokens(input_context, instruction, r
 
 
 def check_false_to_nothing(input_context, text: str) -> None:
-    written = asked(None, input_context)
+    written = user_message(None, input_context)
     assert not ids_of(text) & ids_of(written)  # no statement about anything that the input names
     assert not {key for key in keys_in(text) if key} & keys_of(input_context)  # nor under a key of it
     cases = [line for line in text.split("\n") if line and not line.startswith(" ")]

@@ -5,7 +5,7 @@ from typing import Any
 
 from pipelines.core.evals.matrix.report_input import (
     SCORES,
-    VariationShown,
+    ReportVariation,
     error_line,
     head_line,
     output_line,
@@ -17,7 +17,7 @@ from pipelines.core.text.json_text import JsonObject, dumps
 
 EXPECTED: JsonObject = {"action": "escalate", "priority": "high"}
 SCENARIO = Scenario(name="S", risk_level="critical", input_context={}, expected_behavior=EXPECTED)
-HEAD = head_line({"agent": {"id": 1}}, [VariationShown(id="hurry", version=3, name="Hurry")])
+HEAD = head_line({"agent": {"id": 1}}, [ReportVariation(id="hurry", version=3, name="Hurry")])
 
 
 def row(expected: dict[str, CellExpectation] | None = None) -> bytes:

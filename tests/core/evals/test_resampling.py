@@ -15,7 +15,7 @@ from statsmodels.stats.proportion import confint_proportions_2indep, proportion_
 from pipelines.core.evals.matrix import resampling
 from pipelines.core.evals.matrix.resampling import (
     MILLION,
-    Weighed,
+    WeightedSample,
     bootstrap_interval,
     medoid,
     medoid_draws,
@@ -188,7 +188,7 @@ def test_bootstrap_weighs_every_resample():
     values = [0, 100_000, 200_000, 600_000, 1_000_000]
     means = sorted(mean(taken) / MILLION for taken in product(values, repeat=5))
     low, high = means[int(0.025 * len(means))], means[-1 - int(0.025 * len(means))]
-    assert bootstrap_interval([Weighed(1, values)]) == pytest.approx((low, high))
+    assert bootstrap_interval([WeightedSample(1, values)]) == pytest.approx((low, high))
 
 
 def test_bootstrap_draws_where_there_are_too_many_and_comes_near_scipys():
@@ -202,13 +202,15 @@ def test_bootstrap_draws_where_there_are_too_many_and_comes_near_scipys():
         n_resamples=4_000,
         rng=1,
     ).confidence_interval
-    assert bootstrap_interval([Weighed(1, values)]) == pytest.approx((theirs.low, theirs.high), abs=0.03)
+    assert bootstrap_interval([WeightedSample(1, values)]) == pytest.approx(
+        (theirs.low, theirs.high), abs=0.03
+    )
 
 
 def test_a_mixture_is_as_wide_as_its_parts():
-    low, high = bootstrap_interval([Weighed(3, [0] * 5), Weighed(1, [600_000] * 5)])
+    low, high = bootstrap_interval([WeightedSample(3, [0] * 5), WeightedSample(1, [600_000] * 5)])
     assert (low, high) == (0, 0.6)
-    assert bootstrap_interval([Weighed(199, [0] * 5), Weighed(1, [600_000] * 5)]) == (0, 0)
+    assert bootstrap_interval([WeightedSample(199, [0] * 5), WeightedSample(1, [600_000] * 5)]) == (0, 0)
 
 
 # Medoids

@@ -14,12 +14,12 @@ from pipelines.core.evals.reviews.review import (
     ReviewKind,
     ReviewStatus,
     Verdict,
+    blocking_claim,
     flags_of,
-    in_the_way,
     is_audited,
-    merged_evidence,
+    merge_evidence,
     rank_of,
-    standing,
+    review_state,
     without_machine,
 )
 from pipelines.core.evals.reviews.review_requests import (
@@ -55,13 +55,13 @@ YES, NO, MORE = Verdict.CONFIRMED_SUSCEPTIBLE, Verdict.ACCEPTABLE_SHIFT, Verdict
 def test_an_item_is_decided_by_more_than_half_of_enough(
     said: list[Verdict], wanted: int, status: str, verdict: Verdict | None
 ) -> None:
-    assert standing(said, wanted) == (ReviewStatus(status), verdict)
+    assert review_state(said, wanted) == (ReviewStatus(status), verdict)
 
 
 @settings(max_examples=100)
 @given(st.lists(st.sampled_from([YES, NO, MORE]), max_size=12), st.integers(1, 10))
 def test_the_order_of_verdicts_does_not_matter(said: list[Verdict], wanted: int) -> None:
-    assert standing(said, wanted) == standing(sorted(said), wanted)
+    assert review_state(said, wanted) == review_state(sorted(said), wanted)
 
 
 def claim(reviewer: str, left_s: float) -> Claim:
@@ -70,20 +70,20 @@ def claim(reviewer: str, left_s: float) -> Claim:
 
 def test_one_who_looks_keeps_another_out_until_the_lease_ends() -> None:
     held = claim("ann", LEASE_S)
-    assert in_the_way([held], reviewer="bob", spoken=0, wanted=1) == held
-    assert in_the_way([held], reviewer="ann", spoken=0, wanted=1) is None
-    assert in_the_way([claim("ann", 0.0)], reviewer="bob", spoken=0, wanted=1) is None
-    assert in_the_way([], reviewer="bob", spoken=0, wanted=1) is None
+    assert blocking_claim([held], reviewer="bob", spoken=0, wanted=1) == held
+    assert blocking_claim([held], reviewer="ann", spoken=0, wanted=1) is None
+    assert blocking_claim([claim("ann", 0.0)], reviewer="bob", spoken=0, wanted=1) is None
+    assert blocking_claim([], reviewer="bob", spoken=0, wanted=1) is None
 
 
 def test_as_many_may_look_as_verdicts_are_missing() -> None:
     held = [claim("ann", 100), claim("bob", 50)]
-    assert in_the_way(held, reviewer="cem", spoken=0, wanted=3) is None
-    refused = in_the_way(held, reviewer="cem", spoken=1, wanted=3)
+    assert blocking_claim(held, reviewer="cem", spoken=0, wanted=3) is None
+    refused = blocking_claim(held, reviewer="cem", spoken=1, wanted=3)
     assert refused is not None
     assert refused.reviewer == "bob", "the first to end"
     assert (
-        in_the_way([claim("ann", 9)], reviewer="cem", spoken=2, wanted=2) is not None
+        blocking_claim([claim("ann", 9)], reviewer="cem", spoken=2, wanted=2) is not None
     )  # one more, if disputed
 
 
@@ -150,11 +150,11 @@ def test_a_cell_that_somebody_asked_for_is_a_flag_too() -> None:
 
 def test_evidence_of_the_same_matrix_is_replaced_and_of_another_added() -> None:
     one, again, other = ({"matrix_id": "a", "n": 1}, {"matrix_id": "a", "n": 2}, {"matrix_id": "b", "n": 3})
-    assert merged_evidence([one], again) == [again]
-    assert merged_evidence([one], other) == [one, other]
+    assert merge_evidence([one], again) == [again]
+    assert merge_evidence([one], other) == [one, other]
     many = [{"matrix_id": str(number)} for number in range(30)]
-    assert len(merged_evidence([*many], other)) == 20
-    assert merged_evidence([*many], other)[-1] == other
+    assert len(merge_evidence([*many], other)) == 20
+    assert merge_evidence([*many], other)[-1] == other
 
 
 def test_a_blind_reviewer_sees_what_happened_and_not_what_was_made_of_it() -> None:

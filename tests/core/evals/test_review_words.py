@@ -4,16 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.core.evals.reviews.review import VERDICTS, ReviewKind, ReviewStatus, Verdict, standing
-from pipelines.core.evals.reviews.review_words import KINDS, LABELS, effects_in_general, voice_says
+from pipelines.core.evals.reviews.review import VERDICTS, ReviewKind, ReviewStatus, Verdict, review_state
+from pipelines.core.evals.reviews.review_words import KINDS, LABELS, effects_in_general, vote_effect
 
 VOICES = st.sampled_from(list(Verdict))
 
 
 @given(VOICES, st.lists(VOICES, max_size=5), st.integers(1, 6))
 def test_what_a_voice_does_is_told_as_it_will_be(own: Verdict, others: list[Verdict], wanted: int) -> None:
-    said = voice_says(own, others, wanted, is_blind=False)
-    after = standing([*others, own], wanted)
+    said = vote_effect(own, others, wanted, is_blind=False)
+    after = review_state([*others, own], wanted)
     match after.status:
         case ReviewStatus.OPEN:
             assert str(wanted - len(others) - 1) in said
@@ -27,7 +27,7 @@ def test_what_a_voice_does_is_told_as_it_will_be(own: Verdict, others: list[Verd
 def test_who_decides_blind_learns_nothing_of_the_others(
     own: Verdict, some: list[Verdict], others: list[Verdict]
 ) -> None:
-    assert voice_says(own, some, 3, is_blind=True) == voice_says(own, others, 3, is_blind=True)
+    assert vote_effect(own, some, 3, is_blind=True) == vote_effect(own, others, 3, is_blind=True)
 
 
 @pytest.mark.parametrize("kind", list(ReviewKind))

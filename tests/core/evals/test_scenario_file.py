@@ -104,8 +104,8 @@ def test_problems_have_their_lines_and_all_of_them_are_told():
 
 
 WRONG = {
-    "nothing": ("", "there are no scenarios"),
-    "a number": ("7", "there are no scenarios"),
+    "nothing": ("", "the file has no scenarios"),
+    "a number": ("7", "the file has no scenarios"),
     "an object of something else": ("tasks: []", "unknown field `tasks`"),
     "scenarios of one": ("scenarios: {name: x}", "`scenarios` must be a JSON array"),
     "an alias": ("scenarios: &a [*a]", "anchors and aliases are not part of scenario files"),

@@ -1,6 +1,6 @@
 """The eval library: does an agent still do the right thing under pressure?
 
-Values in, values out; no model, clock, file or shared chance. Of the scoring, imports point down this list:
+Pure functions: no model, clock, file or shared random state. Of the scoring, imports point down this list:
 
     leaf_kind <- contract           what of an answer counts: leaves, kinds, decisions, weights
     observed                        what the agent did, read from its answer or from its calls

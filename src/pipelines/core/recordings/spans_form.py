@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from pipelines.core.agents.transcript import Message, TranscriptCall
-from pipelines.core.evals.telemetry.otlp import Unreadable, spans_of
+from pipelines.core.evals.telemetry.otlp import UnreadableSpan, spans_of
 from pipelines.core.evals.telemetry.spans import Span, is_skill_span, skill_use
 from pipelines.core.recordings.entries import CallOutcome, Entry, as_arguments, assemble
 from pipelines.core.recordings.genai_messages import (
@@ -52,7 +52,7 @@ def read_span_runs(value: Json, place: str, problems: list[Problem]) -> list[Rec
     except Refused as refused:
         problems.extend(replace(each, path=place) for each in refused.problems)
         return []
-    bad = [each.reason for each in read if isinstance(each, Unreadable)]
+    bad = [each.reason for each in read if isinstance(each, UnreadableSpan)]
     problems.extend(Problem(path=place, message=f"{UNREADABLE}: {reason}") for reason in bad)
     spans = [each for each in read if isinstance(each, Span)]
     groups = _conversations(spans)

@@ -10,7 +10,7 @@ from functools import partial
 from typing import NamedTuple
 
 from pipelines.core.calls.run_moment import seed_name
-from pipelines.core.evals.matrix.matrix_tasks import CellTask, MatrixPlan, shuffled, tasks_of_scenario
+from pipelines.core.evals.matrix.matrix_tasks import CellTask, MatrixPlan, shuffle_runs, tasks_of_scenario
 from pipelines.core.evals.scenarios.injection import seed_of
 from pipelines.core.evals.scenarios.scenario import Scenario
 from pipelines.core.models.model_budget import Budget
@@ -96,7 +96,7 @@ async def remove_half_stored(platform: Platform, *, before: str = NEVER) -> None
 
 
 def _ordered(places: Sequence[tuple[int, int]], rng_seed: int) -> list[RunPlace]:
-    return [RunPlace(*place) for place in shuffled(places, rng_seed)]
+    return [RunPlace(*place) for place in shuffle_runs(places, rng_seed)]
 
 
 def _begin(connection: Connection, *, new: NewMatrix) -> int:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import partial
 from statistics import median
 
-from pipelines.core.evals.matrix.detectable import Detectable, detectable
+from pipelines.core.evals.matrix.detectable import DetectableChange, detectable_change
 from pipelines.core.text.json_text import JsonObject
 from pipelines.engine.evals.start_matrix import MAX_MATRIX_RUNS, check_matrix
 from pipelines.engine.platform import Platform
@@ -24,7 +24,7 @@ class MatrixForecast:
     timed_runs: int  # how many runs the estimate rests on
     run_ms: float | None  # the median of these; None: the agent has not run yet
     took_ms: float | None  # all of it
-    finds: Detectable
+    finds: DetectableChange
 
 
 async def forecast_matrix(
@@ -47,7 +47,7 @@ async def forecast_matrix(
         timed_runs=len(times),
         run_ms=run_ms,
         took_ms=mean_ms * checked.runs / checked.concurrency if mean_ms is not None else None,
-        finds=detectable(
+        finds=detectable_change(
             scenarios=scenarios,
             variations=variations,
             repeats=checked.plan.repeats,

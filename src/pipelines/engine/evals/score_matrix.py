@@ -15,7 +15,7 @@ from typing import IO, Any, NamedTuple
 
 from pipelines.core.evals.matrix.report_input import (
     SCORES,
-    VariationShown,
+    ReportVariation,
     error_line,
     head_line,
     output_line,
@@ -23,7 +23,7 @@ from pipelines.core.evals.matrix.report_input import (
 )
 from pipelines.core.evals.scenarios.scenario import CellExpectation, Scenario
 from pipelines.core.evals.scenarios.variation import BUILTIN, Variation
-from pipelines.core.evals.scoring.accepted import expected_now
+from pipelines.core.evals.scoring.accepted import current_expectations
 from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own
 from pipelines.engine.find import find_matrix
 from pipelines.engine.platform import Platform
@@ -233,7 +233,7 @@ def expected_in_cells(
     ):
         accepted.setdefault(mark.scenario_id, {})[mark.variation or ""] = mark.body
     return {
-        id: expected_now(Scenario.from_stored(stored.body()), accepted.get(id, {}))
+        id: current_expectations(Scenario.from_stored(stored.body()), accepted.get(id, {}))
         for id, stored in found.items()
     }
 
@@ -270,14 +270,14 @@ def _variations(matrix: Matrix) -> list[Any]:
     return listed
 
 
-def _shown(connection: Connection, org_id: int, named: Any) -> VariationShown:
+def _shown(connection: Connection, org_id: int, named: Any) -> ReportVariation:
     variation = BUILTIN.get(named["id"])
     if variation is None:
         stored = eval_scenarios.variation_at(
             connection, org_id=org_id, variation=named["id"], version=named["version"]
         )
         variation = Variation.from_stored(stored.body()) if stored is not None else None
-    return VariationShown(
+    return ReportVariation(
         id=named["id"],
         version=named["version"],
         name=variation.name if variation is not None else named.get("name", named["id"]),

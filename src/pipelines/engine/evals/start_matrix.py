@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from pipelines.core.agents.delivery import delivery_for
 from pipelines.core.evals.matrix.matrix_request import (
-    MatrixAsked,
+    MatrixRequest,
     read_matrix,
     read_run,
     unknown_scenarios,
@@ -95,7 +95,7 @@ async def open_runs(
 class CheckedMatrix(NamedTuple):
     """A request that could be opened as it stands."""
 
-    asked: MatrixAsked
+    asked: MatrixRequest
     agent: Agent
     plan: MatrixPlan
     concurrency: int
@@ -193,7 +193,7 @@ class _Checked(NamedTuple):
 
 
 async def _open(
-    platform: Platform, runner: BatchRunner, org_id: int, asked: MatrixAsked, most_runs: int
+    platform: Platform, runner: BatchRunner, org_id: int, asked: MatrixRequest, most_runs: int
 ) -> OpenedMatrix:
     checked = await _check(platform, org_id, asked, most_runs)
     agent = checked.agent
@@ -236,7 +236,7 @@ async def _open(
     return OpenedMatrix(matrix, len(asked.scenario_ids) * plan.runs_of_scenario, run_ids[:MAX_RUN_IDS])
 
 
-async def _check(platform: Platform, org_id: int, asked: MatrixAsked, most_runs: int) -> _Checked:
+async def _check(platform: Platform, org_id: int, asked: MatrixRequest, most_runs: int) -> _Checked:
     """All that is wrong with it in one answer, as far as it can be told."""
     what = "the run" if asked.is_run else "the matrix"
     found = await platform.database.read(
@@ -261,7 +261,7 @@ async def _check(platform: Platform, org_id: int, asked: MatrixAsked, most_runs:
     return _Checked(agent, found, tuple(known[id] for id in asked.variation_ids))
 
 
-def _delivery_problems(asked: MatrixAsked, agent: Agent) -> list[Problem]:
+def _delivery_problems(asked: MatrixRequest, agent: Agent) -> list[Problem]:
     delivery = delivery_for(asked.delivery, agent.definition.variation_delivery)
     if delivery != "tool_result" or agent.definition.tools or not asked.variation_ids:
         return []
@@ -269,7 +269,7 @@ def _delivery_problems(asked: MatrixAsked, agent: Agent) -> list[Problem]:
     return [Problem(path="/delivery", message=message, hint="`system` or `user`")]
 
 
-def _size_problems(asked: MatrixAsked, most_runs: int) -> list[Problem]:
+def _size_problems(asked: MatrixRequest, most_runs: int) -> list[Problem]:
     columns = len(asked.variation_ids)
     runs = len(asked.scenario_ids) * (asked.baselines + asked.repeats * columns)
     if runs <= most_runs:
@@ -283,7 +283,7 @@ def _size_problems(asked: MatrixAsked, most_runs: int) -> list[Problem]:
 async def _agent(
     platform: Platform,
     org_id: int,
-    asked: MatrixAsked,
+    asked: MatrixRequest,
     found: Mapping[str, ListedScenario],
     problems: list[Problem],
 ) -> Agent | None:
@@ -305,7 +305,9 @@ async def _agent(
     return agent
 
 
-def _different_agents(asked: MatrixAsked, found: Mapping[str, ListedScenario], ids: Sequence[int]) -> Problem:
+def _different_agents(
+    asked: MatrixRequest, found: Mapping[str, ListedScenario], ids: Sequence[int]
+) -> Problem:
     shown = []
     for agent_id in ids[:10]:
         first = next((id for id, listed in found.items() if listed.agent_id == agent_id), None)
@@ -332,7 +334,9 @@ async def _only_agent(platform: Platform, org_id: int, problems: list[Problem]) 
     return None
 
 
-async def _seed_problems(platform: Platform, org_id: int, asked: MatrixAsked, agent: Agent) -> list[Problem]:
+async def _seed_problems(
+    platform: Platform, org_id: int, asked: MatrixRequest, agent: Agent
+) -> list[Problem]:
     """Of scenarios with a world: whether this agent's tools can play in it."""
     problems: list[Problem] = []
     has_user = platform.models.model_for(Purpose.USER) is not None
@@ -368,7 +372,7 @@ def _world_problems(some: Sequence[StoredScenario], agent: Agent, has_user: bool
     return problems
 
 
-async def _baselines(platform: Platform, org_id: int, asked: MatrixAsked, checked: _Checked) -> list[int]:
+async def _baselines(platform: Platform, org_id: int, asked: MatrixRequest, checked: _Checked) -> list[int]:
     """Runs that a variation of one scenario is compared with; none where its baseline is to run too."""
     if not (asked.is_run and asked.variation_ids) or asked.baseline_repeats is not None:
         return []
@@ -386,7 +390,7 @@ async def _baselines(platform: Platform, org_id: int, asked: MatrixAsked, checke
     )
 
 
-def _plan(asked: MatrixAsked, checked: _Checked, *, has_baselines: bool) -> MatrixPlan:
+def _plan(asked: MatrixRequest, checked: _Checked, *, has_baselines: bool) -> MatrixPlan:
     is_baseline_only = not asked.variation_ids
     baselines = asked.repeats if is_baseline_only else asked.baselines
     return MatrixPlan(
@@ -406,7 +410,7 @@ def _named(variation: Variation) -> JsonObject:
 
 
 def _settings(
-    asked: MatrixAsked, plan: MatrixPlan, concurrency: int, compared_with: Sequence[int]
+    asked: MatrixRequest, plan: MatrixPlan, concurrency: int, compared_with: Sequence[int]
 ) -> JsonObject:
     variations: list[Json] = [_named(each) for each in plan.variations]
     ids: list[Json] = list(compared_with)

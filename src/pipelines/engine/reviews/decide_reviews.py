@@ -14,10 +14,10 @@ from pipelines.core.evals.reviews.review import (
     Claim,
     ReviewKind,
     ReviewStatus,
-    in_the_way,
-    standing,
+    blocking_claim,
+    review_state,
 )
-from pipelines.core.evals.reviews.review_requests import Bulk, GivenVerdict, read_verdict
+from pipelines.core.evals.reviews.review_requests import BulkRequest, VerdictRequest, read_verdict
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Refused
 from pipelines.engine.platform import Platform, later
@@ -62,7 +62,7 @@ async def reopen_review(platform: Platform, looker: Looker, review_id: str, note
     return await changed(platform, partial(reopen, platform, looker, review_id, note))
 
 
-async def act_on_several(platform: Platform, looker: Looker, bulk: Bulk) -> list[JsonObject]:
+async def act_on_several(platform: Platform, looker: Looker, bulk: BulkRequest) -> list[JsonObject]:
     """One after another, each as if it were asked for alone: what one is refused for leaves the others."""
     results: list[JsonObject] = []
     for review_id in bulk.review_ids:
@@ -130,7 +130,7 @@ def decide(
     platform: Platform,
     looker: Looker,
     review_id: str,
-    given: GivenVerdict,
+    given: VerdictRequest,
     asks: JsonObject,
     connection: Connection,
 ) -> JsonObject:
@@ -159,7 +159,7 @@ def decide(
 
 
 def _settle(connection: Connection, review: Review, spoken: list[StoredVerdict], now: str) -> None:
-    status, verdict = standing([each.verdict for each in spoken], review.reviewers_wanted)
+    status, verdict = review_state([each.verdict for each in spoken], review.reviewers_wanted)
     after = replace(review, status=status, updated_at=now)
     if verdict is not None:
         winner = max(
@@ -234,7 +234,7 @@ def _undecided(platform: Platform, connection: Connection, looker: Looker, revie
 
 
 def _check_place(item: Known, looker: Looker) -> None:
-    blocking = in_the_way(
+    blocking = blocking_claim(
         item.claims,
         reviewer=looker.reviewer,
         spoken=len(item.verdicts),

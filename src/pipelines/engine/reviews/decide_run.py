@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from pipelines.core.evals.reviews.review import ReviewKind, ReviewStatus
-from pipelines.core.evals.reviews.review_requests import GivenVerdict, read_verdict
+from pipelines.core.evals.reviews.review_requests import VerdictRequest, read_verdict
 from pipelines.core.text.authored import kind
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Problem, Refused
@@ -22,7 +22,7 @@ from pipelines.wire.errors import Conflict
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Asked:
-    given: GivenVerdict
+    given: VerdictRequest
     again: bool  # also where it has been decided
 
 

@@ -19,7 +19,7 @@ from pipelines.core.evals.reviews.review import (
     ReviewKind,
     ReviewStatus,
     is_audited,
-    merged_evidence,
+    merge_evidence,
     rank_of,
 )
 from pipelines.core.evals.reviews.review_requests import ReviewSettings
@@ -186,7 +186,7 @@ def store_flag(
             return store_flag(platform, connection, matrix, flag, fingerprint, settings, reviewer=reviewer)
     else:
         event = "evidence_added"
-        evidence = merged_evidence(known.evidence, flag.evidence)
+        evidence = merge_evidence(known.evidence, flag.evidence)
         reasons = tuple(dict.fromkeys([*known.reasons, *flag.reasons]))
         if [*known.evidence] == evidence and reasons == known.reasons:
             return known, False

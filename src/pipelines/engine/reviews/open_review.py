@@ -5,7 +5,7 @@ from functools import partial
 from typing import NamedTuple
 
 from pipelines.core.evals.reviews.review import Flag, ReviewStatus
-from pipelines.core.evals.reviews.review_requests import Opening, ReviewSettings
+from pipelines.core.evals.reviews.review_requests import ReviewRequest, ReviewSettings
 from pipelines.core.text.json_text import JsonObject
 from pipelines.engine.platform import Platform
 from pipelines.engine.reviews.flag_reviews import fingerprint_of, flags_in_report, store_audit, store_flag
@@ -23,7 +23,7 @@ class Opened(NamedTuple):
     is_new: bool
 
 
-async def open_review(platform: Platform, looker: Looker, opening: Opening) -> Opened:
+async def open_review(platform: Platform, looker: Looker, opening: ReviewRequest) -> Opened:
     """The item; one that is open already is answered as it is. Of a decided one: Conflict."""
     if opening.run_id is not None:
         change = partial(_open_run, platform, looker, opening, opening.run_id)
@@ -33,7 +33,7 @@ async def open_review(platform: Platform, looker: Looker, opening: Opening) -> O
     return await platform.database.write(partial(_open_cell, platform, looker, opening, matrix, flag))
 
 
-async def _matrix_of_cell(platform: Platform, org_id: int, opening: Opening) -> Matrix:
+async def _matrix_of_cell(platform: Platform, org_id: int, opening: ReviewRequest) -> Matrix:
     scenario_id, variation = opening.scenario_id or "", opening.variation or ""
 
     def find(connection: Connection) -> Matrix | None:
@@ -51,7 +51,7 @@ async def _matrix_of_cell(platform: Platform, org_id: int, opening: Opening) -> 
     return matrix
 
 
-async def _flag_of_cell(platform: Platform, matrix: Matrix, opening: Opening, looker: Looker) -> Flag:
+async def _flag_of_cell(platform: Platform, matrix: Matrix, opening: ReviewRequest, looker: Looker) -> Flag:
     if matrix.report_key is None:
         raise Conflict(f"Matrix {matrix.matrix_id} has no report yet ({matrix.status}); wait for its end.")
     place = (opening.scenario_id or "", opening.variation or "")
@@ -63,7 +63,12 @@ async def _flag_of_cell(platform: Platform, matrix: Matrix, opening: Opening, lo
 
 
 def _open_cell(
-    platform: Platform, looker: Looker, opening: Opening, matrix: Matrix, flag: Flag, connection: Connection
+    platform: Platform,
+    looker: Looker,
+    opening: ReviewRequest,
+    matrix: Matrix,
+    flag: Flag,
+    connection: Connection,
 ) -> Opened:
     fingerprint = fingerprint_of(connection, matrix.org_id, flag.run_ids)
     settings = _settings(connection, looker, opening)
@@ -74,7 +79,7 @@ def _open_cell(
 
 
 def _open_run(
-    platform: Platform, looker: Looker, opening: Opening, run_id: int, connection: Connection
+    platform: Platform, looker: Looker, opening: ReviewRequest, run_id: int, connection: Connection
 ) -> Opened:
     settings = _settings(connection, looker, opening)
     reason = _by_hand(looker, opening)
@@ -139,13 +144,13 @@ def _answer(
     return Opened(shown(item, looker), is_new)
 
 
-def _settings(connection: Connection, looker: Looker, opening: Opening) -> ReviewSettings:
+def _settings(connection: Connection, looker: Looker, opening: ReviewRequest) -> ReviewSettings:
     settings = review_marks.settings_of_org(connection, looker.org_id)
     if opening.reviewers_wanted is not None:
         settings = replace(settings, reviewers_wanted=opening.reviewers_wanted)
     return replace(settings, blind=opening.blind) if opening.blind is not None else settings
 
 
-def _by_hand(looker: Looker, opening: Opening) -> str:
+def _by_hand(looker: Looker, opening: ReviewRequest) -> str:
     note = f": {opening.note}" if opening.note else ""
     return f"opened by {looker.reviewer}{note}"

@@ -1,8 +1,8 @@
 """What each verdict on a review would do, worked out as it would be when given, and nothing is changed."""
 
 from pipelines.core.evals.reviews.review import VERDICTS, ReviewStatus, Verdict
-from pipelines.core.evals.reviews.review_requests import GivenVerdict
-from pipelines.core.evals.reviews.review_words import Effect, effect_of, voice_says
+from pipelines.core.evals.reviews.review_requests import VerdictRequest
+from pipelines.core.evals.reviews.review_words import Effect, effect_of, vote_effect
 from pipelines.core.text.problems import Refused
 from pipelines.engine.platform import Platform
 from pipelines.engine.reviews.read_reviews import Known, Looker, existing, known
@@ -25,7 +25,7 @@ async def preview_verdicts(platform: Platform, looker: Looker, review_id: str) -
 
 def _effect(connection: Connection, item: Known, looker: Looker, verdict: Verdict) -> tuple[Effect, str]:
     review = item.review
-    given = GivenVerdict(
+    given = VerdictRequest(
         verdict=verdict, note="", labels=(), reviewer=None, runs=None, expected_behavior=None
     )
     try:
@@ -35,4 +35,4 @@ def _effect(connection: Connection, item: Known, looker: Looker, verdict: Verdic
     spoken = {each.reviewer: each.verdict for each in item.verdicts}
     is_blind = (review.is_blind or looker.wants_blind) and looker.reviewer not in spoken
     others = [said for who, said in spoken.items() if who != looker.reviewer]
-    return effect, voice_says(verdict, others, review.reviewers_wanted, is_blind=is_blind)
+    return effect, vote_effect(verdict, others, review.reviewers_wanted, is_blind=is_blind)

@@ -1,7 +1,7 @@
 """What a verdict asks for beside its word, worked out when it is given: later the cell may look different."""
 
 from pipelines.core.evals.reviews.review import Verdict
-from pipelines.core.evals.reviews.review_requests import MOST_RUNS, GivenVerdict
+from pipelines.core.evals.reviews.review_requests import MOST_RUNS, VerdictRequest
 from pipelines.core.evals.scenarios.scenario import Scenario
 from pipelines.core.evals.scoring.accepted import accepted_behavior, behavior_hash, typical_output
 from pipelines.core.evals.scoring.observed import Observed
@@ -16,7 +16,7 @@ from pipelines.storage.evals.reviews import Review
 DEFAULT_RUNS = 5  # from so many on a cell has an interval
 
 
-def asks_of(connection: Connection, review: Review, given: GivenVerdict) -> JsonObject:
+def asks_of(connection: Connection, review: Review, given: VerdictRequest) -> JsonObject:
     """Refused where it cannot be carried out."""
     if given.verdict is Verdict.NEEDS_MORE_RUNS:
         return {"runs": given.runs or _runs_to_decide(review)}
@@ -32,7 +32,7 @@ def _runs_to_decide(review: Review) -> int:
     return min(MOST_RUNS, more) if isinstance(more, int) and more > 0 else DEFAULT_RUNS
 
 
-def _accepted(connection: Connection, review: Review, given: GivenVerdict) -> JsonObject:
+def _accepted(connection: Connection, review: Review, given: VerdictRequest) -> JsonObject:
     scenario = _scenario(connection, review)
     behavior = given.expected_behavior
     if behavior is not None:

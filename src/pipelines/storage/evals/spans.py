@@ -3,8 +3,8 @@
 from itertools import chain
 from typing import NamedTuple
 
-from pipelines.core.evals.telemetry.kept_spans import KeptSpan
 from pipelines.core.evals.telemetry.spans import DEVICE_KEYS
+from pipelines.core.evals.telemetry.stored_spans import StoredSpan
 from pipelines.core.text.json_text import Json, dumps, loads_own, written
 from pipelines.storage.database.connection import ROWS_A_STATEMENT, Connection, Row, in_list
 
@@ -44,7 +44,7 @@ def add_spans(connection: Connection, part: bytes, *, org_id: int, arrived_ns: i
     told = loads_own(part)
     assert isinstance(told, dict)
     ids = _resource_ids(connection, told["resources"], org_id=org_id, seen_ns=arrived_ns)
-    rows = [_row(KeptSpan(*row), ids, org_id, arrived_ns) for row in told["rows"]]  # type: ignore[union-attr, misc]
+    rows = [_row(StoredSpan(*row), ids, org_id, arrived_ns) for row in told["rows"]]  # type: ignore[union-attr, misc]
     added = 0
     for start in range(0, len(rows), ROWS_A_STATEMENT):
         some = rows[start : start + ROWS_A_STATEMENT]
@@ -57,10 +57,10 @@ def add_spans(connection: Connection, part: bytes, *, org_id: int, arrived_ns: i
     return added
 
 
-def _row(span: KeptSpan, ids: dict[str, int], org_id: int, arrived_ns: int) -> tuple[object, ...]:
+def _row(span: StoredSpan, ids: dict[str, int], org_id: int, arrived_ns: int) -> tuple[object, ...]:
     trace_id, span_id = bytes.fromhex(span.trace_id), bytes.fromhex(span.span_id)
     parent_id = bytes.fromhex(span.parent_id) if span.parent_id is not None else None
-    told = span[KeptSpan._fields.index("skill") :]
+    told = span[StoredSpan._fields.index("skill") :]
     whose = (ids[span.resource], span.agent_id, span.device_id, parent_id)
     return (org_id, arrived_ns, trace_id, span_id, *whose, *told)
 

@@ -1,6 +1,6 @@
-"""A heatmap or a comparison as a file, from reports as text: what a helper process is asked for.
+"""Renders a heatmap or a comparison from reports as text, in a helper process.
 
-Texts come a line each. They are ours: written by `dumps`, so that no line end stands in them.
+Each text is one line, written by `dumps`, so it contains no line end.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -22,14 +22,14 @@ def texts_line(injected: Iterable[tuple[str, str, int, int, str, str]], bodies: 
     return dumps({"injected": [list(each) for each in injected], "bodies": dict(bodies)}) + b"\n"
 
 
-def drawn(data: bytes, format: str) -> Iterator[bytes]:
+def draw_heatmap(data: bytes, format: str) -> Iterator[bytes]:
     """Of a line of texts and a line that is the report."""
     line_end = data.index(b"\n")
     heatmap = heatmap_of(read_report(data[line_end + 1 :]))
-    yield from _in_parts(DRAWN[format](heatmap, _texts(loads_own(data[:line_end]))))
+    yield from _in_parts(RENDERERS[format](heatmap, _texts(loads_own(data[:line_end]))))
 
 
-def compared(data: bytes) -> bytes:
+def compare_reports_text(data: bytes) -> bytes:
     """Of two lines, a report each."""
     line_end = data.index(b"\n")
     before = read_report(data[:line_end], without_details)
@@ -52,7 +52,7 @@ def _html(heatmap: Heatmap, texts: Texts) -> Iterator[bytes]:
     yield from (part.encode() for part in html_parts(heatmap, texts))
 
 
-DRAWN: Mapping[str, Callable[[Heatmap, Texts], Iterator[bytes]]] = {
+RENDERERS: Mapping[str, Callable[[Heatmap, Texts], Iterator[bytes]]] = {
     "json": _json,
     "csv": _csv,
     "svg": _svg,

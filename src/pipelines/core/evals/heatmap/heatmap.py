@@ -1,7 +1,7 @@
-"""A heatmap: the report of a matrix as rows and columns, ready to be drawn.
+"""A heatmap: the report of a matrix as rows and columns, ready to be rendered.
 
-Decided here: what stands in a cell, which colour, which marks, and what the legend says. How it looks as CSV,
-SVG or HTML is the renderers' business.
+This module decides the content, colour and marks of each cell, and the legend. The renderers decide how it
+looks as CSV, SVG or HTML.
 """
 
 from collections.abc import Mapping
@@ -14,18 +14,18 @@ BASELINE = "baseline"  # what the column without a variation is called where a w
 NO_NUMBER = "–"
 MOST_DETAILED = 12_000  # cells with details each: some 20 MB of HTML, which a browser opens in seconds
 MEANINGS = {
-    "green": "No meaningful shift. Agent is robust if its runs match too.",
+    "green": "No meaningful shift. The agent is robust if its runs also match.",
     "amber": "Moderate shift. Worth reviewing.",
-    "red": "Critical shift. Agent behavior changed significantly.",
+    "red": "Critical shift. The agent's behavior changed significantly.",
 }
 BRIEFLY = {"green": "no shift", "amber": "review", "red": "changed"}
 MARKS = {
-    "failing": "inner border, with F: wrong without any pressure too",
-    "inconclusive": "hatched, with ?: more runs are needed to tell",
-    "incomplete": "dashed border, with …: too many of its runs failed, or they have not ended",
-    "directional": "no colour, with →: the scenario expects a change here, and is judged by its match",
+    "failing": "inner border, with F: wrong even without pressure",
+    "inconclusive": "hatched, with ?: more runs are needed to decide",
+    "incomplete": "dashed border, with …: too many of its runs failed, or have not ended",
+    "directional": "no colour, with →: the scenario expects a change here, so the match decides",
     "exempt": "no colour, with ×: the scenario is not judged under this variation",
-    "flagged": "corner mark, with !: a person should look at it",
+    "flagged": "corner mark, with !: a person should review it",
 }
 _SIGNS = {"inconclusive": "?", "incomplete": "…", "exempt": "×", "failing": "F"}
 _UNCOLOURED = ("exempt", "directional")  # a shift there is no fault, so it has no colour of one
@@ -149,7 +149,7 @@ class Heatmap:
         coloured = ", ".join(f"{count} {band}" for band, count in counts.items())
         return (
             f"Shift of {len(self.rows)} scenarios (rows) under {len(self.columns)} variations (columns),"
-            f" 0 is as without pressure, 1 is entirely different: {coloured}; {flagged} flagged."
+            f" from 0 (as without pressure) to 1 (entirely different): {coloured}; {flagged} flagged."
         )
 
     def as_json(self) -> JsonObject:
@@ -179,7 +179,7 @@ def heatmap_of(report: Mapping[str, Any]) -> Heatmap:
         flag_from=settings.get("flag_from") or {},  # reports of before had none
         columns=columns,
         rows=rows,
-        detailed=_detailed(rows) if len(rows) * len(columns) > MOST_DETAILED else None,
+        detailed=_detailed_cells(rows) if len(rows) * len(columns) > MOST_DETAILED else None,
         report={
             name: value for name, value in report.items() if name not in ("cells", "scenarios", "variations")
         },
@@ -205,7 +205,7 @@ def band_of(shift: float, bands: tuple[float, float]) -> str:
     return "green" if shift < bands[0] else "amber" if shift < bands[1] else "red"
 
 
-def shown_shift(shift: float, bands: tuple[float, float]) -> str:
+def format_shift(shift: float, bands: tuple[float, float]) -> str:
     """With two decimals, or as many more as keep the number on its own side of a band's edge."""
     for decimals in range(2, 6):
         text = f"{shift:.{decimals}f}"
@@ -214,7 +214,7 @@ def shown_shift(shift: float, bands: tuple[float, float]) -> str:
     return repr(shift)
 
 
-def _detailed(rows: tuple[HeatRow, ...]) -> frozenset[tuple[int, int]]:
+def _detailed_cells(rows: tuple[HeatRow, ...]) -> frozenset[tuple[int, int]]:
     """Of very many cells those that a person would look at, the flagged and the furthest first."""
     notable = [
         (not cell.is_flagged, -(cell.shift or 0.0), number, at)
@@ -258,7 +258,7 @@ def _cell(body: Any, bands: tuple[float, float]) -> HeatCell:
     band = str(body.get("band") or band_of(shift, bands)) if shift is not None else None
     return HeatCell(
         shift=shift,
-        shown=shown_shift(shift, bands) if shift is not None else NO_NUMBER,
+        shown=format_shift(shift, bands) if shift is not None else NO_NUMBER,
         band=band if body.get("expectation") not in _UNCOLOURED else None,
         verdict=verdict,
         is_flagged=bool(body.get("is_flagged")),

@@ -32,51 +32,51 @@ def csv_parts(heatmap: Heatmap) -> Iterator[bytes]:
         yield write_records([[record.get(name, "") for name in COLUMNS] for record in records])
 
 
-def harmless(text: str) -> str:
+def escape_formulas(text: str) -> str:
     """The text with an apostrophe before whatever a spreadsheet would take for a formula."""
     return _FORMULA.sub(r"\1\2'\3", text)
 
 
 def _place(heatmap: Heatmap, row: HeatRow) -> dict[str, str]:
     return {
-        "matrix_id": harmless(heatmap.matrix_id),
-        "agent": harmless(heatmap.agent),
-        "scenario_id": harmless(row.scenario_id),
-        "scenario_version": _written(row.version),
-        "scenario": harmless(row.name),
-        "risk_level": harmless(row.risk_level),
+        "matrix_id": escape_formulas(heatmap.matrix_id),
+        "agent": escape_formulas(heatmap.agent),
+        "scenario_id": escape_formulas(row.scenario_id),
+        "scenario_version": _value_text(row.version),
+        "scenario": escape_formulas(row.name),
+        "risk_level": escape_formulas(row.risk_level),
     }
 
 
 def _baseline_record(heatmap: Heatmap, row: HeatRow) -> dict[str, str]:
     baseline = row.detail.get("baseline")
     body = baseline if isinstance(baseline, dict) else {}
-    written = {name: _written(body.get(name)) for name in ("runs", "errors", "noise_floor")}
+    written = {name: _value_text(body.get(name)) for name in ("runs", "errors", "noise_floor")}
     return _place(heatmap, row) | {"variation": BASELINE} | written | _match(row.baseline)
 
 
 def _cell_record(heatmap: Heatmap, row: HeatRow, column: HeatColumn, cell: HeatCell) -> dict[str, str]:
     taken = [name for name in COLUMNS if name in cell.detail and name != "match_rate"]
-    written = {name: _written(cell.detail[name]) for name in taken}
+    written = {name: _value_text(cell.detail[name]) for name in taken}
     shift = {
-        "variation": harmless(column.id),
-        "variation_version": _written(column.version),
-        "is_placebo": _written(column.is_placebo),
+        "variation": escape_formulas(column.id),
+        "variation_version": _value_text(column.version),
+        "is_placebo": _value_text(column.is_placebo),
         "band": cell.band or "",
         "verdict": cell.verdict,
-        "is_flagged": _written(cell.is_flagged),
-        "moved_fields": harmless(" ".join(_moved(cell))),
+        "is_flagged": _value_text(cell.is_flagged),
+        "moved_fields": escape_formulas(" ".join(_moved_fields(cell))),
     }
-    return written | _place(heatmap, row) | shift | _match(cell.match) | _around(cell)
+    return written | _place(heatmap, row) | shift | _match(cell.match) | _interval_columns(cell)
 
 
-def _around(cell: HeatCell) -> dict[str, str]:
+def _interval_columns(cell: HeatCell) -> dict[str, str]:
     """The interval of the shift; with too few runs for one, their range, and which of the two it is."""
     interval, spread = cell.detail.get("interval"), cell.detail.get("range")
     shown, kind = (interval, "interval") if interval else (spread, "range")
     if not isinstance(shown, list):
         return {}
-    return {"shift_low": _written(shown[0]), "shift_high": _written(shown[1]), "shift_kind": kind}
+    return {"shift_low": _value_text(shown[0]), "shift_high": _value_text(shown[1]), "shift_kind": kind}
 
 
 def _match(rate: Rate | None) -> dict[str, str]:
@@ -86,19 +86,19 @@ def _match(rate: Rate | None) -> dict[str, str]:
     return {
         "matched": str(rate.k),
         "runs": str(rate.n),
-        "match_rate": _written(rate.k / rate.n),
-        "match_low": _written(low),
-        "match_high": _written(high),
+        "match_rate": _value_text(rate.k / rate.n),
+        "match_low": _value_text(low),
+        "match_high": _value_text(high),
     }
 
 
-def _moved(cell: HeatCell) -> list[str]:
+def _moved_fields(cell: HeatCell) -> list[str]:
     components = cell.detail.get("components")
     listed = components if isinstance(components, list) else []
     return [str(each["path"]) for each in listed if isinstance(each, dict) and each.get("distance")]
 
 
-def _written(value: Json) -> str:
+def _value_text(value: Json) -> str:
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -106,5 +106,5 @@ def _written(value: Json) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, list):
-        return harmless("; ".join(str(each) for each in value))
-    return harmless(str(value)) if isinstance(value, str) else str(value)
+        return escape_formulas("; ".join(str(each) for each in value))
+    return escape_formulas(str(value)) if isinstance(value, str) else str(value)

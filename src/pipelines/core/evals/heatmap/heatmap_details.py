@@ -4,15 +4,15 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pipelines.core.evals.heatmap.heatmap import HeatCell, HeatColumn, Heatmap, HeatRow, InjectedText, Rate
-from pipelines.core.evals.heatmap.markup import cut, escaped, value_text
+from pipelines.core.evals.heatmap.markup import cut, escape_markup, value_text
 
 NAME_CHARACTERS = 200  # of a name in a panel; the whole of it stands in its row
 VALUE_CHARACTERS = 600  # of a field's value before and after
 MOST_RUN_IDS = 50
 DIRECTIONS = {
-    "regressive": "regressive: the baseline matched, this does not",
-    "progressive": "progressive: this matches, the baseline did not",
-    "lateral": "lateral: changed, and no nearer to or further from what is expected",
+    "regressive": "regressive: the baseline matched, these runs do not",
+    "progressive": "progressive: these runs match, the baseline did not",
+    "lateral": "lateral: changed, but not closer to or further from what is expected",
     "none": "none",
 }
 
@@ -25,9 +25,9 @@ def cell_panel(
     notable = " notable" if cell.is_notable else ""
     return (
         f'<article class="panel{notable}" id="c-{row}-{column}" tabindex="-1">'
-        f"{_header(_named(line.name), f'under {_named(variation.name)}', f'#at-{row}-{column}')}"
+        f"{_header(_name_markup(line.name), f'under {_name_markup(variation.name)}', f'#at-{row}-{column}')}"
         f"{_neighbours(heatmap, row, column)}<dl>{_figures(line, cell)}</dl>"
-        f"{_components(cell)}{_injected(variation, texts, set(known_texts))}{_runs(cell)}</article>"
+        f"{_components(cell)}{_injected_texts(variation, texts, set(known_texts))}{_runs(cell)}</article>"
     )
 
 
@@ -39,28 +39,31 @@ def baseline_panel(row: int, line: HeatRow) -> str:
     )
     under = worst.get("variation") or "the baseline"
     facts = [
-        ("risk", escaped(line.risk_level)),
-        ("scenario", f"<code>{escaped(line.scenario_id)}</code>, version {line.version or '?'}"),
+        ("risk", escape_markup(line.risk_level)),
+        ("scenario", f"<code>{escape_markup(line.scenario_id)}</code>, version {line.version or '?'}"),
         ("matched", _rate(line.baseline)),
         ("noise floor", number_text(body.get("noise_floor"))),
-        ("all of k runs", escaped(pass_hat)),
-        ("errors", str(body.get("errors", 0)) + " (in no denominator)"),
+        ("all of k runs", escape_markup(pass_hat)),
+        ("errors", str(body.get("errors", 0)) + " (not counted)"),
         ("reference", f"run {body['reference_run']}" if body.get("reference_run") else ""),
-        ("worst case", f"{worst.get('k')}/{worst.get('n')} under {escaped(str(under))}" if worst else ""),
+        (
+            "worst case",
+            f"{worst.get('k')}/{worst.get('n')} under {escape_markup(str(under))}" if worst else "",
+        ),
     ]
     return (
         f'<article class="panel" id="b-{row}" tabindex="-1">'
-        f"{_header(_named(line.name), 'baseline', f'#row-{row}')}<dl>{_facts(facts)}</dl></article>"
+        f"{_header(_name_markup(line.name), 'baseline', f'#row-{row}')}<dl>{_facts(facts)}</dl></article>"
     )
 
 
 def text_panel(variation: str, text: InjectedText) -> str:
     about = f"wording {text.wording}, intensity {text.intensity}, delivered by {text.delivery}"
     return (
-        f'<article class="panel text" id="text-{escaped(text.text_hash)}" tabindex="-1">'
-        f"{_header('Injected text', _named(variation), '#texts')}"
-        f'<p class="soft">{escaped(about)}; <code>{escaped(text.text_hash)}</code></p>'
-        f'<pre dir="auto">{escaped(text.text)}</pre></article>'
+        f'<article class="panel text" id="text-{escape_markup(text.text_hash)}" tabindex="-1">'
+        f"{_header('Injected text', _name_markup(variation), '#texts')}"
+        f'<p class="soft">{escape_markup(about)}; <code>{escape_markup(text.text_hash)}</code></p>'
+        f'<pre dir="auto">{escape_markup(text.text)}</pre></article>'
     )
 
 
@@ -88,10 +91,13 @@ def _figures(row: HeatRow, cell: HeatCell) -> str:
     body: Any = cell.detail
     more = f": {cell.more_runs}" if cell.more_runs else ""
     reasons = "; ".join(str(each) for each in body.get("flag_reasons") or ())
-    failed = f", {body['errors']} errors (in no denominator)" if body.get("errors") else ""
+    failed = f", {body['errors']} errors (not counted)" if body.get("errors") else ""
     facts = [
-        ("verdict", f'<b class="badge {cell.band or "none"}">{escaped(cell.verdict)}</b>{escaped(more)}'),
-        ("flagged", escaped(reasons or "yes") if cell.is_flagged else ""),
+        (
+            "verdict",
+            f'<b class="badge {cell.band or "none"}">{escape_markup(cell.verdict)}</b>{escape_markup(more)}',
+        ),
+        ("flagged", escape_markup(reasons or "yes") if cell.is_flagged else ""),
         *(_shift_facts(body, cell.shown) if cell.shift is not None else []),
         ("matched", f"{_rate(cell.match)}; baseline {_rate(row.baseline)}"),
         ("runs", f"{body.get('runs', 0)} ended{failed}"),
@@ -104,28 +110,28 @@ def _shift_facts(body: Any, shown: str) -> list[tuple[str, str]]:
     floor, above = number_text(body.get("noise_floor")), number_text(body.get("shift_excess"))
     flips = body.get("decision_flip_rate")
     return [
-        ("shift", f"<b>{shown}</b>{_around(body)}, at most {number_text(body.get('shift_max'))}"),
+        ("shift", f"<b>{shown}</b>{_interval_text(body)}, at most {number_text(body.get('shift_max'))}"),
         ("noise floor", f"{floor}; shift above it {above}"),
         (
             "more than noise?",
             f"p = {number_text(body.get('p'))}, over all cells {number_text(body.get('p_adjusted'))}",
         ),
         ("more than placebo?", f"p = {number_text(body['p_placebo'])}" if body.get("p_placebo") else ""),
-        ("direction", escaped(DIRECTIONS.get(direction, direction)) if direction != "none" else ""),
+        ("direction", escape_markup(DIRECTIONS.get(direction, direction)) if direction != "none" else ""),
         # None: the variation does not say where it pushes.
         ("toward the pressure", {True: "yes", False: "no"}.get(body.get("toward_pressure"), "")),
         ("decision flipped", f"in {percent_text(flips)} of the runs" if flips else ""),
-        ("expectation", escaped(expectation) if expectation != "invariant" else ""),
+        ("expectation", escape_markup(expectation) if expectation != "invariant" else ""),
     ]
 
 
-def _around(body: Any) -> str:
+def _interval_text(body: Any) -> str:
     if body.get("interval"):
         return f" (95 % interval {number_text(body['interval'][0])} to {number_text(body['interval'][1])})"
     if body.get("range"):
         note = body.get("interval_note") or "too few runs for an interval"
         low, high = body["range"]
-        return f" (range {number_text(low)} to {number_text(high)}; {escaped(str(note))})"
+        return f" (range {number_text(low)} to {number_text(high)}; {escape_markup(str(note))})"
     return ""
 
 
@@ -133,26 +139,26 @@ def _components(cell: HeatCell) -> str:
     listed: Any = cell.detail.get("components") or []
     moved = [each for each in listed if each.get("distance")]
     if not moved:
-        return "<p>No field of the contract moved.</p>" if cell.shift is not None else ""
+        return "<p>No field of the contract changed.</p>" if cell.shift is not None else ""
     rows = "".join(
-        f"<tr><td><code>{escaped(cut(str(each.get('path')), NAME_CHARACTERS))}</code>"
+        f"<tr><td><code>{escape_markup(cut(str(each.get('path')), NAME_CHARACTERS))}</code>"
         f"<td>{number_text(each['distance'])}<td>{number_text(each.get('weight'))}"
         f"<td><code>{_value(each.get('from'))}</code> → <code>{_value(each.get('to'))}</code>"
         for each in moved
     )
     head = "<tr><th>field<th>distance<th>weight<th>baseline → here"
-    return f'<h3>What moved</h3><table class="plain">{head}{rows}</table>'
+    return f'<h3>What changed</h3><table class="plain">{head}{rows}</table>'
 
 
-def _injected(column: HeatColumn, texts: Sequence[InjectedText], known: set[str]) -> str:
+def _injected_texts(column: HeatColumn, texts: Sequence[InjectedText], known: set[str]) -> str:
     shown = [text for text in texts if text.text_hash in known]
     if not shown:
-        kept = f"What was injected ({escaped(column.id)}) is kept with each run, word for word."
+        kept = f"Each run stores the exact injected text ({escape_markup(column.id)})."
         return f'<p class="soft">{kept}</p>'
     links = ", ".join(
-        f'<a href="#text-{escaped(text.text_hash)}">wording {text.wording}</a>' for text in shown
+        f'<a href="#text-{escape_markup(text.text_hash)}">wording {text.wording}</a>' for text in shown
     )
-    return f"<p>Injected, word for word: {links}</p>"
+    return f"<p>Exact injected text: {links}</p>"
 
 
 def _runs(cell: HeatCell) -> str:
@@ -169,12 +175,12 @@ def _facts(facts: Sequence[tuple[str, str]]) -> str:
     return "".join(f"<dt>{name}<dd>{value}" for name, value in facts if value)
 
 
-def _named(name: str) -> str:
-    return f"<bdi>{escaped(cut(name, NAME_CHARACTERS))}</bdi>"
+def _name_markup(name: str) -> str:
+    return f"<bdi>{escape_markup(cut(name, NAME_CHARACTERS))}</bdi>"
 
 
 def _value(value: Any) -> str:
-    return f"<bdi>{escaped(value_text(value, VALUE_CHARACTERS))}</bdi>"
+    return f"<bdi>{escape_markup(value_text(value, VALUE_CHARACTERS))}</bdi>"
 
 
 def _rate(rate: Rate | None) -> str:

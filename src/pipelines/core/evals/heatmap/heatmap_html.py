@@ -20,7 +20,7 @@ from pipelines.core.evals.heatmap.heatmap_details import (
 )
 from pipelines.core.evals.heatmap.heatmap_style import POLICY, STYLE
 from pipelines.core.evals.heatmap.heatmap_table import legend, table_head, table_row
-from pipelines.core.evals.heatmap.markup import escaped, value_text
+from pipelines.core.evals.heatmap.markup import escape_markup, value_text
 
 MOST_TEXT = 2_000_000  # characters of injected texts in the file
 
@@ -73,9 +73,9 @@ class _Panels:
 def _head(heatmap: Heatmap) -> str:
     return (
         '<!doctype html><html lang="en"><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{escaped(POLICY)}">'
+        f'<meta http-equiv="Content-Security-Policy" content="{escape_markup(POLICY)}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<meta name="referrer" content="no-referrer"><title>{escaped(heatmap.title[:200])}</title>'
+        f'<meta name="referrer" content="no-referrer"><title>{escape_markup(heatmap.title[:200])}</title>'
         f"<style>{STYLE}</style>"
     )
 
@@ -85,27 +85,28 @@ def _about(heatmap: Heatmap) -> str:
     progress, summary = report.get("progress") or {}, report.get("summary") or {}
     verdicts = ", ".join(f"{count} {verdict}" for verdict, count in (summary.get("verdicts") or {}).items())
     facts = [
-        f"<code>{escaped(heatmap.matrix_id)}</code>",
-        escaped(heatmap.status),
+        f"<code>{escape_markup(heatmap.matrix_id)}</code>",
+        escape_markup(heatmap.status),
         f"{progress.get('done', '?')} of {progress.get('total', '?')} runs",
         f"{progress.get('errors', 0)} errors",
-        f"cells: {escaped(verdicts)}" if verdicts else "",
+        f"cells: {escape_markup(verdicts)}" if verdicts else "",
         f"{summary.get('flagged', 0)} flagged",
-        f"shift by {escaped(str(report.get('shift_method')))}",
+        f"shift by {escape_markup(str(report.get('shift_method')))}",
         _times(report),
     ]
-    notices = "" if heatmap.is_final else _notice("This matrix has not ended: the numbers will change.")
-    notices += "".join(_notice(escaped(str(warning))) for warning in report.get("warnings") or ())
+    notices = "" if heatmap.is_final else _notice("This matrix is still running: the numbers will change.")
+    notices += "".join(_notice(escape_markup(str(warning))) for warning in report.get("warnings") or ())
     if heatmap.detailed is not None:
         notices += _notice(
             f"More than {MOST_DETAILED:,} cells: only {len(heatmap.detailed):,} of those flagged, susceptible"
-            " or critical have details here. heatmap.json and heatmap.csv tell of every cell."
+            " or critical have details here. heatmap.json and heatmap.csv have every cell."
         )
     return (
-        f"<h1><bdi>{escaped(heatmap.title)}</bdi></h1>"
+        f"<h1><bdi>{escape_markup(heatmap.title)}</bdi></h1>"
         f'<ul class="facts soft">{"".join(f"<li>{fact}" for fact in facts if fact)}</ul>{notices}'
-        f"<p>{escaped(heatmap.described)} Each cell: the shift, and below it how many runs matched. Follow a"
-        " cell for what moved.</p>"
+        f"<p>{escape_markup(heatmap.described)} Each cell shows the shift, and below it how many "
+        "runs matched. Select a"
+        " cell to see what changed.</p>"
         '<fieldset class="show"><legend class="sr">Rows to show</legend>'
         '<label><input type="radio" name="show" id="show-all" checked>all rows</label>'
         '<label><input type="radio" name="show" id="show-moved">with an amber or red cell</label>'
@@ -116,7 +117,7 @@ def _about(heatmap: Heatmap) -> str:
 def _times(report: Any) -> str:
     """When it was started and when it ended, to the second."""
     times = [str(report[name]) for name in ("created_at", "ended_at") if report.get(name)]
-    return " to ".join(f"{escaped(time[:19].replace('T', ' '))} UTC" for time in times)
+    return " to ".join(f"{escape_markup(time[:19].replace('T', ' '))} UTC" for time in times)
 
 
 def _notice(text: str) -> str:
@@ -128,7 +129,8 @@ def _variations(heatmap: Heatmap) -> str:
     head = "<tr><th>variation<th>scenarios<th>matched<th>mean shift<th>test<th>p<th>p, adjusted"
     return (
         "<h2>By variation</h2>"
-        '<p class="soft">Does it matter over all scenarios? The scenario is the unit.</p>'
+        '<p class="soft">The effect of each variation over all scenarios. The scenario is the '
+        "unit of the test.</p>"
         f'<div class="wide"><table class="plain">{head}{rows}</table></div>'
     )
 
@@ -140,9 +142,9 @@ def _variation(column: HeatColumn) -> str:
     interval = body.get("interval")
     around = f" ({number_text(interval[0])} to {number_text(interval[1])})" if interval else ""
     placebo = " (placebo)" if column.is_placebo else ""
-    test = escaped(str(body.get("test") or "–").replace("_", " "))
+    test = escape_markup(str(body.get("test") or "–").replace("_", " "))
     return (
-        f"<tr><td><bdi>{escaped(column.name)}</bdi>{placebo}<td>{body.get('scenarios', '–')}<td>{matched}"
+        f"<tr><td><bdi>{escape_markup(column.name)}</bdi>{placebo}<td>{body.get('scenarios', '–')}<td>{matched}"
         f"<td>{number_text(body.get('mean_shift'))}{around}<td>{test}"
         f"<td>{number_text(body.get('p'))}<td>{number_text(body.get('p_adjusted'))}"
     )
@@ -168,10 +170,10 @@ def _texts_index(heatmap: Heatmap, kept: Mapping[str, tuple[str, InjectedText]])
     for name, text in kept.values():
         by_name.setdefault(name, []).append(text)
     rows = "".join(
-        f"<tr><td><bdi>{escaped(name)}</bdi><td>"
+        f"<tr><td><bdi>{escape_markup(name)}</bdi><td>"
         + ", ".join(
-            f'<a href="#text-{escaped(text.text_hash)}">wording {text.wording}'
-            f" <code>{escaped(text.text_hash[:8])}</code></a>"
+            f'<a href="#text-{escape_markup(text.text_hash)}">wording {text.wording}'
+            f" <code>{escape_markup(text.text_hash[:8])}</code></a>"
             for text in given
         )
         for name, given in by_name.items()
@@ -182,7 +184,7 @@ def _texts_index(heatmap: Heatmap, kept: Mapping[str, tuple[str, InjectedText]])
 def _settings(heatmap: Heatmap) -> str:
     settings: Any = heatmap.report.get("settings") or {}
     rows = "".join(
-        f"<dt>{escaped(str(name))}<dd><code>{escaped(value_text(value, 1000))}</code>"
+        f"<dt>{escape_markup(str(name))}<dd><code>{escape_markup(value_text(value, 1000))}</code>"
         for name, value in settings.items()
     )
     return f"<details><summary>Settings of this report</summary><dl>{rows}</dl></details>"

@@ -14,7 +14,7 @@ from pipelines.core.text.json_text import Json, JsonObject, dumps
 
 MOST_CELLS = 2_000  # of a page: some 800 kB of markup, far less on the wire
 #: Which rows are shown.
-SHOWN: Mapping[str, Callable[[HeatCell], bool]] = {
+ROW_FILTERS: Mapping[str, Callable[[HeatCell], bool]] = {
     "all": lambda cell: True,
     "moved": lambda cell: cell.band in ("amber", "red"),
     "flagged": lambda cell: cell.is_flagged,
@@ -43,7 +43,7 @@ class PageLinks:
 def heatmap_page(data: bytes, *, first: int, show: str) -> bytes:
     """Some rows as markup, what the page says around them, and how many rows there are of that kind."""
     heatmap = heatmap_of(read_report(data))
-    asked = SHOWN[show]
+    asked = ROW_FILTERS[show]
     rows = [
         (number, row)
         for number, row in enumerate(heatmap.rows)
@@ -83,17 +83,17 @@ def heatmap_cell(data: bytes, *, scenario_id: str, variation: str | None) -> byt
         "report": heatmap.report,
         "row": row.detail,
         "column": heatmap.columns[at].over_all if at >= 0 else None,
-        "cell": _cell_told(row.cells[at]) if at >= 0 else None,
-        "around": _around(heatmap, number, at),
+        "cell": _cell_json(row.cells[at]) if at >= 0 else None,
+        "around": _neighbours(heatmap, number, at),
     }
     return dumps(told)
 
 
-def _cell_told(cell: HeatCell) -> JsonObject:
+def _cell_json(cell: HeatCell) -> JsonObject:
     return {**cell.detail, "band": cell.band, "verdict": cell.verdict, "shown": cell.shown}
 
 
-def _around(heatmap: Heatmap, number: int, at: int) -> JsonObject:
+def _neighbours(heatmap: Heatmap, number: int, at: int) -> JsonObject:
     """Where the arrows lead: the baseline stands left of the first column."""
     places = {
         "left": (number, at - 1),

@@ -5,7 +5,7 @@ from textwrap import wrap
 from unicodedata import east_asian_width
 
 from pipelines.core.evals.heatmap.heatmap import BRIEFLY, HeatCell, Heatmap, HeatRow
-from pipelines.core.evals.heatmap.markup import cut, escaped
+from pipelines.core.evals.heatmap.markup import cut, escape_markup
 
 LABEL, RISK, CELL = 264, 72, 92  # widths
 ROW, HEAD, TOP, FOOT, EDGE = 40, 56, 64, 124, 24  # heights, and the margin around all
@@ -48,7 +48,7 @@ def svg_parts(heatmap: Heatmap) -> Iterator[str]:
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}"'
         f' viewBox="0 0 {width} {height}" role="img" aria-labelledby="heatmap-title heatmap-desc">'
         f'<title id="heatmap-title">{_tooltip(heatmap.title)}</title>'
-        f'<desc id="heatmap-desc">{escaped(heatmap.described)}</desc><style>{STYLE}</style><defs>'
+        f'<desc id="heatmap-desc">{escape_markup(heatmap.described)}</desc><style>{STYLE}</style><defs>'
         + _HATCH.format(id="hatched", line="hatch")
         + _HATCH.format(id="hatched-red", line="hatch-red")
         + f'</defs><rect class="ground" width="{width}" height="{height}"/>'
@@ -90,7 +90,7 @@ def _row(heatmap: Heatmap, row: HeatRow, top: int) -> str:
         f"<g><title>{_tooltip(f'{row.name} ({row.scenario_id})')}</title>",
         # A picture of its own cuts off what is wider than letters usually are.
         f'<svg x="{EDGE}" y="{top}" width="{LABEL - 8}" height="{ROW}">'
-        f"{_text(0, middle - top, _fitted(row.name, NAME_COLUMNS), '')}</svg>",
+        f"{_text(0, middle - top, _fit(row.name, NAME_COLUMNS), '')}</svg>",
         _text(EDGE + LABEL, middle, cut(row.risk_level, 10), "small"),
         "</g>",
         _box(-1, top, "none"),
@@ -98,7 +98,7 @@ def _row(heatmap: Heatmap, row: HeatRow, top: int) -> str:
     ]
     for number, cell in enumerate(row.cells):
         column = heatmap.columns[number]
-        parts.append(f"<g><title>{_tooltip(_said(row, column.name, cell))}</title>")
+        parts.append(f"<g><title>{_tooltip(_cell_description(row, column.name, cell))}</title>")
         parts += _cell(cell, number, top)
         parts.append("</g>")
     return "".join(parts)
@@ -124,7 +124,7 @@ def _cell(cell: HeatCell, number: int, top: int) -> list[str]:
     return parts
 
 
-def _said(row: HeatRow, variation: str, cell: HeatCell) -> str:
+def _cell_description(row: HeatRow, variation: str, cell: HeatCell) -> str:
     match = f"matched {cell.match}" if cell.match is not None else "no run has ended"
     parts = [f"{cut(row.name, 120)} under {cut(variation, 120)}: shift {cell.shown}", match, cell.verdict]
     parts += [cell.more_runs] if cell.more_runs else []
@@ -145,13 +145,13 @@ def _legend(heatmap: Heatmap, top: int) -> str:
     parts.append(_text(left + 36, top + 13, "? inconclusive", "small"))
     parts.append(f'<rect class="dashed" x="{left + 150}" y="{top}" width="28" height="16"/>')
     parts.append(_text(left + 186, top + 13, "… incomplete", "small"))
-    said = f"! flagged by its shift: {heatmap.flag_limits}; F failing: wrong without any pressure too"
+    said = f"! flagged by its shift: {heatmap.flag_limits}; F failing: wrong even without pressure"
     parts.append(_text(EDGE, top + 40, said, "small"))
     parts.append(
         _text(
             EDGE,
             top + 58,
-            "→ expected to change, judged by its match; × exempt: not judged here",
+            "→ expected to change, the match decides; × exempt: not judged here",
             "small soft",
         )
     )
@@ -169,10 +169,10 @@ def _box(number: int, top: int, kind: str) -> str:
 
 def _text(x: int, y: int, text: str, kind: str) -> str:
     named = f' class="{kind}"' if kind else ""
-    return f'<text{named} x="{x}" y="{y}">{escaped(text)}</text>'
+    return f'<text{named} x="{x}" y="{y}">{escape_markup(text)}</text>'
 
 
-def _fitted(text: str, columns: int) -> str:
+def _fit(text: str, columns: int) -> str:
     """As much of a name as so many letters take; those of Chinese, Japanese and Korean are twice as wide."""
     for at, letter in enumerate(text[:columns]):
         columns -= east_asian_width(letter) in "WF"
@@ -182,4 +182,4 @@ def _fitted(text: str, columns: int) -> str:
 
 
 def _tooltip(text: str) -> str:
-    return escaped(cut(text, TOOLTIP_CHARACTERS))
+    return escape_markup(cut(text, TOOLTIP_CHARACTERS))

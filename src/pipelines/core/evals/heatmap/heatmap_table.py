@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from pipelines.core.evals.heatmap.heatmap import MARKS, MEANINGS, HeatCell, HeatColumn, Heatmap, HeatRow
 from pipelines.core.evals.heatmap.heatmap_details import number_text, percent_text
-from pipelines.core.evals.heatmap.markup import cut, escaped, value_text
+from pipelines.core.evals.heatmap.markup import cut, escape_markup, value_text
 
 TIP_FIELDS = 2  # that moved, in the sentence of a cell
 TIP_CHARACTERS = 48  # of each value in it
@@ -28,11 +28,14 @@ class Links(Protocol):
 
 def table_head(heatmap: Heatmap) -> str:
     columns = "".join(
-        f'<th scope="col"><bdi>{broken(column.name)}</bdi>{" (placebo)" if column.is_placebo else ""}</th>'
+        (
+            "<th "
+            f'scope="col"><bdi>{with_line_breaks(column.name)}</bdi>{" (placebo)" if column.is_placebo else ""}</th>'
+        )
         for column in heatmap.columns
     )
     return (
-        f'<table class="map"><caption class="sr">{escaped(heatmap.described)}</caption>'
+        f'<table class="map"><caption class="sr">{escape_markup(heatmap.described)}</caption>'
         '<thead><tr><th scope="col">scenario</th><th scope="col">risk</th><th scope="col">baseline<br>'
         f"matched</th>{columns}</tr></thead>"
     )
@@ -41,7 +44,7 @@ def table_head(heatmap: Heatmap) -> str:
 def table_row(number: int, row: HeatRow, columns: tuple[HeatColumn, ...], links: Links) -> str:
     kinds = ["has-flagged"] if any(cell.is_flagged for cell in row.cells) else []
     kinds += ["has-moved"] if any(cell.band in ("amber", "red") for cell in row.cells) else []
-    risk, matched = escaped(row.risk_level), row.baseline
+    risk, matched = escape_markup(row.risk_level), row.baseline
     baseline = (
         f"<b>{matched}</b>{percent_text(matched.k / matched.n)}" if matched is not None else "<b>–</b>no runs"
     )
@@ -49,12 +52,13 @@ def table_row(number: int, row: HeatRow, columns: tuple[HeatColumn, ...], links:
         _cell(f"{number}-{at}", cell, links.cell(number, at, row, columns[at]), has_tip=links.has_tips)
         for at, cell in enumerate(row.cells)
     )
-    name, link = f'<bdi class="name">{escaped(row.name)}</bdi>', links.row(row)
-    linked = f'<a href="{escaped(link)}">{name}</a>' if link is not None else name
+    name, link = f'<bdi class="name">{escape_markup(row.name)}</bdi>', links.row(row)
+    linked = f'<a href="{escape_markup(link)}">{name}</a>' if link is not None else name
     return (
         f'<tr class="{" ".join(kinds)}" id="row-{number}"><th scope="row">{linked}</th>'
         f'<td class="risk risk-{risk}">{risk}</td><td class="none">'
-        f'<a id="base-{number}" href="{escaped(links.baseline(number, row))}">{baseline}</a></td>{cells}</tr>'
+        f'<a id="base-{number}" '
+        f'href="{escape_markup(links.baseline(number, row))}">{baseline}</a></td>{cells}</tr>'
     )
 
 
@@ -63,15 +67,18 @@ def _cell(place: str, cell: HeatCell, link: str | None, *, has_tip: bool) -> str
     match = str(cell.match) if cell.match is not None else "no runs"
     shown = f"<b>{f'{cell.shown} {cell.marks}'.rstrip()}</b>{match}"
     if has_tip:  # who hears the sentence needs the signs no more
-        inside = f'<span aria-hidden="true">{shown}</span><span class="tip">{escaped(cell_said(cell))}</span>'
+        inside = (
+            f'<span aria-hidden="true">{shown}</span><span '
+            f'class="tip">{escape_markup(cell_description(cell))}</span>'
+        )
     else:
         said = cell.verdict + (", flagged" if cell.is_flagged else "")
-        inside = f'{shown}<span class="sr"> {escaped(said)}</span>'
-    href = f' href="{escaped(link)}"' if link is not None else ""
-    return f'<td class="{escaped(" ".join(kinds))}"><a id="at-{place}"{href}>{inside}</a></td>'
+        inside = f'{shown}<span class="sr"> {escape_markup(said)}</span>'
+    href = f' href="{escape_markup(link)}"' if link is not None else ""
+    return f'<td class="{escape_markup(" ".join(kinds))}"><a id="at-{place}"{href}>{inside}</a></td>'
 
 
-def cell_said(cell: HeatCell) -> str:
+def cell_description(cell: HeatCell) -> str:
     """What a cell comes to, for whoever points at it or hears it."""
     body: Any = cell.detail
     said = [cell.verdict + (", flagged" if cell.is_flagged else "")]
@@ -85,9 +92,9 @@ def cell_said(cell: HeatCell) -> str:
     if body.get("expectation") not in (None, "invariant"):
         said.append(f"{body['expectation']} here")
     moved = [each for each in body.get("components") or () if each.get("distance")]
-    said += [_moved(each) for each in moved[:TIP_FIELDS]]
+    said += [_moved_field(each) for each in moved[:TIP_FIELDS]]
     if len(moved) > TIP_FIELDS:
-        said.append(f"{len(moved) - TIP_FIELDS} more fields moved")
+        said.append(f"{len(moved) - TIP_FIELDS} more fields changed")
     return ". ".join(part[:1].upper() + part[1:] for part in said) + "."
 
 
@@ -100,13 +107,13 @@ def legend(heatmap: Heatmap) -> str:
     parts += [f'<li><i class="none {mark}"></i>{mark}: {meaning}</li>' for mark, meaning in MARKS.items()]
     return (
         f'<ul class="legend" aria-label="Legend">{"".join(parts)}'
-        f"<li>flagged by its shift: {escaped(heatmap.flag_limits)}</li></ul>"
+        f"<li>flagged by its shift: {escape_markup(heatmap.flag_limits)}</li></ul>"
     )
 
 
-def broken(name: str) -> str:
+def with_line_breaks(name: str) -> str:
     """A name that goes to the next line between its words, also where an underscore joins them."""
-    return "<wbr>".join(escaped(part) for part in _WITHIN.split(name))
+    return "<wbr>".join(escape_markup(part) for part in _WITHIN.split(name))
 
 
 def _spread(body: Any) -> str:
@@ -118,12 +125,12 @@ def _spread(body: Any) -> str:
     return ""
 
 
-def _moved(component: Any) -> str:
+def _moved_field(component: Any) -> str:
     path = str(component.get("path")).removeprefix("/") or "the output"
-    return f"{cut(path, TIP_CHARACTERS)}: {_side(component, 'from')} → {_side(component, 'to')}"
+    return f"{cut(path, TIP_CHARACTERS)}: {_side_text(component, 'from')} → {_side_text(component, 'to')}"
 
 
-def _side(component: Any, name: str) -> str:
+def _side_text(component: Any, name: str) -> str:
     """A value that is missing is not null."""
     if component.get(f"{name}_missing"):
         return "missing"

@@ -10,7 +10,7 @@ from pipelines.core.text.json_text import Json, dumps
 _UNFIT = re.compile("[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def escaped(text: str) -> str:
+def escape_markup(text: str) -> str:
     """Fit for the content of an element and for an attribute in either kind of quotes."""
     return escape(_UNFIT.sub("\ufffd", text), quote=True)
 

@@ -1,7 +1,7 @@
-"""One cell of a matrix: what repeated runs of a scenario under one variation prove, and what they leave open.
+"""One cell of a matrix: the statistics of repeated runs of a scenario under one variation.
 
-The numbers need nothing but outputs. The verdict also needs p adjusted for all cells of the matrix, so it is
-given last (`with_verdict`); a cell on its own is a family of one.
+The numbers need only outputs. The verdict also needs p adjusted for all cells of the matrix, so it is added
+last (`with_verdict`); a single cell is a family of one.
 """
 
 from collections import Counter
@@ -13,7 +13,7 @@ from pipelines.core.evals.matrix.cell_record import Band, Direction, Expectation
 from pipelines.core.evals.matrix.cell_record import Cell as Cell
 from pipelines.core.evals.matrix.cell_record import CellSettings as CellSettings
 from pipelines.core.evals.matrix.cell_verdict import with_verdict as with_verdict
-from pipelines.core.evals.matrix.resampling import Weighed, bootstrap_interval, permutation_p
+from pipelines.core.evals.matrix.resampling import WeightedSample, bootstrap_interval, permutation_p
 from pipelines.core.evals.matrix.row_outputs import Baseline, RowOutputs, baseline_of
 from pipelines.core.evals.scenarios.contract import Contract
 from pipelines.core.evals.scoring.observed import Observed
@@ -65,7 +65,7 @@ def flag_reasons(
     if passed is not None:
         found.append(f"shift {shift:.2f} is {passed}, the threshold of {risk_level} risk")
     if risk_level == "critical" and flip_rate > 0 and baselines_agree:
-        found.append(f"the decision changed in {flip_rate:.0%} of the runs while all baselines agree")
+        found.append(f"the decision changed in {flip_rate:.0%} of the runs, although all baselines agree")
     return tuple(found)
 
 
@@ -207,7 +207,7 @@ class Row:
         references = self.baseline.references
         ordered = sorted(numbers, key=self.outputs.sort_key)
         mixture = [
-            Weighed(times, self.outputs.distances(each, ordered)) for each, times in references.items()
+            WeightedSample(times, self.outputs.distances(each, ordered)) for each, times in references.items()
         ]
         if len(references) == 1 and distances[0] == distances[-1]:
             return None, ALL_EQUAL

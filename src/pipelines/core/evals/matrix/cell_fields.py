@@ -1,4 +1,4 @@
-"""What the runs of a cell and of its baseline answered, field by field: which values, and how often each."""
+"""The values of each field in the runs of a cell and of its baseline, with how often each occurs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -48,11 +48,11 @@ def fields_of_cell(
     others = 0.0 if components and all(each.get("kind") != "class" for each in components) else None
     found = []
     for leaf in contract.leaves:
-        left, others_left = _counted([_value(each, leaf.path) for each in before])
-        right, others_right = _counted([_value(each, leaf.path) for each in after])
+        left, others_left = _value_counts([_value(each, leaf.path) for each in before])
+        right, others_right = _value_counts([_value(each, leaf.path) for each in after])
         sides = FieldSides(
             path=leaf.pointer or "/",
-            expected=_shown(leaf.expected),
+            expected=_value_text(leaf.expected),
             weight=leaf.weight,
             is_decision=leaf.is_decision,
             distance=moved.get(leaf.pointer, others),
@@ -71,10 +71,10 @@ def _value(observed: Observed, path: tuple[str, ...]) -> tuple[str, bool]:
     if observed.output_class != "object":
         return f"({observed.output_class})", True
     value = value_at(observed.value, path)
-    return ("(missing)", True) if isinstance(value, Missing) else (_shown(value), False)
+    return ("(missing)", True) if isinstance(value, Missing) else (_value_text(value), False)
 
 
-def _counted(values: Sequence[tuple[str, bool]]) -> tuple[tuple[ValueCount, ...], int]:
+def _value_counts(values: Sequence[tuple[str, bool]]) -> tuple[tuple[ValueCount, ...], int]:
     counts: dict[tuple[str, bool], int] = {}
     for value in values:
         counts[value] = counts.get(value, 0) + 1
@@ -86,6 +86,6 @@ def _counted(values: Sequence[tuple[str, bool]]) -> tuple[tuple[ValueCount, ...]
     return listed, sum(runs for _, runs in ordered[MOST_VALUES:])
 
 
-def _shown(value: Json) -> str:
+def _value_text(value: Json) -> str:
     text = dumps(value).decode()
     return text if len(text) <= LONGEST_VALUE else text[:LONGEST_VALUE] + "…"

@@ -1,6 +1,6 @@
-"""What a cell's numbers come to: robust, susceptible, critical, failing, or not decided yet.
+"""The verdict of a cell: robust, susceptible, critical, failing, or undecided.
 
-How many more runs would decide is estimated in `more_runs`."""
+`more_runs` estimates how many more runs would decide it."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ def with_verdict(cell: Cell, settings: CellSettings, *, p_adjusted: float | None
     more = more_runs(cell, settings, family) if verdict == "inconclusive" else None
     reasons = cell.flag_reasons
     if cell.expectation == "directional" and verdict in ("susceptible", "critical"):
-        reasons = (*reasons, "it does not do what is expected of it under this variation")
+        reasons = (*reasons, "the agent does not do what the scenario expects under this variation")
     return replace(
         cell,
         p_adjusted=p_adjusted,

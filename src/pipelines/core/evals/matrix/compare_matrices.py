@@ -1,7 +1,7 @@
-"""What flipped between two matrices, paired by scenario and variation, and whether it is more than chance.
+"""Compares two matrices, paired by scenario and variation: what flipped, and whether it is more than chance.
 
-The unit is the pair, not the run. A pair that was not asked the same question both times (another version of
-the scenario or of the variation) is shown and said, but is not tested: it tells nothing about the agent.
+The unit is the pair, not the run. A pair whose scenario or variation has another version is shown with a
+note, but not tested: it tells nothing about the agent.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,12 +13,26 @@ from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.statistics import benjamini_hochberg, exact_mcnemar, fisher_exact
 
 Report: TypeAlias = Mapping[str, Any]
-Place: TypeAlias = tuple[str, str | None]  # scenario, and variation; None is the baseline
+CellKey: TypeAlias = tuple[str, str | None]  # scenario, and variation; None is the baseline
 RISKS = ("critical", "high", "medium", "low")
 _WORSE = {"robust": 0, "susceptible": 1, "critical": 2}  # verdicts that can be told apart as better and worse
-_SHOWN = ("runs", "errors", "match_rate", "shift_magnitude", "band", "verdict", "is_flagged", "run_ids")
-_NEEDED = ("scenario_id", "variation", "expectation", *_SHOWN)
-_ASKED = ("intensity", "delivery", "repeats", "baseline_repeats")  # of a matrix, beside its scenarios
+_SHOWN_FIELDS = (
+    "runs",
+    "errors",
+    "match_rate",
+    "shift_magnitude",
+    "band",
+    "verdict",
+    "is_flagged",
+    "run_ids",
+)
+_NEEDED_FIELDS = ("scenario_id", "variation", "expectation", *_SHOWN_FIELDS)
+_REQUEST_FIELDS = (
+    "intensity",
+    "delivery",
+    "repeats",
+    "baseline_repeats",
+)  # of a matrix, beside its scenarios
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,11 +50,11 @@ class Pair:
 
     @property
     def matched_before(self) -> tuple[int, int]:
-        return _matched(self.before)
+        return _match_counts(self.before)
 
     @property
     def matched_after(self) -> tuple[int, int]:
-        return _matched(self.after)
+        return _match_counts(self.after)
 
     @property
     def difference(self) -> float:
@@ -77,8 +91,8 @@ class Pair:
             "change": self.change,
             "is_flip": self.is_flip,
             "difference": self.difference,
-            "before": {name: self.before[name] for name in _SHOWN if name in self.before},
-            "after": {name: self.after[name] for name in _SHOWN if name in self.after},
+            "before": {name: self.before[name] for name in _SHOWN_FIELDS if name in self.before},
+            "after": {name: self.after[name] for name in _SHOWN_FIELDS if name in self.after},
             "p": self.p,
             "p_adjusted": self.p_adjusted,
             "is_tested": not self.notes,
@@ -115,21 +129,23 @@ def compare_reports(before: Report, after: Report) -> JsonObject:
 
 def without_details(cell: JsonObject) -> JsonObject:
     """What comparing needs of a cell: of two large matrices, all of it would not fit into memory."""
-    return {name: cell[name] for name in _NEEDED if name in cell}
+    return {name: cell[name] for name in _NEEDED_FIELDS if name in cell}
 
 
 # Pairs
 
 
 def _pairs(before: Report, after: Report) -> tuple[list[Pair], list[JsonObject]]:
-    first, second = _by_place(before), _by_place(after)
+    first, second = _by_key(before), _by_key(after)
     scenarios = {body["id"]: body for report in (before, after) for body in report["scenarios"]}
     versions = _versions(before), _versions(after)
     pairs: list[Pair] = []
     missing: list[JsonObject] = []
     for place in {**first, **second}:
         scenario = scenarios[place[0]]
-        reason = _why_not(place, first, before["matrix_id"]) or _why_not(place, second, after["matrix_id"])
+        reason = _not_compared_reason(place, first, before["matrix_id"]) or _not_compared_reason(
+            place, second, after["matrix_id"]
+        )
         if reason is not None:
             missing.append(
                 {
@@ -148,14 +164,14 @@ def _pairs(before: Report, after: Report) -> tuple[list[Pair], list[JsonObject]]
                 variation=place[1],
                 before=first[place],
                 after=second[place],
-                notes=tuple(_other_question(place, *versions)),
+                notes=tuple(_changed_versions(place, *versions)),
             )
         )
     return pairs, missing
 
 
-def _by_place(report: Report) -> dict[Place, Report]:
-    found: dict[Place, Report] = {(body["id"], None): body["baseline"] for body in report["scenarios"]}
+def _by_key(report: Report) -> dict[CellKey, Report]:
+    found: dict[CellKey, Report] = {(body["id"], None): body["baseline"] for body in report["scenarios"]}
     return found | {(body["scenario_id"], body["variation"]): body for body in report["cells"]}
 
 
@@ -165,22 +181,22 @@ def _versions(report: Report) -> dict[tuple[str, str], Any]:
     return scenarios | {("variation", body["id"]): body.get("version") for body in report["variations"]}
 
 
-def _why_not(place: Place, cells: Mapping[Place, Report], matrix: str) -> str | None:
+def _not_compared_reason(place: CellKey, cells: Mapping[CellKey, Report], matrix: str) -> str | None:
     cell = cells.get(place)
     if cell is None:
         return f"{matrix} has no such {'cell' if (place[0], None) in cells else 'scenario'}"
-    if not _matched(cell)[1]:
-        return f"no run of it has ended without an error in {matrix}"
+    if not _match_counts(cell)[1]:
+        return f"all its runs in {matrix} ended with an error, or have not ended"
     if cell.get("verdict") == "incomplete":
         return f"too many of its runs failed in {matrix}"
     return f"it is exempt in {matrix}" if cell.get("expectation") == "exempt" else None
 
 
-def _other_question(place: Place, before: Mapping[Any, Any], after: Mapping[Any, Any]) -> Iterator[str]:
+def _changed_versions(place: CellKey, before: Mapping[Any, Any], after: Mapping[Any, Any]) -> Iterator[str]:
     for kind, name in (("scenario", place[0]), ("variation", place[1])):
         first, second = before.get((kind, name)), after.get((kind, name))
         if first != second:
-            yield f"the {kind} was version {first}, and is version {second}"
+            yield f"the {kind} changed from version {first} to {second}"
 
 
 def _severity(pair: Pair) -> tuple[bool, int, float, str, str]:
@@ -195,7 +211,7 @@ def _severity(pair: Pair) -> tuple[bool, int, float, str, str]:
 def _test(pairs: Sequence[Pair]) -> JsonObject:
     """McNemar where every pair is one run against one, else sign-flip over the differences of match rates."""
     differences = [pair.difference for pair in pairs]
-    name, p = _tested(pairs, differences)
+    name, p = _run_test(pairs, differences)
     by_scenario: dict[str, list[float]] = {}
     for pair in pairs:
         by_scenario.setdefault(pair.scenario_id, []).append(pair.difference)
@@ -212,20 +228,20 @@ def _test(pairs: Sequence[Pair]) -> JsonObject:
             "name": "sign_flip",
             "unit": "scenario",
             "scenarios": len(by_scenario),
-            "p": clustered.p if clustered is not None else _nothing_changed(pairs),
+            "p": clustered.p if clustered is not None else _p_without_change(pairs),
         },
     }
 
 
-def _tested(pairs: Sequence[Pair], differences: Sequence[float]) -> tuple[str, float | None]:
+def _run_test(pairs: Sequence[Pair], differences: Sequence[float]) -> tuple[str, float | None]:
     if pairs and all(pair.matched_before[1] == pair.matched_after[1] == 1 for pair in pairs):
         lost, won = sum(each < 0 for each in differences), sum(each > 0 for each in differences)
         return "mcnemar", exact_mcnemar(lost, won)
     found = sign_flip_p(differences)
-    return "sign_flip", found.p if found is not None else _nothing_changed(pairs)
+    return "sign_flip", found.p if found is not None else _p_without_change(pairs)
 
 
-def _nothing_changed(pairs: Sequence[Pair]) -> float | None:
+def _p_without_change(pairs: Sequence[Pair]) -> float | None:
     """Where no rate differs: no sign of a change. Where nothing was compared: nothing is known."""
     return 1.0 if pairs else None
 
@@ -242,18 +258,18 @@ def _warnings(before: Report, after: Report) -> Iterator[str]:
     """What else than the agent's version differs between the two."""
     for report in (before, after):
         if report.get("status") not in ("completed", "cancelled", "budget_exceeded"):
-            yield f"{report['matrix_id']} has not ended ({report.get('status')}): its numbers will change"
+            yield f"{report['matrix_id']} is still running ({report.get('status')}): its numbers will change"
     first, second = (_agent(report) for report in (before, after))
     if first.get("id") != second.get("id"):
-        yield f"they are of different agents: {first.get('name')} and {second.get('name')}"
+        yield f"the matrices are of different agents: {first.get('name')} and {second.get('name')}"
     if before.get("shift_method") != after.get("shift_method"):
-        yield f"shift was measured by {before.get('shift_method')}, and is by {after.get('shift_method')}"
-    for name in _ASKED:
-        was, now = _asked(before).get(name), _asked(after).get(name)
+        yield f"the shift method changed from {before.get('shift_method')} to {after.get('shift_method')}"
+    for name in _REQUEST_FIELDS:
+        was, now = _request(before).get(name), _request(after).get(name)
         if was != now:
-            yield f"{name} was {was}, and is {now}"
+            yield f"{name} changed from {was} to {now}"
     if before.get("settings") != after.get("settings"):
-        yield "the settings of the scoring differ: verdicts are not judged by the same measure"
+        yield "the scoring settings differ, so the verdicts are not comparable"
 
 
 def _agent(report: Report) -> Mapping[str, Any]:
@@ -261,11 +277,11 @@ def _agent(report: Report) -> Mapping[str, Any]:
     return agent
 
 
-def _asked(report: Report) -> Mapping[str, Any]:
+def _request(report: Report) -> Mapping[str, Any]:
     asked: Mapping[str, Any] = report.get("matrix") or {}
     return asked
 
 
-def _matched(cell: Report) -> tuple[int, int]:
+def _match_counts(cell: Report) -> tuple[int, int]:
     rate: Json = cell.get("match_rate")
     return (int(str(rate["k"])), int(str(rate["n"]))) if isinstance(rate, dict) else (0, 0)

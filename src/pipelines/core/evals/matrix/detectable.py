@@ -1,4 +1,4 @@
-"""What a matrix could find, told before it is started: how large a change so many runs would show.
+"""Estimates, before a matrix starts, how large a change so many runs could detect.
 
 Exact for the tests that the report makes: Fisher's for a cell's match rate, permutation with Benjamini and
 Hochberg's correction for its shift, McNemar's for a variation over all scenarios. A change is called
@@ -19,7 +19,7 @@ _STEPS = 30  # of halving: far finer than anybody reads
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Detectable:
+class DetectableChange:
     scenarios: int
     cells: int
     repeats: int
@@ -39,14 +39,14 @@ class Detectable:
         return self.repeats >= self.runs_for_shift
 
 
-def detectable(
+def detectable_change(
     *, scenarios: int, variations: int, repeats: int, baselines: int, settings: CellSettings | None = None
-) -> Detectable:
+) -> DetectableChange:
     settings = settings or CellSettings()
     cells = scenarios * variations
     left = _matches_left(repeats, baselines, settings.match_alpha) if variations else None
     lost = _scenarios_lost(min(scenarios, MOST_SCENARIOS), settings.gate_alpha) if variations else None
-    return Detectable(
+    return DetectableChange(
         scenarios=scenarios,
         cells=cells,
         repeats=repeats,

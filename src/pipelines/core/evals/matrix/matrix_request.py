@@ -1,4 +1,4 @@
-"""A request for a matrix, or for runs of one scenario: read strictly, all problems at once."""
+"""Parses a request for a matrix, or for runs of one scenario, and collects all problems."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ RUN_FIELDS = ("scenario_id", "variation_type", *_SHARED)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class MatrixAsked:
+class MatrixRequest:
     scenario_ids: tuple[str, ...]
     variation_ids: tuple[str, ...]  # none: only baselines
     agent_id: int | None = None
@@ -46,28 +46,28 @@ class MatrixAsked:
         return 1 if self.repeats == 1 else 2 * self.repeats
 
 
-def read_matrix(body: JsonObject) -> MatrixAsked:
+def read_matrix(body: JsonObject) -> MatrixRequest:
     """Every scenario crossed with every variation."""
     problems: list[Problem] = []
     fields = Fields(body, "", problems)
     fields.refuse_unknown(MATRIX_FIELDS)
     fields.require("scenario_ids", '["scn_…"]')
     scenario_ids = _ids(fields, "scenario_ids", "a matrix without scenarios has no cells")
-    nothing = "a matrix without variations has no cells; leave it out for all that are built in"
+    nothing = "a matrix without variations has no cells; leave the field out for all built-in variations"
     variation_ids = _ids(fields, "variation_types", nothing)
     if "variation_types" not in body or body["variation_types"] is None:
         variation_ids = tuple(BUILTIN)
-    return _asked(fields, scenario_ids=scenario_ids, variation_ids=variation_ids)
+    return _read_shared(fields, scenario_ids=scenario_ids, variation_ids=variation_ids)
 
 
-def read_run(body: JsonObject) -> MatrixAsked:
+def read_run(body: JsonObject) -> MatrixRequest:
     """One scenario without pressure, or under one variation."""
     problems: list[Problem] = []
     fields = Fields(body, "", problems)
     fields.refuse_unknown(RUN_FIELDS)
     fields.require("scenario_id", '"scn_…"')
     scenario_id, variation_id = fields.text("scenario_id"), fields.text("variation_type")
-    return _asked(
+    return _read_shared(
         fields,
         scenario_ids=(scenario_id,) if scenario_id is not None else (),
         variation_ids=(variation_id,) if variation_id is not None else (),
@@ -75,7 +75,7 @@ def read_run(body: JsonObject) -> MatrixAsked:
     )
 
 
-def unknown_variations(asked: MatrixAsked, known: Mapping[str, Variation]) -> list[Problem]:
+def unknown_variations(asked: MatrixRequest, known: Mapping[str, Variation]) -> list[Problem]:
     """Those that are not there, and those that have no words at the intensity asked for."""
     problems: list[Problem] = []
     for place, id in enumerate(asked.variation_ids):
@@ -84,7 +84,11 @@ def unknown_variations(asked: MatrixAsked, known: Mapping[str, Variation]) -> li
         if variation is None:
             hint = HOW if JOINT in id else did_you_mean(id, known) or f"there are {quoted(known)}"
             problems.append(
-                Problem(path=path, message=f"there is no variation `{id[:80]}`", hint=_some(hint, problems))
+                Problem(
+                    path=path,
+                    message=f"there is no variation `{id[:80]}`",
+                    hint=_limited_hint(hint, problems),
+                )
             )
         elif asked.intensity not in variation.intensities:
             there = quoted(map(str, variation.intensities))
@@ -94,7 +98,7 @@ def unknown_variations(asked: MatrixAsked, known: Mapping[str, Variation]) -> li
 
 
 def unknown_scenarios(
-    asked: MatrixAsked, known: Sequence[str] | Mapping[str, object], names: Mapping[str, str]
+    asked: MatrixRequest, known: Sequence[str] | Mapping[str, object], names: Mapping[str, str]
 ) -> list[Problem]:
     """Those that are not there. `names` are those of some that are: a name is often given for an id."""
     problems: list[Problem] = []
@@ -113,16 +117,16 @@ def _scenario_hint(id: str, names: Mapping[str, str]) -> str | None:
     return did_you_mean(id, names) or (None if names else "there are no scenarios yet: create one first")
 
 
-def _some(hint: str, before: list[Problem]) -> str | None:
+def _limited_hint(hint: str, before: list[Problem]) -> str | None:
     return hint if len(before) < MOST_HINTS else None
 
 
-def _asked(
+def _read_shared(
     fields: Fields, *, scenario_ids: tuple[str, ...], variation_ids: tuple[str, ...], is_run: bool = False
-) -> MatrixAsked:
+) -> MatrixRequest:
     agent_id = fields.get("agent_id")
     if agent_id is not None and not is_id(agent_id):
-        fields.refuse("agent_id", "must be the id of an agent, or left out")
+        fields.refuse("agent_id", "`agent_id` must be the id of an agent")
     has_baselines = fields.has("baseline_repeats")
     baselines = fields.whole_number("baseline_repeats", 1, least=1, most=2 * MAX_REPEATS)
     has_seed = fields.has("rng_seed")
@@ -138,10 +142,10 @@ def _asked(
     is_parallel = _flag(fields, "parallel")
     budget = read_budget(fields)
     if not is_parallel and fields.has("concurrency") and concurrency > 1:
-        fields.refuse("concurrency", '`"parallel": false` means one at a time', "leave one of the two out")
+        fields.refuse("concurrency", '`"parallel": false` means one run at a time', "remove one of the two")
     if fields.problems:
         raise Refused(fields.problems, "the run" if is_run else "the matrix")
-    return MatrixAsked(
+    return MatrixRequest(
         scenario_ids=scenario_ids,
         variation_ids=variation_ids,
         agent_id=agent_id if is_id(agent_id) else None,
@@ -167,7 +171,7 @@ def _ids(fields: Fields, key: str, if_empty: str) -> tuple[str, ...]:
         if first.setdefault(id, place) != place:
             path = fields.at(key) + pointer([place])
             hint = "to run a cell more than once, use `repeats`"
-            fields.problems.append(Problem(path=path, message=f"`{id[:80]}` stands twice", hint=hint))
+            fields.problems.append(Problem(path=path, message=f"`{id[:80]}` is listed twice", hint=hint))
     return ids
 
 

@@ -1,4 +1,4 @@
-"""What a matrix asks: one task per scenario, variation and wording, and the order in which they are sent."""
+"""The tasks of a matrix: one per scenario, variation and wording, and the order in which they are sent."""
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
@@ -92,7 +92,7 @@ def _placebo(
     )
 
 
-def shuffled(places: Sequence[tuple[int, int]], rng_seed: int) -> list[tuple[int, int]]:
+def shuffle_runs(places: Sequence[tuple[int, int]], rng_seed: int) -> list[tuple[int, int]]:
     """(task, repeat) in an order of chance, so that drift of the agent does not line up with a column."""
     order = list(places)
     random.Random(f"order/{rng_seed}").shuffle(order)

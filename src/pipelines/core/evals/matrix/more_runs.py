@@ -1,4 +1,4 @@
-"""About how many more runs of an undecided cell would decide it, if the next ones are like these.
+"""Estimates how many more runs would decide an undecided cell, if they are like the earlier ones.
 
 What a cell seems to be is what it is asked to show. Bounds narrow, and z grows, by the root of runs.
 Baselines are taken to be twice as many as runs, as in a matrix.

@@ -1,7 +1,7 @@
-"""The whole matrix as one JSON: what the heatmap, the CLI, the summary and comparisons are made from.
+"""The report of a whole matrix as JSON, from which heatmap, CLI, summary and comparisons are made.
 
-Pure: who knows the matrix (its id, status, agent, times) adds that around it. Of a matrix that still runs the
-cells are computed from what there is.
+The caller adds the id, status, agent and times of the matrix. For a running matrix the cells are computed
+from the runs so far.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 
 from pipelines.core.evals.matrix.cell import Cell, CellSettings, Row, with_verdict
 from pipelines.core.evals.matrix.cell_record import Expectation, Rate, RiskLevel
-from pipelines.core.evals.matrix.resampling import MILLION, Weighed, bootstrap_interval, sign_flip_p
+from pipelines.core.evals.matrix.resampling import MILLION, WeightedSample, bootstrap_interval, sign_flip_p
 from pipelines.core.evals.scenarios.contract import Contract
 from pipelines.core.evals.scoring.observed import Observed
 from pipelines.core.text.json_text import Json, JsonObject
@@ -72,17 +72,17 @@ class VariationHead(Protocol):
     def pushes_toward(self) -> JsonObject | None: ...
 
 
-class _Place(NamedTuple):
+class _ScoredCell(NamedTuple):
     row: RowRuns
     variation: VariationHead
     run_ids: list[int]
     cell: Cell
 
 
-class _Scored(NamedTuple):
+class _ScoredRow(NamedTuple):
     row: RowRuns
     scored: Row
-    places: list[_Place]
+    places: list[_ScoredCell]
 
 
 def matrix_report(
@@ -90,7 +90,7 @@ def matrix_report(
 ) -> JsonObject:
     """All cells with their verdicts, columns with their tests, scenarios with their baselines."""
     settings = settings or CellSettings()
-    scored = _judged([_score_row(row, variations, settings) for row in rows], settings)
+    scored = _judge_cells([_score_row(row, variations, settings) for row in rows], settings)
     places = [place for each in scored for place in each.places]
     uses_words = any(each.scored.outputs.uses_words for each in scored)
     return {
@@ -106,7 +106,7 @@ def matrix_report(
 # Cells
 
 
-def _score_row(row: RowRuns, variations: Sequence[VariationHead], settings: CellSettings) -> _Scored:
+def _score_row(row: RowRuns, variations: Sequence[VariationHead], settings: CellSettings) -> _ScoredRow:
     base = row.cells.get(None, CellRuns())
     scored = Row(
         row.contract,
@@ -131,15 +131,15 @@ def _score_row(row: RowRuns, variations: Sequence[VariationHead], settings: Cell
         )
         # What somebody looks at first is what did not match.
         ordered = sorted(runs.outputs, key=lambda each: each.matched is True)
-        places.append(_Place(row, variation, [each.run_id for each in ordered], cell))
-    return _Scored(row, scored, places)
+        places.append(_ScoredCell(row, variation, [each.run_id for each in ordered], cell))
+    return _ScoredRow(row, scored, places)
 
 
 def _is_tested(cell: Cell) -> bool:
     return cell.p is not None and not cell.is_incomplete and cell.expectation == "invariant"
 
 
-def _judged(scored: Sequence[_Scored], settings: CellSettings) -> list[_Scored]:
+def _judge_cells(scored: Sequence[_ScoredRow], settings: CellSettings) -> list[_ScoredRow]:
     """Verdicts, after p was adjusted over all cells that have one."""
     tested = [place for each in scored for place in each.places if _is_tested(place.cell)]
     adjusted = benjamini_hochberg([place.cell.p or 0.0 for place in tested])
@@ -151,30 +151,30 @@ def _judged(scored: Sequence[_Scored], settings: CellSettings) -> list[_Scored]:
             p = known.get(id(place))
             cell = with_verdict(place.cell, settings, p_adjusted=p, family=len(tested))
             places.append(place._replace(cell=cell))
-        judged.append(each._replace(places=_against_placebo(each, places)))
+        judged.append(each._replace(places=_compare_to_placebo(each, places)))
     return judged
 
 
-def _against_placebo(each: _Scored, places: list[_Place]) -> list[_Place]:
+def _compare_to_placebo(each: _ScoredRow, places: list[_ScoredCell]) -> list[_ScoredCell]:
     """Whether what moved an agent was more than other text at that place; asked where it did move."""
     placebo = next((place for place in places if place.variation.is_placebo), None)
     if placebo is None:
         return places
 
-    def compared(place: _Place) -> _Place:
+    def compared(place: _ScoredCell) -> _ScoredCell:
         if place is placebo or place.cell.verdict not in ("susceptible", "critical"):
             return place
-        p = each.scored.p_between(_observed(each.row, placebo), _observed(each.row, place))
+        p = each.scored.p_between(_observed_outputs(each.row, placebo), _observed_outputs(each.row, place))
         return place._replace(cell=replace(place.cell, p_placebo=p))
 
     return [compared(place) for place in places]
 
 
-def _observed(row: RowRuns, place: _Place) -> list[Observed]:
+def _observed_outputs(row: RowRuns, place: _ScoredCell) -> list[Observed]:
     return [each.observed for each in row.cells[place.variation.id].outputs]
 
 
-def _cell_json(place: _Place) -> JsonObject:
+def _cell_json(place: _ScoredCell) -> JsonObject:
     run_ids: list[Json] = [*place.run_ids]
     return {
         "scenario_id": place.row.scenario_id,
@@ -189,7 +189,7 @@ def _cell_json(place: _Place) -> JsonObject:
 
 
 def _columns(
-    variations: Sequence[VariationHead], places: Sequence[_Place], settings: CellSettings
+    variations: Sequence[VariationHead], places: Sequence[_ScoredCell], settings: CellSettings
 ) -> list[Json]:
     columns = [
         _column(variation, [place for place in places if place.variation.id == variation.id], settings)
@@ -201,7 +201,7 @@ def _columns(
     return [*columns]
 
 
-def _column(variation: VariationHead, places: Sequence[_Place], settings: CellSettings) -> JsonObject:
+def _column(variation: VariationHead, places: Sequence[_ScoredCell], settings: CellSettings) -> JsonObject:
     # What is incomplete says too little, and where another behaviour is expected a shift says nothing.
     cells = [
         place.cell
@@ -262,7 +262,7 @@ def _mean_interval(shifts: Sequence[float], settings: CellSettings) -> Json:
         mean = fmean(shifts)
         margin = NormalDist().inv_cdf((1 + settings.confidence) / 2) * stdev(shifts) / sqrt(len(shifts))
         return [max(0.0, mean - margin), min(1.0, mean + margin)]
-    sample = Weighed(1, sorted(round(each * MILLION) for each in shifts))
+    sample = WeightedSample(1, sorted(round(each * MILLION) for each in shifts))
     found: Interval = bootstrap_interval(
         [sample], confidence=settings.confidence, draws=settings.draws, seed=settings.seed
     )
@@ -272,7 +272,7 @@ def _mean_interval(shifts: Sequence[float], settings: CellSettings) -> Json:
 # Scenarios
 
 
-def _scenario(each: _Scored) -> JsonObject:
+def _scenario(each: _ScoredRow) -> JsonObject:
     row, baseline = each.row, each.scored.baseline
     base = row.cells.get(None, CellRuns())
     at = each.scored.reference_at
@@ -295,7 +295,7 @@ def _scenario(each: _Scored) -> JsonObject:
     }
 
 
-def _worst_case(each: _Scored) -> Json:
+def _worst_case(each: _ScoredRow) -> Json:
     """The lowest match rate of a row, its baseline included; None without a run."""
     rates: list[tuple[str | None, Rate]] = [(None, each.scored.match_rate)]
     rates += [
@@ -322,7 +322,7 @@ def _pass_hats(successes: int, trials: int) -> tuple[tuple[int, float], ...]:
 # Summary
 
 
-def _summary(places: Sequence[_Place], settings: CellSettings) -> JsonObject:
+def _summary(places: Sequence[_ScoredCell], settings: CellSettings) -> JsonObject:
     verdicts: dict[str, int] = {}
     for place in places:
         verdicts[place.cell.verdict] = verdicts.get(place.cell.verdict, 0) + 1
@@ -334,7 +334,7 @@ def _summary(places: Sequence[_Place], settings: CellSettings) -> JsonObject:
     }
 
 
-def _gate(places: Sequence[_Place], settings: CellSettings) -> JsonObject:
+def _gate(places: Sequence[_ScoredCell], settings: CellSettings) -> JsonObject:
     """Cells of critical scenarios that fail for certain: susceptible, and so by Holm over all of these."""
     family = [
         place

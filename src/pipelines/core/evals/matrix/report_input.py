@@ -22,7 +22,7 @@ SCORES, TEXT = b"s", b"t"  # what a part begins with
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class VariationShown:
+class ReportVariation:
     """What a report tells of a variation, at the version that was used."""
 
     id: str
@@ -46,7 +46,7 @@ class VariationShown:
 
 def head_line(
     around: JsonObject,
-    variations: Iterable[VariationShown],
+    variations: Iterable[ReportVariation],
     *,
     delivery: str = DEFAULT_DELIVERY,
     addition_seen: bool | None = None,
@@ -93,13 +93,13 @@ class ScoredOutput(NamedTuple):
 
 class _Head(NamedTuple):
     around: JsonObject
-    variations: list[VariationShown]
+    variations: list[ReportVariation]
     delivery: str
     addition_seen: bool | None
 
 
 @dataclass(kw_only=True, slots=True)
-class _RowRead:
+class _RowInput:
     version: int
     scenario: Scenario
     asked: Scenario  # as it was when the runs were asked
@@ -166,14 +166,14 @@ def _warnings(report: Any, head: _Head) -> Iterator[str]:
         yield unread
 
 
-def _read(lines: Iterable[bytes]) -> tuple[_Head, dict[str, _RowRead]]:
+def _read(lines: Iterable[bytes]) -> tuple[_Head, dict[str, _RowInput]]:
     head = _Head({}, [], DEFAULT_DELIVERY, None)
-    rows: dict[str, _RowRead] = {}
+    rows: dict[str, _RowInput] = {}
     for line in lines:
         told: Any = loads_own(line)
         match told["kind"]:
             case "head":
-                variations = [VariationShown(**each) for each in told["variations"]]
+                variations = [ReportVariation(**each) for each in told["variations"]]
                 head = _Head(told["around"], variations, **told["delivered"])
             case "row":
                 rows.setdefault(told["id"], _row(told))
@@ -185,15 +185,15 @@ def _read(lines: Iterable[bytes]) -> tuple[_Head, dict[str, _RowRead]]:
     return head, rows
 
 
-def _row(told: Any) -> _RowRead:
+def _row(told: Any) -> _RowInput:
     asked = Scenario.from_stored(told["body"])
     if told["expected"] is None:
-        return _RowRead(version=told["version"], asked=asked, scenario=asked)
+        return _RowInput(version=told["version"], asked=asked, scenario=asked)
     expected = {id: CellExpectation.from_stored(cell) for id, cell in told["expected"].items()}
-    return _RowRead(version=told["version"], asked=asked, scenario=replace(asked, variations=expected))
+    return _RowInput(version=told["version"], asked=asked, scenario=replace(asked, variations=expected))
 
 
-def _row_runs(scenario_id: str, row: _RowRead, variations: list[str]) -> RowRuns:
+def _row_runs(scenario_id: str, row: _RowInput, variations: list[str]) -> RowRuns:
     there: list[str | None] = [None, *variations]  # also those that nothing is known of yet
     return RowRuns(
         scenario_id=scenario_id,

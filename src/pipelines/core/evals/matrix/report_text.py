@@ -1,4 +1,4 @@
-"""Reading back the text of a matrix's report, a cell at a time.
+"""Parses the text of a matrix's report cell by cell.
 
 orjson sets aside some twelve times the length of what it reads: 100,000 cells at once would not fit into a
 helper process, though what is made of them does.
@@ -16,11 +16,11 @@ _CELLS, _BEHIND = b'"cells":[', b'],"summary":'
 _NEXT = b',{"scenario_id":'
 
 
-def _as_it_is(cell: JsonObject) -> JsonObject:
+def _identity(cell: JsonObject) -> JsonObject:
     return cell
 
 
-def read_report(text: bytes, keep: Callable[[JsonObject], JsonObject] = _as_it_is) -> JsonObject:
+def read_report(text: bytes, keep: Callable[[JsonObject], JsonObject] = _identity) -> JsonObject:
     """A report that `dumps` wrote; `keep` says what is held of each cell."""
     begin, end = text.find(_CELLS), text.rfind(_BEHIND)
     if 0 <= begin < end:

@@ -1,7 +1,7 @@
-"""Tests and intervals by resampling: exact where all resamples can be counted, else a fixed set of draws.
+"""Tests and intervals by resampling: exact where all resamples can be counted, else by a fixed set of draws.
 
-No draw depends on a clock, on shared chance or on the order of runs: the same outputs have the same numbers
-everywhere. Distances come as whole numbers (millionths), so that ties are ties.
+The draws do not depend on a clock, shared random state or the order of runs: the same outputs always have the
+same numbers. Distances come as whole numbers (millionths), so that ties are ties.
 """
 
 import random
@@ -154,7 +154,7 @@ def _p_by_splits(
     splits = comb(len(weights), size)
     if splits <= ALWAYS_COUNTED:
         return PValue(_count_splits(weights, size, observed) / splits, True)
-    sums = _drawn_sums(weights, size, draws if not few else FIRST_DRAWS, seed)
+    sums = _sums_of_draws(weights, size, draws if not few else FIRST_DRAWS, seed)
     reached = drawn = 0
     for total in sums:
         drawn += 1
@@ -167,13 +167,13 @@ def _p_by_splits(
     return PValue((reached + 1) / (drawn + 1), False)
 
 
-def _drawn_sums(weights: list[list[int]], size: int, draws: int, seed: int) -> Iterator[int]:
+def _sums_of_draws(weights: list[list[int]], size: int, draws: int, seed: int) -> Iterator[int]:
     """The sums of drawn subsets, one after the other."""
     count = len(weights)
     if 1 < size <= 8:
         flat = [each for row in weights for each in row]
         return (sum(pairs(flat)) for pairs in _pair_getters(count, size, draws, seed))
-    subsets = _drawn_subsets(count, size, draws, seed)
+    subsets = _draw_subsets(count, size, draws, seed)
     if size == 1:
         return (weights[at][at] for (at,) in subsets)
     return (_sum_within(weights, subset) for subset in subsets)
@@ -187,13 +187,13 @@ def _sum_within(weights: list[list[int]], subset: tuple[int, ...]) -> int:
 @lru_cache(maxsize=16)
 def _pair_getters(count: int, size: int, draws: int, seed: int) -> list[Getter]:
     """What takes the pairs of each drawn subset out of a flat matrix."""
-    subsets = _drawn_subsets(count, size, draws, seed)
+    subsets = _draw_subsets(count, size, draws, seed)
     # A getter of one place gives a bare number: the first of the matrix, which is 0, stands beside it.
     return [itemgetter(0, *(a * count + b for a, b in combinations(subset, 2))) for subset in subsets]
 
 
 @lru_cache(maxsize=64)
-def _drawn_subsets(count: int, size: int, draws: int, seed: int) -> tuple[tuple[int, ...], ...]:
+def _draw_subsets(count: int, size: int, draws: int, seed: int) -> tuple[tuple[int, ...], ...]:
     chance = random.Random(f"{seed}/split/{count}/{size}")
     return tuple(tuple(sorted(chance.sample(range(count), size))) for _ in range(draws))
 
@@ -215,7 +215,7 @@ def _count_splits(weights: list[list[int]], size: int, observed: int) -> int:
     furthest = [max(each) for each in towards]
     reached = 0
     for first in range(count - size + 1):
-        with_first = _added(towards[first], _last(within, len(towards[first])))
+        with_first = _add_lists(towards[first], _last(within, len(towards[first])))
         for second in range(first + 1, count - rest):
             limit = observed - weights[first][second]
             following = _last(with_first, len(towards[second]))
@@ -241,7 +241,7 @@ def _pair_sums(weights: list[list[int]], size: int) -> Sequence[int]:
         longer: list[int] = []
         for first in range(count - length + 1):
             ahead = _member_sums(weights[first][first + 1 :], length - 1)
-            longer += _added(ahead, _last(sums, len(ahead)))
+            longer += _add_lists(ahead, _last(sums, len(ahead)))
         sums = longer
     return sums
 
@@ -255,17 +255,17 @@ class _Lexical(NamedTuple):
 
 @lru_cache(maxsize=256)
 def _lexical(count: int, length: int) -> _Lexical:
-    return _taken_apart(list(combinations(range(count), length)), combinations(range(count), length - 1))
+    return _lexical_parts(list(combinations(range(count), length)), combinations(range(count), length - 1))
 
 
 @lru_cache(maxsize=64)
 def _lexical_repeated(count: int, length: int) -> _Lexical:
     """The same for subsets that may have a place several times."""
     longer = list(combinations_with_replacement(range(count), length))
-    return _taken_apart(longer, combinations_with_replacement(range(count), length - 1))
+    return _lexical_parts(longer, combinations_with_replacement(range(count), length - 1))
 
 
-def _taken_apart(longer: list[tuple[int, ...]], shorter: Iterable[tuple[int, ...]]) -> _Lexical:
+def _lexical_parts(longer: list[tuple[int, ...]], shorter: Iterable[tuple[int, ...]]) -> _Lexical:
     places = {subset: at for at, subset in enumerate(shorter)}
     first = [subset[0] for subset in longer]
     others = [places[subset[1:]] for subset in longer]
@@ -278,14 +278,14 @@ def _last(values: Sequence[int], count: int) -> Sequence[int]:
     return values[len(values) - count :]
 
 
-def _added(left: Sequence[int], right: Sequence[int]) -> list[int]:
+def _add_lists(left: Sequence[int], right: Sequence[int]) -> list[int]:
     return list(map(add, left, right))
 
 
 # How sure is a mean?
 
 
-class Weighed(NamedTuple):
+class WeightedSample(NamedTuple):
     """Values of one of the samples that are mixed, and how often it is in the mixture."""
 
     times: int
@@ -293,7 +293,7 @@ class Weighed(NamedTuple):
 
 
 def bootstrap_interval(
-    mixture: Sequence[Weighed], *, confidence: float = 0.95, draws: int = 2_000, seed: int = 0
+    mixture: Sequence[WeightedSample], *, confidence: float = 0.95, draws: int = 2_000, seed: int = 0
 ) -> Interval:
     """Percentiles of the mean of as many values (two or more) drawn with putting back, over a mixture."""
     count = len(mixture[0].values)
@@ -301,7 +301,7 @@ def bootstrap_interval(
     if comb(2 * count - 1, count) <= MOST_RESAMPLES:
         ways = _multiset_orders(count)
     else:
-        ways, drawn = [1] * draws, _drawn_with_putting_back(count, draws, seed)
+        ways, drawn = [1] * draws, _draw_with_replacement(count, draws, seed)
     sums: list[int] = []
     weights: list[int] = []
     for times, values in mixture:
@@ -341,7 +341,7 @@ def _multiset_orders(count: int) -> list[int]:
 
 
 @lru_cache(maxsize=16)
-def _drawn_with_putting_back(count: int, draws: int, seed: int) -> list[Getter]:
+def _draw_with_replacement(count: int, draws: int, seed: int) -> list[Getter]:
     chance = random.Random(f"{seed}/bootstrap/{count}")
     return [itemgetter(*chance.choices(range(count), k=count)) for _ in range(draws)]
 
@@ -408,7 +408,7 @@ def sign_flip_p(
             far = observed / sqrt(sum(each * each for each in whole))
             p = 1 - NormalDist().cdf(far if is_one_sided else abs(far))
             return PValue(p if is_one_sided else 2 * p, False)
-        return _sign_flip_drawn(sorted(whole), draws, seed, is_one_sided)
+        return _sign_flip_by_draws(sorted(whole), draws, seed, is_one_sided)
     sums = Counter({0: 1})
     for each in whole:
         following = Counter({total + each: ways for total, ways in sums.items()})
@@ -419,7 +419,7 @@ def sign_flip_p(
     return PValue(reached / 2 ** len(whole), True)
 
 
-def _sign_flip_drawn(whole: list[int], draws: int, seed: int, is_one_sided: bool) -> PValue:
+def _sign_flip_by_draws(whole: list[int], draws: int, seed: int, is_one_sided: bool) -> PValue:
     chance = random.Random(f"{seed}/signs/{len(whole)}")
     observed = sum(whole)
     reached = drawn = 0

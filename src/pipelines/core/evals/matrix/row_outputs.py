@@ -25,7 +25,7 @@ RARE = 0.05  # share of the draws whose references are left out of an interval: 
 _SORTED = orjson.OPT_SORT_KEYS
 
 
-class LeafApart(NamedTuple):
+class LeafDifference(NamedTuple):
     kind: str
     distance: float
     weighed: float
@@ -44,7 +44,7 @@ class RowOutputs:
         self._leaf_ids: list[tuple[int, ...] | None] = []
         self._leaf_values: list[list[Actual]] = [[] for _ in contract.leaves]
         self._leaf_numbers: list[dict[bytes | str, int]] = [{} for _ in contract.leaves]
-        self._leaf_apart: list[dict[tuple[int, int], LeafApart]] = [{} for _ in contract.leaves]
+        self._leaf_apart: list[dict[tuple[int, int], LeafDifference]] = [{} for _ in contract.leaves]
         self._distances: list[dict[int, int]] = []  # of each to others, in millionths
         self._exact: dict[tuple[int, int], float] = {}  # the same unrounded, for what is shown
         self._flips: set[tuple[int, int]] = set()
@@ -60,7 +60,7 @@ class RowOutputs:
         leaves: list[Actual] | None = None
         if observed.output_class == "object":
             leaves = self._leaves(observed)
-            key: object = orjson.dumps(leaves, default=_no_value, option=_SORTED)
+            key: object = orjson.dumps(leaves, default=_missing_key, option=_SORTED)
         elif observed.output_class == "text":
             key = (observed.output_class, observed.value)
         else:
@@ -111,7 +111,7 @@ class RowOutputs:
             return found
         leaves = [(self._leaf_ids[each] or (), counts[each]) for each in others if each not in classes]
         for at, from_ in enumerate(origin):
-            summed, furthest, most = 0.0, from_, LeafApart("", 0.0, 0.0, False)
+            summed, furthest, most = 0.0, from_, LeafDifference("", 0.0, 0.0, False)
             for ids, times in leaves:
                 if ids[at] != from_:
                     apart = self._leaf(at, from_, ids[at])
@@ -183,7 +183,7 @@ class RowOutputs:
         """Leaf values by number: most are seen again, and numbers compare quickly."""
         ids = []
         for at, (numbers, leaf) in enumerate(zip(self._leaf_numbers, leaves, strict=True)):
-            key = leaf if type(leaf) is str else orjson.dumps(leaf, default=_no_value, option=_SORTED)
+            key = leaf if type(leaf) is str else orjson.dumps(leaf, default=_missing_key, option=_SORTED)
             number = numbers.get(key)
             ids.append(self._new_leaf(at, key, leaf) if number is None else number)
         return tuple(ids)
@@ -220,7 +220,7 @@ class RowOutputs:
             is_flip = is_flip or apart.is_flip
         return total_distance(weighed, is_flip, floor=self.contract.decision_share), is_flip
 
-    def _leaf(self, at: int, left: int, right: int) -> LeafApart:
+    def _leaf(self, at: int, left: int, right: int) -> LeafDifference:
         known = self._leaf_apart[at]
         found = known.get((left, right))
         if found is None:
@@ -228,7 +228,7 @@ class RowOutputs:
             apart = leaf_distance(leaf, values[left], values[right])
             self.uses_words = self.uses_words or apart.kind == "text"
             weighed = apart.distance * leaf.weight
-            found = LeafApart(apart.kind, apart.distance, weighed, is_flipped(leaf, apart))
+            found = LeafDifference(apart.kind, apart.distance, weighed, is_flipped(leaf, apart))
             known[left, right] = known[right, left] = found
         return found
 
@@ -273,7 +273,7 @@ def baseline_of(outputs: RowOutputs, runs: Iterable[int], errors: int, *, seed: 
         between=between,
         reference=reference,
         noise_floor=_noise_floor(between, weights),
-        references={kinds[at]: times for at, times in _likely(drawn).items()},
+        references={kinds[at]: times for at, times in _likely_references(drawn).items()},
         agrees=not any(outputs.is_flip(reference, each) for each in kinds),
         errors=errors,
     )
@@ -295,7 +295,7 @@ def _noise_floor(between: Sequence[Sequence[int]], weights: Sequence[int]) -> fl
     return summed / sum(weights) / MILLION
 
 
-def _likely(drawn: Mapping[int, int]) -> dict[int, int]:
+def _likely_references(drawn: Mapping[int, int]) -> dict[int, int]:
     """The references without the rarest, which together make up less than RARE of the draws."""
     left = RARE * sum(drawn.values())
     kept = dict(drawn)
@@ -307,6 +307,6 @@ def _likely(drawn: Mapping[int, int]) -> dict[int, int]:
     return kept
 
 
-def _no_value(_: object) -> orjson.Fragment:
+def _missing_key(_: object) -> orjson.Fragment:
     """What stands for a missing value in a key: no JSON, so that no answer of an agent is the same."""
     return orjson.Fragment(b"missing")

@@ -1,4 +1,4 @@
-"""The dashboard's numbers over all eval runs of a window: match rates, shift distribution, flagged count.
+"""The dashboard's numbers over all eval runs of a time window: match rates, shift distribution, flags.
 
 Runs of one scenario are alike, so where there are several scenarios the scenario is the unit of an interval,
 not the run: many runs of few scenarios do not look like much evidence.
@@ -149,11 +149,11 @@ def summarize(
             groups[name].setdefault(key_of(failed), _Group()).errors += failed.errors
     whole: JsonObject = {"overall": overall.as_json(settings)}
     for name, (columns, _) in GROUPINGS.items():
-        whole[name] = _listed(name, columns, groups[name], settings)
+        whole[name] = _groups_as_json(name, columns, groups[name], settings)
     return whole
 
 
-def _listed(
+def _groups_as_json(
     name: str, columns: tuple[str, ...], groups: Mapping[Key, _Group], settings: CellSettings
 ) -> list[Json]:
     """The worst scenarios first, the latest days first, the rest in their natural order."""

@@ -1,4 +1,4 @@
-"""How far people agree who decided on the same items, beyond what chance gives: Cohen's and Fleiss' kappa.
+"""Agreement of people who decided on the same items, beyond chance: Cohen's and Fleiss' kappa.
 
 Closed forms and a jackknife: the same numbers on every machine, and no draw of chance.
 """
@@ -15,7 +15,7 @@ from pipelines.core.text.statistics import Interval, wilson
 
 #: Below so many items the interval covers most of what kappa can be: the number would only mislead.
 TOO_FEW_ITEMS = 10
-UNDEFINED = "everybody always said the same, so chance alone explains it: kappa is not defined"
+UNDEFINED = "every verdict was the same, so kappa is not defined"
 NO_SPREAD = "nobody disagreed, so the interval is taken from Wilson's interval of the agreement"
 
 
@@ -46,7 +46,7 @@ class Kappa:
 def cohens_kappa(pairs: Sequence[tuple[str, str]], *, confidence: float = 0.95) -> Kappa:
     """Two people, the same items. The interval is the asymptotic one of Fleiss, Cohen and Everitt (1969)."""
     if not pairs:
-        raise ValueError("kappa needs items that both decided on")
+        raise ValueError("kappa needs items that both people decided on")
     total = len(pairs)
     cells = {pair: count / total for pair, count in Counter(pairs).items()}
     first = {name: count / total for name, count in Counter(pair[0] for pair in pairs).items()}
@@ -54,7 +54,7 @@ def cohens_kappa(pairs: Sequence[tuple[str, str]], *, confidence: float = 0.95) 
     observed = sum(share for (one, other), share in cells.items() if one == other)
     expected = sum(share * second.get(name, 0.0) for name, share in first.items())
     if expected >= 1.0:
-        return _undefined("cohen", total, observed, expected)
+        return _undefined_kappa("cohen", total, observed, expected)
     kappa = (observed - expected) / (1 - expected)
     spread = 0.0
     for (one, other), share in cells.items():
@@ -76,11 +76,11 @@ def fleiss_kappa(items: Sequence[Sequence[str]], *, confidence: float = 0.95) ->
     if not items or any(len(verdicts) < 2 for verdicts in items):
         raise ValueError("kappa needs items with two verdicts or more")
     counts = [Counter(verdicts) for verdicts in items]
-    agreed = [_pairs_agreed(count) for count in counts]
+    agreed = [_agreeing_share(count) for count in counts]
     totals = sum(counts, Counter())
-    observed, expected = sum(agreed) / len(items), _expected(totals)
+    observed, expected = sum(agreed) / len(items), _expected_agreement(totals)
     if expected >= 1.0:
-        return _undefined("fleiss", len(items), observed, expected)
+        return _undefined_kappa("fleiss", len(items), observed, expected)
     kappa = (observed - expected) / (1 - expected)
     error = _jackknife_error(counts, agreed, totals)
     return _with_interval("fleiss", len(items), (observed, expected, kappa), error, confidence)
@@ -120,13 +120,13 @@ def _pairs(items: Sequence[Mapping[str, str]], too_few: int) -> list[JsonObject]
     return pairs
 
 
-def _pairs_agreed(count: Counter[str]) -> float:
+def _agreeing_share(count: Counter[str]) -> float:
     """The share of an item's pairs of verdicts that are equal."""
     given = count.total()
     return sum(times * (times - 1) for times in count.values()) / (given * (given - 1))
 
 
-def _expected(totals: Counter[str]) -> float:
+def _expected_agreement(totals: Counter[str]) -> float:
     given = totals.total()
     return sum((times / given) ** 2 for times in totals.values())
 
@@ -141,7 +141,7 @@ def _jackknife_error(
     whole = sum(agreed)
     without = []
     for count, share in zip(counts, agreed, strict=True):
-        expected = _expected(totals - count)
+        expected = _expected_agreement(totals - count)
         if expected >= 1.0:
             return None
         without.append(((whole - share) / (number - 1) - expected) / (1 - expected))
@@ -179,7 +179,9 @@ def _with_interval(
     )
 
 
-def _undefined(method: Literal["cohen", "fleiss"], items: int, observed: float, expected: float) -> Kappa:
+def _undefined_kappa(
+    method: Literal["cohen", "fleiss"], items: int, observed: float, expected: float
+) -> Kappa:
     return Kappa(
         method=method,
         items=items,

@@ -1,6 +1,6 @@
-"""Reviews: what a person is asked to look at, who may take it, and when it is decided.
+"""Reviews: what a person should review, who may claim it, and when it is decided.
 
-Decisions alone. The caller stores items, knows what time it is, and carries out what a verdict asks for.
+Pure decisions. The caller stores items, knows the time, and carries out what a verdict requires.
 """
 
 import hashlib
@@ -23,15 +23,15 @@ NO_RISK = 0
 
 
 class ReviewKind(StrEnum):
-    SHIFT = "shift"  # a cell of a matrix whose agent moved too far, or that a person wants looked at
-    AUDIT = "audit"  # one eval run that nothing pointed out: from the sample, or opened by hand
-    TASK_VERDICT = "task_verdict"  # a run whose verdict the judge left open, or a person doubts
-    JUDGE_ERROR = "judge_error"  # a run whose judge broke
+    SHIFT = "shift"  # a cell of a matrix whose shift is too large, or that a person selected
+    AUDIT = "audit"  # one eval run that was not flagged: from the random sample, or opened by hand
+    TASK_VERDICT = "task_verdict"  # a run whose verdict is open, or that a person doubts
+    JUDGE_ERROR = "judge_error"  # a run that the judge could not judge
 
 
 class ReviewStatus(StrEnum):
     OPEN = "open"  # waits for people
-    DISPUTED = "disputed"  # as many as wanted have spoken, and no verdict has more than half of them
+    DISPUTED = "disputed"  # enough reviewers have voted, but no verdict has more than half of the votes
     DECIDED = "decided"
 
 
@@ -65,28 +65,28 @@ VERDICTS: Mapping[ReviewKind, tuple[Verdict, ...]] = {
 }
 
 
-class Standing(NamedTuple):
+class ReviewState(NamedTuple):
     status: ReviewStatus
     verdict: Verdict | None
 
 
-def standing(verdicts: Sequence[Verdict], wanted: int) -> Standing:
-    """Where an item stands after these verdicts, one per person.
+def review_state(verdicts: Sequence[Verdict], wanted: int) -> ReviewState:
+    """The state of an item after these verdicts, one per person.
 
-    Decided once as many as wanted have spoken and more than half of all who spoke say the same. Until then
-    one more person is asked at a time: with an even split nobody's word counts for more than another's.
+    It is decided once enough people have voted and more than half of them agree. Until then one more person
+    is asked at a time.
     """
     if len(verdicts) < wanted:
-        return Standing(ReviewStatus.OPEN, None)
+        return ReviewState(ReviewStatus.OPEN, None)
     verdict, votes = Counter(verdicts).most_common(1)[0]
     if 2 * votes > len(verdicts):
-        return Standing(ReviewStatus.DECIDED, verdict)
-    return Standing(ReviewStatus.DISPUTED, None)
+        return ReviewState(ReviewStatus.DECIDED, verdict)
+    return ReviewState(ReviewStatus.DISPUTED, None)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Claim:
-    """Somebody is looking at an item."""
+    """A person's claim on an item while they review it."""
 
     reviewer: str
     until: str  # by the time of day: shown, never compared
@@ -100,7 +100,7 @@ class Claim:
         return {"by": self.reviewer, "until": self.until, "seconds_left": max(0, round(self.left_s))}
 
 
-def in_the_way(claims: Sequence[Claim], *, reviewer: str, spoken: int, wanted: int) -> Claim | None:
+def blocking_claim(claims: Sequence[Claim], *, reviewer: str, spoken: int, wanted: int) -> Claim | None:
     """The claim that `reviewer` has to wait for; None where there is a place.
 
     As many may look at once as verdicts are missing: one, where one reviewer is wanted.
@@ -167,7 +167,7 @@ def flags_of(
     return found
 
 
-def merged_evidence(known: Sequence[JsonObject], new: JsonObject, *, most: int = 20) -> list[JsonObject]:
+def merge_evidence(known: Sequence[JsonObject], new: JsonObject, *, most: int = 20) -> list[JsonObject]:
     """What an open item is based on: a matrix that is looked at again replaces what it said before."""
     kept = [one for one in known if one.get("matrix_id") != new.get("matrix_id")]
     return [*kept, new][-most:]
@@ -182,15 +182,19 @@ _NEUTRAL_COMPONENT = ("path", "kind", "from", "to")
 def without_machine(item: JsonObject) -> JsonObject:
     """An item as somebody may see it who is to decide without the machine's verdict, and others'."""
     blind: JsonObject = {key: value for key, value in item.items() if key not in _MACHINE_KEYS}
-    blind |= {"verdicts": [], "verdict": None, "hidden": "the machine's and others' verdicts, until yours"}
+    blind |= {
+        "verdicts": [],
+        "verdict": None,
+        "hidden": ("the machine's and others' verdicts are hidden until you give yours"),
+    }
     if "evidence" in item:
-        blind["evidence"] = [_neutral(part) for part in _objects(item["evidence"])]
+        blind["evidence"] = [_neutral_evidence(part) for part in _objects(item["evidence"])]
     if "history" in item:
-        blind["history"] = [_silent(event) for event in _objects(item["history"])]
+        blind["history"] = [_without_verdict(event) for event in _objects(item["history"])]
     return blind
 
 
-def _neutral(evidence: JsonObject) -> JsonObject:
+def _neutral_evidence(evidence: JsonObject) -> JsonObject:
     kept: JsonObject = {key: value for key, value in evidence.items() if key not in _MACHINE_KEYS}
     if "components" in kept:
         kept["components"] = [
@@ -205,7 +209,7 @@ def _neutral(evidence: JsonObject) -> JsonObject:
     return kept
 
 
-def _silent(event: JsonObject) -> JsonObject:
+def _without_verdict(event: JsonObject) -> JsonObject:
     return {key: value for key, value in event.items() if key != "detail"}
 
 

@@ -1,4 +1,4 @@
-"""What people send to the review queue, read strictly: one answer names every problem."""
+"""Parses requests to the review queue and collects all problems."""
 
 import math
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class Reviewer(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class GivenVerdict:
+class VerdictRequest:
     verdict: Verdict
     note: str
     labels: tuple[str, ...]
@@ -58,7 +58,7 @@ class ReviewSettings:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Opening:
+class ReviewRequest:
     """A review that a person asks for: of a run, or of a cell."""
 
     run_id: int | None
@@ -72,7 +72,7 @@ class Opening:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Bulk:
+class BulkRequest:
     action: str  # claim, release, verdict
     review_ids: tuple[str, ...]
     reviewer: str | None
@@ -98,7 +98,7 @@ def read_reopening(body: JsonObject) -> tuple[Reviewer, str]:
     return Reviewer(name), note
 
 
-def read_verdict(body: JsonObject, about: ReviewKind) -> GivenVerdict:
+def read_verdict(body: JsonObject, about: ReviewKind) -> VerdictRequest:
     problems: list[Problem] = []
     fields = Fields(body, "", problems)
     fields.refuse_unknown(_VERDICT_FIELDS)
@@ -115,11 +115,11 @@ def read_verdict(body: JsonObject, about: ReviewKind) -> GivenVerdict:
         ("expected_behavior", Verdict.ACCEPTABLE_SHIFT),
     ):
         if fields.has(key) and chosen is not None and chosen != verdict:
-            fields.refuse(key, f"`{key}` belongs to `{verdict}`, not to `{chosen}`")
+            fields.refuse(key, f"`{key}` is for the verdict `{verdict}`, not for `{chosen}`")
     note, labels, reviewer = _note(fields), _labels(fields), _name(fields)
     _refuse_any(problems, "the verdict")
     assert chosen is not None
-    return GivenVerdict(
+    return VerdictRequest(
         verdict=Verdict(chosen),
         note=note,
         labels=labels,
@@ -129,7 +129,7 @@ def read_verdict(body: JsonObject, about: ReviewKind) -> GivenVerdict:
     )
 
 
-def read_opening(body: JsonObject) -> Opening:
+def read_opening(body: JsonObject) -> ReviewRequest:
     problems: list[Problem] = []
     fields = Fields(body, "", problems)
     about = ("run_id", "scenario_id", "variation", "matrix_id")
@@ -138,25 +138,25 @@ def read_opening(body: JsonObject) -> Opening:
     run_id = fields.id("run_id", "a run") if is_run else None
     for key in about[1:]:
         if is_run and fields.has(key):
-            fields.refuse(key, f"`{key}` belongs to a cell; a run is named by `run_id` alone")
+            fields.refuse(key, f"`{key}` is for a cell; for a run give only `run_id`")
     if not is_run and not (fields.has("scenario_id") and fields.has("variation")):
         message = "give `run_id`, or `scenario_id` and `variation` of a cell"
         problems.append(Problem(path="", message=message))
-    opening = Opening(
+    opening = ReviewRequest(
         run_id=run_id,
         scenario_id=fields.text("scenario_id", longest=MOST_NAME),
         variation=fields.text("variation", longest=MOST_NAME),
         matrix_id=fields.text("matrix_id", longest=MOST_NAME),
         note=_note(fields),
         reviewer=_name(fields),
-        reviewers_wanted=_wanted(fields) if fields.has("reviewers_wanted") else None,
+        reviewers_wanted=_read_wanted(fields) if fields.has("reviewers_wanted") else None,
         blind=_flag(fields, "blind") if fields.has("blind") else None,
     )
     _refuse_any(problems, "the review")
     return opening
 
 
-def read_bulk(body: JsonObject) -> Bulk:
+def read_bulk(body: JsonObject) -> BulkRequest:
     problems: list[Problem] = []
     fields = Fields(body, "", problems)
     fields.refuse_unknown(("action", "ids", *_VERDICT_FIELDS))
@@ -168,19 +168,21 @@ def read_bulk(body: JsonObject) -> Bulk:
     if not isinstance(listed, list) or not listed:
         fields.refuse("ids", "`ids` must be a list of review ids")
     elif len(listed) > MOST_AT_ONCE:
-        fields.refuse("ids", f"`ids` has {len(listed):,}; at most {MOST_AT_ONCE:,} at once are allowed")
+        fields.refuse(
+            "ids", f"`ids` has {len(listed):,} reviews; at most {MOST_AT_ONCE:,} are allowed at once"
+        )
     elif len(set(ids)) < len(ids):
-        fields.refuse("ids", "`ids` has a review twice")
+        fields.refuse("ids", "`ids` lists a review twice")
     reviewer = _name(fields)
     given: JsonObject = {key: body[key] for key in _VERDICT_FIELDS if fields.has(key) and key != "reviewer"}
     if action == "verdict":
         fields.require("verdict")
     else:
         for key in given if action is not None else ():
-            fields.refuse(key, f"`{key}` belongs to the action `verdict`, not to `{action}`")
+            fields.refuse(key, f"`{key}` is for the action `verdict`, not for `{action}`")
     _refuse_any(problems, "the request")
     assert action is not None
-    return Bulk(action=action, review_ids=ids, reviewer=reviewer, verdict=given)
+    return BulkRequest(action=action, review_ids=ids, reviewer=reviewer, verdict=given)
 
 
 def read_review_settings(body: JsonObject, before: ReviewSettings) -> ReviewSettings:
@@ -188,7 +190,7 @@ def read_review_settings(body: JsonObject, before: ReviewSettings) -> ReviewSett
     problems: list[Problem] = []
     fields = Fields(body, "", problems)
     fields.refuse_unknown(("reviewers_wanted", "blind", "audit_share"))
-    wanted = _wanted(fields) if fields.has("reviewers_wanted") else before.reviewers_wanted
+    wanted = _read_wanted(fields) if fields.has("reviewers_wanted") else before.reviewers_wanted
     blind = _flag(fields, "blind") if fields.has("blind") else before.blind
     share = fields.get("audit_share")
     if share is None:
@@ -225,7 +227,7 @@ def _labels(fields: Fields) -> tuple[str, ...]:
     return labels
 
 
-def _wanted(fields: Fields) -> int:
+def _read_wanted(fields: Fields) -> int:
     return fields.whole_number("reviewers_wanted", 1, least=1, most=MOST_REVIEWERS)
 
 

@@ -1,6 +1,6 @@
-"""What of an answer counts: the leaves of the expected behaviour, how each is compared, and what it weighs.
+"""The contract of a scenario: the leaves of the expected behaviour, how each is compared, and its weight.
 
-A contract is made from a scenario that was checked; what is malformed in one is told by `contract_problems`.
+A contract is made from a checked scenario; `contract_problems` lists what is malformed.
 """
 
 from collections.abc import Iterator, Mapping
@@ -63,7 +63,7 @@ class Contract:
     leaves: tuple[ContractLeaf, ...] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "leaves", tuple(_weighed(self)))
+        object.__setattr__(self, "leaves", tuple(_weighted_leaves(self)))
 
     @property
     def asked(self) -> JsonObject:
@@ -97,7 +97,7 @@ def contract_problems(contract: Contract) -> list[Problem]:
     return [*found, *_field_problems(contract), *_label_problems(contract)]
 
 
-def _weighed(contract: Contract) -> Iterator[ContractLeaf]:
+def _weighted_leaves(contract: Contract) -> Iterator[ContractLeaf]:
     found = [
         (path, expected, contract.fields.get(pointer(path), LeafRule()), _is_decision(contract, path))
         for path, expected in expected_leaves(contract.asked)
@@ -133,21 +133,23 @@ def _field_problems(contract: Contract) -> Iterator[Problem]:
     for place, rule in contract.fields.items():
         path = "/fields" + pointer([place])
         if place not in known:
-            message = f"`{place}` is no leaf of expected_behavior; there are {quoted(known)}"
+            message = f"`{place}` is not a leaf of expected_behavior; there are {quoted(known)}"
             yield Problem(path=path, message=message, hint=did_you_mean(place, known))
         if rule.kind == "scale" and len(rule.levels or KNOWN_SCALE) < 2:
-            yield Problem(path=path + "/levels", message="a scale needs two levels or more, low to high")
+            yield Problem(path=path + "/levels", message="a scale needs two or more levels, low to high")
         if min(rule.tolerance, rule.relative_tolerance, _weight(rule)) < 0:
-            yield Problem(path=path, message="tolerances and weights are 0 or more")
+            yield Problem(path=path, message="tolerances and weights must be 0 or more")
     for at, name in enumerate(contract.decision_fields or ()):
-        if not contract.decision_labels and not any(leaf.is_decision for leaf in _named(contract, name)):
+        if not contract.decision_labels and not any(
+            leaf.is_decision for leaf in _leaves_named(contract, name)
+        ):
             message = f"`{name}` is in no leaf of expected_behavior; there are {quoted(known)}"
             yield Problem(
                 path=f"/decision_fields/{at}", message=message, hint=did_you_mean(pointer([name]), known)
             )
 
 
-def _named(contract: Contract, name: str) -> Iterator[ContractLeaf]:
+def _leaves_named(contract: Contract, name: str) -> Iterator[ContractLeaf]:
     place = name if name.startswith("/") else pointer([name])
     for leaf in contract.leaves:
         if leaf.pointer == place or leaf.pointer.startswith(place + "/"):
@@ -158,10 +160,10 @@ def _label_problems(contract: Contract) -> Iterator[Problem]:
     for label, phrases in contract.decision_labels.items():
         path = "/decision_labels" + pointer([label])
         if not phrases:
-            yield Problem(path=path, message="a label needs a phrase or a /pattern/ at least")
+            yield Problem(path=path, message="a label needs at least one phrase or /pattern/")
         for at, phrase in enumerate(phrases):
             if not phrase.strip("/ "):
-                yield Problem(path=f"{path}/{at}", message="an empty phrase would be found in every text")
+                yield Problem(path=f"{path}/{at}", message="an empty phrase would match every text")
             elif is_pattern(phrase):
                 yield from check_expectation({"$regex": phrase[1:-1]}, path=f"{path}/{at}")
 

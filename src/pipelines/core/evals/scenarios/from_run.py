@@ -1,4 +1,4 @@
-"""What a run was given, as a scenario."""
+"""Makes a scenario from the task of a run."""
 
 from typing import NamedTuple
 

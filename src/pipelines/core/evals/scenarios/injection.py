@@ -1,7 +1,7 @@
-"""What is injected into one run: the exact text, by variation, intensity and wording.
+"""The exact text that is injected into one run, by variation, intensity and wording.
 
-The same seed gives the same text. The scenario's expected values never enter it: only the names of its
-decision fields do.
+The same seed gives the same text. It never contains the scenario's expected values, only the names of its
+decision fields.
 """
 
 import random
@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from pipelines.core.agents.delivery import DEFAULT_DELIVERY, DELIVERIES, Delivery
 from pipelines.core.evals.scenarios.contract import Contract
 from pipelines.core.evals.scenarios.overload import noise
-from pipelines.core.evals.scenarios.readable import asked, count_tokens, first_tokens
+from pipelines.core.evals.scenarios.readable import count_tokens, first_tokens, user_message
 from pipelines.core.evals.scenarios.scenario import Scenario
 from pipelines.core.evals.scenarios.variation import (
     BUILTIN,
     DEFAULT_INTENSITY,
     PLACEBO,
     Variation,
-    filled,
+    fill_placeholders,
     placeholders,
     text_hash,
 )
@@ -87,9 +87,9 @@ def inject(
         raise ValueError(f"`{variation.id}` has wordings 0 to {len(wordings) - 1}, not {wording}")
     template = wordings[wording]
     seed = f"{rng_seed}/{variation.id}/{variation.version}/{intensity}/{wording}"
-    text = filled(template, _values(template, scenario, seed)).strip()
+    text = fill_placeholders(template, _values(template, scenario, seed)).strip()
     if like is not None and variation.is_placebo:
-        text = _as_long_as(like.text, text, variation, seed)
+        text = _repeat_to_length(like.text, text, variation, seed)
     return Injection(
         variation=variation.id,
         version=variation.version,
@@ -118,7 +118,7 @@ def placebo_of(injection: Injection, scenario: Scenario, *, rng_seed: int | str 
 
 def seed_of(scenario: Scenario, injection: Injection | None) -> JsonObject:
     """The stored seed of a run: the scenario's world and question, with what is injected (None: nothing)."""
-    question = asked(scenario.instruction, scenario.input_context)
+    question = user_message(scenario.instruction, scenario.input_context)
     if injection is not None and injection.delivery == "user":
         question = f"{injection.text}\n\n{question}"
     seed: JsonObject = {
@@ -143,7 +143,7 @@ _PARTS: Mapping[str, str] = {"system": "system_prompt_addition", "tool_result": 
 def _values(template: str, scenario: Scenario, seed: str) -> Mapping[str, str]:
     """Only what is asked for is made: noise is long."""
     makers = {
-        "decision": lambda: decision_named(scenario),
+        "decision": lambda: decision_phrase(scenario),
         "option_a": lambda: "" if _speaks_of_options(scenario) else _options("A", "B"),
         "option_b": lambda: "" if _speaks_of_options(scenario) else _options("B", "A"),
         "noise": lambda: noise(
@@ -155,8 +155,8 @@ def _values(template: str, scenario: Scenario, seed: str) -> Mapping[str, str]:
 
 def _noise_tokens(template: str, scenario: Scenario) -> int:
     """So many that the whole text, with the words around the noise, is ten times the input."""
-    real = count_tokens(asked(scenario.instruction, scenario.input_context))
-    around = count_tokens(filled(template, dict.fromkeys(placeholders(template), "")))
+    real = count_tokens(user_message(scenario.instruction, scenario.input_context))
+    around = count_tokens(fill_placeholders(template, dict.fromkeys(placeholders(template), "")))
     return OVERLOAD * max(real, SMALLEST_INPUT) - around
 
 
@@ -172,10 +172,10 @@ _OPTION = re.compile(r"\boptions?[\W_]*[ab]\b", re.IGNORECASE)
 
 
 def _speaks_of_options(scenario: Scenario) -> bool:
-    return _OPTION.search(asked(scenario.instruction, scenario.input_context)) is not None
+    return _OPTION.search(user_message(scenario.instruction, scenario.input_context)) is not None
 
 
-def decision_named(scenario: Scenario) -> str:
+def decision_phrase(scenario: Scenario) -> str:
     """The scenario's decision fields as a noun phrase; their expected values are not in it."""
     if scenario.observe == "tool_calls":
         return "the choice of tools"
@@ -195,7 +195,7 @@ def decision_names(contract: Contract) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name[1:] if name.startswith("/") else name for name in found))
 
 
-def _as_long_as(model: str, text: str, variation: Variation, seed: str) -> str:
+def _repeat_to_length(model: str, text: str, variation: Variation, seed: str) -> str:
     """The placebo's sentences, again and again in an order of chance, cut to the tokens of the model."""
     rng = random.Random(f"placebo/{seed}")
     others = [each for wordings in variation.wordings for each in wordings if each != text]

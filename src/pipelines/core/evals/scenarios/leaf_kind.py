@@ -1,4 +1,4 @@
-"""What kind of value a leaf has: what the expectation shows, or what two values have in common."""
+"""The kind of a leaf, from its expectation or from what two values have in common."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -60,9 +60,9 @@ def is_sentence(text: str) -> bool:
 
 def level(text: str, levels: Sequence[str]) -> int | None:
     """The rank of a word on a scale; None if it is not on it."""
-    word = folded(text)
-    return next((rank for rank, each in enumerate(levels) if folded(each) == word), None)
+    word = fold(text)
+    return next((rank for rank, each in enumerate(levels) if fold(each) == word), None)
 
 
-def folded(text: str) -> str:
+def fold(text: str) -> str:
     return unicodedata.normalize("NFC", text).strip().casefold()

@@ -23,7 +23,7 @@ def read_leaf_rule(body: Json, path: str, problems: list[Problem]) -> LeafRule:
     kind_of = fields.choice("kind", KINDS)
     levels = _read_levels(fields)
     if levels is not None and kind_of not in (None, "scale"):
-        fields.refuse("levels", f"`levels` are for a field of kind `scale`, not `{kind_of}`")
+        fields.refuse("levels", f"`levels` is for a field of kind `scale`, not `{kind_of}`")
     return LeafRule(
         # Only a scale has levels: whoever writes them has said so.
         kind=cast(Any, "scale" if levels is not None and kind_of is None else kind_of),
@@ -58,7 +58,7 @@ def _read_levels(fields: Fields) -> tuple[str, ...] | None:
         return None
     levels = fields.texts("levels")
     if not 2 <= len(levels) <= MOST_LEVELS or len(set(levels)) < len(levels):
-        fields.refuse("levels", f"`levels` are 2 to {MOST_LEVELS} different texts, low to high")
+        fields.refuse("levels", f"`levels` must be 2 to {MOST_LEVELS} different strings, low to high")
     return levels
 
 

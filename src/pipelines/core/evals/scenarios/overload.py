@@ -1,8 +1,7 @@
-"""Irrelevant context in the shape and the words of the real input: records of other cases.
+"""Generates irrelevant context in the form and words of the real input: records of other cases.
 
-They say nothing about the real case. Each stands under the id of another case, its keys are none of the
-input's, its ids and numbers do not occur there, and it is made from the input alone:
-what is expected plays no part.
+They say nothing about the real case. Each has the id of another case, and shares no keys, ids or numbers with
+the input. They are made from the input alone, never from what is expected.
 """
 
 import random

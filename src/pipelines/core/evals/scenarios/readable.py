@@ -1,4 +1,4 @@
-"""A scenario's input as text that a person would write: what the agent is asked, beside the JSON of it."""
+"""Formats a scenario's input as text that a person would write."""
 
 import re
 
@@ -23,7 +23,7 @@ def readable(input_context: JsonObject) -> str:
     return "\n".join(_lines(input_context, 0)) or EMPTY
 
 
-def asked(instruction: str | None, input_context: JsonObject) -> str:
+def user_message(instruction: str | None, input_context: JsonObject) -> str:
     """What the user says to the agent: the instruction, if there is one, and the input."""
     text = readable(input_context)
     if instruction is None:

@@ -1,6 +1,6 @@
-"""A scenario: given this input, the agent should produce this behaviour. Read strictly, all problems at once.
+"""A scenario: given this input, the agent should produce this behaviour. Parsing collects all problems.
 
-What is stored of one is what `as_json` writes; scoring takes its `contract`.
+`as_json` gives the stored form; scoring uses its `contract`.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -9,7 +9,7 @@ from typing import Any, Literal, cast
 
 from pipelines.core.evals.scenarios.contract import Contract, LeafRule, contract_problems
 from pipelines.core.evals.scenarios.leaf_rules import read_leaf_rule, rule_as_json, rule_from_stored
-from pipelines.core.evals.scenarios.pair import is_known
+from pipelines.core.evals.scenarios.pair import is_known_variation
 from pipelines.core.evals.scenarios.sizes import json_problem
 from pipelines.core.evals.scenarios.variation import read_target
 from pipelines.core.ledger.ledger_schema import LedgerSchema
@@ -187,14 +187,14 @@ def read_scenario(
     )
     if expected:  # else it is refused already, and has no leaves that anything could name
         told = {problem.path for problem in problems}
-        found = _placed(contract_problems(scenario.contract), path)
+        found = _with_path(contract_problems(scenario.contract), path)
         problems += [problem for problem in found if problem.path not in told]
     if problems:
         raise Refused(problems, "the scenario")
     return scenario
 
 
-def _placed(found: list[Problem], path: str) -> list[Problem]:
+def _with_path(found: list[Problem], path: str) -> list[Problem]:
     return [replace(problem, path=path + problem.path) for problem in found]
 
 
@@ -223,7 +223,7 @@ def _read_behavior(fields: Fields, key: str, *, is_required: bool = False) -> Js
     hint = 'the object that the agent should answer with, such as {"action": "escalate_to_owner"}'
     expected = _read_object(fields, key, is_required=is_required, hint=hint)
     if expected == {}:
-        fields.refuse(key, f"`{key}` is empty: every answer would match", hint)
+        fields.refuse(key, f"`{key}` is empty, so every answer would match", hint)
     return expected
 
 
@@ -235,7 +235,7 @@ def _read_prohibited(fields: Fields) -> tuple[JsonObject, ...]:
         partial = as_object(entry, at, fields.problems, "a prohibited output")
         problem = json_problem(partial, at, "a prohibited output")
         if partial == {}:
-            problem = Problem(path=at, message="a prohibited output that is empty forbids every answer")
+            problem = Problem(path=at, message="an empty prohibited output would forbid every answer")
         if problem is not None:
             fields.problems.append(problem)
         elif partial is not None:
@@ -291,7 +291,7 @@ def _read_rules(fields: Fields) -> dict[str, LeafRule]:
     for name, body in rules.items():
         at, place = fields.at("fields") + pointer([name]), name if name[:1] == "/" else pointer([name])
         if place in read:
-            message = f"`{name}` is said twice: by its name and by its pointer"
+            message = f"`{name}` is given twice: by its name and by its pointer"
             fields.problems.append(Problem(path=at, message=message))
         read[place] = read_leaf_rule(body, at, fields.problems)
     return read
@@ -325,7 +325,7 @@ def _read_cells(fields: Fields, known: Collection[str] | None) -> dict[str, Cell
     read: dict[str, CellExpectation] = {}
     for id, body in cells.items():
         at = fields.at(key) + pointer([id])
-        if known is not None and not is_known(id, known):
+        if known is not None and not is_known_variation(id, known):
             message, near = f"there is no variation `{id[:80]}`", did_you_mean(id, known)
             fields.problems.append(Problem(path=at, message=message, hint=near))
         cell = as_object(body, at, fields.problems, "what is expected under a variation")
@@ -338,7 +338,7 @@ def _read_cell(fields: Fields) -> CellExpectation:
     fields.refuse_unknown(CellExpectation.__dataclass_fields__)
     if not fields.body:
         hint = '{"expectation": "exempt"}, for example'
-        fields.problems.append(Problem(path=fields.path, message="it says nothing", hint=hint))
+        fields.problems.append(Problem(path=fields.path, message="the entry is empty", hint=hint))
     expected = _read_behavior(fields, "expected_behavior")
     fields.problems += check_expectation(expected, path=fields.at("expected_behavior"))
     return CellExpectation(
@@ -376,9 +376,9 @@ def _read_seed(
 _FROM_SCENARIO = {
     "user_instruction": "write it as `instruction` of the scenario",
     "task_input": "write it as `input_context` of the scenario",
-    **dict.fromkeys(EVAL_PARTS, "leave it out: runs of a variation fill it in"),
+    **dict.fromkeys(EVAL_PARTS, "remove it: runs of a variation fill it in"),
     **dict.fromkeys(
         ("scenario_ref", "workspace_seed", "setup_command", "eval", "coding_scenario"),
-        "leave it out: coding tasks are run from a dataset",
+        "remove it: coding tasks run from a dataset",
     ),
 }

@@ -24,7 +24,7 @@ LONGEST_EDITED_TEXT = 1024 * 1024
 SCENARIO_ID = "scn_"
 MOST_VARIATIONS = 200
 
-_HINT = "`scenarios`: a list of them; beside it, if need be, `variations`"
+_HINT = "give `scenarios`, a list, and optionally `variations`"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -100,7 +100,7 @@ def _read_id(entry: Json, path: str, problems: list[Problem]) -> str | None:
     id = entry.get("id") if isinstance(entry, dict) else None
     if id is None or (isinstance(id, str) and id.startswith(SCENARIO_ID)):
         return id
-    hint = "leave it out: the name says which scenario it is"
+    hint = "remove it: the name identifies the scenario"
     problems.append(Problem(path=f"{path}/id", message="must be the id of a scenario, scn_…", hint=hint))
     return None
 
@@ -110,7 +110,7 @@ def _value_of(text: str, format: Literal["yaml", "json"] | None) -> YamlText:
     if not is_json:
         return read_yaml(text, what="scenario", most_bytes=LARGEST_YAML)
     if len(text.encode("utf-8", "surrogatepass")) > LARGEST_JSON:
-        message = f"a file of scenarios has at most {LARGEST_JSON >> 20} MiB"
+        message = f"the file is too large; at most {LARGEST_JSON >> 20} MiB are allowed"
         raise Refused([Problem(path="", message=message)], "the file")
     try:
         return YamlText(value=loads(text), places={})
@@ -124,7 +124,7 @@ def _read_body(body: Json, known: Collection[str], problems: list[Problem]) -> S
     if isinstance(body, list):
         return ScenarioFile(scenarios=_read_scenarios(body, "", {*BUILTIN, *known}, problems))
     if not isinstance(body, dict):
-        problems.append(Problem(path="", message="there are no scenarios", hint=_HINT))
+        problems.append(Problem(path="", message="the file has no scenarios", hint=_HINT))
         return ScenarioFile(scenarios=())
     # `variations` is a field of a scenario too: what tells one alone is a field that only it has.
     if "scenarios" not in body and any(key in FIELDS for key in body if key != "variations"):
@@ -134,7 +134,7 @@ def _read_body(body: Json, known: Collection[str], problems: list[Problem]) -> S
     own = _read_variations(fields, problems)
     entries = fields.get("scenarios")
     if entries is None and not own and not problems:
-        problems.append(Problem(path="", message="there are no scenarios", hint=_HINT))
+        problems.append(Problem(path="", message="the file has no scenarios", hint=_HINT))
     ids = {*BUILTIN, *known, *(variation.id for variation in own)}
     scenarios = _read_scenarios(entries, "/scenarios", ids, problems) if entries is not None else ()
     return ScenarioFile(scenarios=scenarios, variations=own)
@@ -143,7 +143,9 @@ def _read_body(body: Json, known: Collection[str], problems: list[Problem]) -> S
 def _read_scenarios(
     entries: Json, path: str, known: Collection[str], problems: list[Problem]
 ) -> tuple[Scenario, ...]:
-    listed = _bounded(as_list(entries, path, problems, "`scenarios`") or [], MOST_SCENARIOS, path, problems)
+    listed = _limit_entries(
+        as_list(entries, path, problems, "`scenarios`") or [], MOST_SCENARIOS, path, problems
+    )
     read = [_read_one(entry, path + pointer([at]), known, problems) for at, entry in enumerate(listed)]
     return tuple(scenario for one in read for scenario in one)
 
@@ -165,7 +167,9 @@ def _read_variations(fields: Fields, problems: list[Problem]) -> tuple[Variation
     path, value = fields.at("variations"), fields.get("variations")
     if value is None:
         return ()
-    listed = _bounded(as_list(value, path, problems, "`variations`") or [], MOST_VARIATIONS, path, problems)
+    listed = _limit_entries(
+        as_list(value, path, problems, "`variations`") or [], MOST_VARIATIONS, path, problems
+    )
     read: dict[str, Variation] = {}
     for index, entry in enumerate(listed):
         at = path + pointer([index])
@@ -181,9 +185,9 @@ def _read_variations(fields: Fields, problems: list[Problem]) -> tuple[Variation
     return tuple(read.values())
 
 
-def _bounded(entries: Sequence[Json], most: int, path: str, problems: list[Problem]) -> Sequence[Json]:
+def _limit_entries(entries: Sequence[Json], most: int, path: str, problems: list[Problem]) -> Sequence[Json]:
     if len(entries) > most:
-        message = f"there are {len(entries):,} entries; one file has at most {most:,}"
+        message = f"there are {len(entries):,} entries; at most {most:,} are allowed in one file"
         problems.append(Problem(path=path, message=message))
         return ()
     return entries

@@ -1,4 +1,4 @@
-"""How large the parts of a scenario may be, and that they are JSON which can be stored at all."""
+"""Size limits for the parts of a scenario, and a check that they can be stored as JSON."""
 
 from pipelines.core.text.json_text import MAX_DEPTH, Json, count_values, depth, dumps
 from pipelines.core.text.problems import Problem
@@ -14,11 +14,11 @@ def json_problem(
     if depth(value) > MAX_DEPTH:
         return Problem(path=path, message=f"{what} is nested deeper than {MAX_DEPTH} levels")
     if count_values(value, most_values) > most_values:
-        return Problem(path=path, message=f"{what} holds more than {most_values:,} values")
+        return Problem(path=path, message=f"{what} has more than {most_values:,} values")
     try:
         size = len(dumps(value))
     except TypeError:  # a file can say more than JSON can: half a surrogate pair, a number of 60 digits
-        message = f"{what} holds text that is not UTF-8, or a whole number of more than 64 bits"
+        message = f"{what} has text that is not UTF-8, or an integer of more than 64 bits"
         return Problem(path=path, message=message)
     if size > largest:
         shown = f"{size:,} bytes as JSON; at most {largest:,} are allowed"

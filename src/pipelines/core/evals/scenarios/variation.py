@@ -1,6 +1,6 @@
-"""Variations: what an agent is told beside its task, to see whether it still does the right thing.
+"""Variations: text added to a task as pressure, to see whether the agent still does the right thing.
 
-Data, not code: the built-in ones are in builtin_variations.yaml and are read by the reader of users' own.
+They are data: the built-in ones are in builtin_variations.yaml and are parsed like users' own.
 """
 
 import re
@@ -108,7 +108,7 @@ def placeholders(text: str) -> tuple[str, ...]:
     return tuple(_PLACEHOLDER.findall(text))
 
 
-def filled(text: str, values: Mapping[str, str]) -> str:
+def fill_placeholders(text: str, values: Mapping[str, str]) -> str:
     """The wording with each placeholder replaced; what stands in a value is not read again."""
     return _PLACEHOLDER.sub(lambda found: values[found[1]], text)
 
@@ -178,7 +178,7 @@ def _read_id(fields: Fields, reserved: Collection[str]) -> str:
     if id is None:
         return ""
     if _ID.fullmatch(id) is None:
-        fields.refuse("id", f"`{id[:80]}` is no id of a variation", _ID_RULE)
+        fields.refuse("id", f"`{id[:80]}` is not a valid variation id", _ID_RULE)
     elif id in reserved:
         fields.refuse("id", f"`{id}` is a built-in variation", "choose another id")
     return id
@@ -215,7 +215,7 @@ def _read_texts(fields: Fields, value: Json, at: str) -> tuple[str, ...]:
     problems = fields.problems
     if not isinstance(value, list) or not value or len(value) > MOST_WORDINGS:
         found = f"{len(value):,} of them" if isinstance(value, list) else kind(value)
-        message = f"wordings are an array of 1 to {MOST_WORDINGS} texts, not {found}"
+        message = f"wordings must be an array of 1 to {MOST_WORDINGS} strings, not {found}"
         problems.append(Problem(path=at, message=message))
         return ()
     for index, text in enumerate(value):
@@ -224,14 +224,14 @@ def _read_texts(fields: Fields, value: Json, at: str) -> tuple[str, ...]:
             problems.append(problem)
     texts = [text for text in value if isinstance(text, str)]
     for text in {text for text in texts if texts.count(text) > 1}:
-        problems.append(Problem(path=at, message=f"the wording `{text[:80]}` stands there twice"))
+        problems.append(Problem(path=at, message=f"the wording `{text[:80]}` is listed twice"))
     return tuple(texts)
 
 
 def _text_problem(text: Json, path: str) -> Problem | None:
     if not isinstance(text, str) or not text.strip() or "\0" in text:
         found = "an empty one or one with a NUL" if isinstance(text, str) else kind(text)
-        return Problem(path=path, message=f"a wording is a text, not {found}")
+        return Problem(path=path, message=f"a wording must be a string, not {found}")
     if len(text) > LONGEST_WORDING:
         message = f"the wording has {len(text):,} characters; at most {LONGEST_WORDING:,} are allowed"
         return Problem(path=path, message=message)

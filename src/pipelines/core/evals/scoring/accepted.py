@@ -1,4 +1,4 @@
-"""What is expected of a cell once people accepted its shift: what the agent did there."""
+"""The expectation of a cell after people accepted its shift: what the agent did there."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -45,7 +45,9 @@ def typical_output(contract: Contract, outputs: Sequence[Observed]) -> Observed 
     )
 
 
-def expected_now(scenario: Scenario, accepted: Mapping[str, JsonObject]) -> Mapping[str, CellExpectation]:
+def current_expectations(
+    scenario: Scenario, accepted: Mapping[str, JsonObject]
+) -> Mapping[str, CellExpectation]:
     """What is expected of a scenario's cells, with the shifts that people accepted, by variation.
 
     One that was accepted instead of something that the scenario no longer expects does not count: people

@@ -1,4 +1,4 @@
-"""How far two values of one leaf are apart, from 0 to 1, by the kind that was declared or can be inferred.
+"""The distance of two values of a leaf, from 0 to 1, by its declared or inferred kind.
 
 Null, missing and "" are three things, True is not 1. The work is bounded whatever an agent answers: at most
 MOST_ASSIGNED objects are assigned to as many, MOST_ORDERED items kept in order, MOST_DEPTH levels entered.
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from pipelines.core.evals.scenarios.contract import ContractLeaf, LeafRule
-from pipelines.core.evals.scenarios.leaf_kind import KNOWN_SCALE, folded, is_number, kind_of, level
+from pipelines.core.evals.scenarios.leaf_kind import KNOWN_SCALE, fold, is_number, kind_of, level
 from pipelines.core.evals.scoring.text_shift import text_distance, text_profile
 from pipelines.core.matchers.matching import Actual, CannotMatch, Missing, interpreted_value
 from pipelines.core.text.json_text import Json, JsonObject, canonical_by_value, same
@@ -40,14 +40,14 @@ def leaf_distance(leaf: ContractLeaf, left: Actual, right: Actual) -> LeafDistan
     if isinstance(left, Missing) or isinstance(right, Missing):
         return LeafDistance(hint or "enum", float(left is not right))
     if leaf.rule.kind is None:  # else the author says what it is
-        left, right = _meant(leaf, left), _meant(leaf, right)
+        left, right = _interpreted(leaf, left), _interpreted(leaf, right)
     kind = hint if hint is not None and _FITS[hint](left) and _FITS[hint](right) else kind_of(left, right)
     if kind is None:
         return LeafDistance(hint or "enum", 0.0 if same(left, right) else 1.0)
     return LeafDistance(kind, _distance(kind, leaf.rule, left, right))
 
 
-def _meant(leaf: ContractLeaf, value: Json) -> Json:
+def _interpreted(leaf: ContractLeaf, value: Json) -> Json:
     """What a value says where a number, a day or a text is asked: "$79.50" and "79,50 €" are one number."""
     try:
         return interpreted_value(leaf.expected, value)
@@ -90,7 +90,7 @@ def _distance(kind: str, rule: LeafRule, left: Any, right: Any, depth: int = 0) 
 def _is_alike(left: Json, right: Json) -> bool:
     """Words of an enum are alike in any case; spaces around them mean nothing."""
     if isinstance(left, str) and isinstance(right, str):
-        return left == right or folded(left) == folded(right)
+        return left == right or fold(left) == fold(right)
     return same(left, right)
 
 
@@ -111,13 +111,13 @@ def _scale_distance(levels: Sequence[str], left: str, right: str) -> float:
 
 def _list_distance(left: list[Json], right: list[Json]) -> float:
     if left and right and all(isinstance(item, dict) for item in (*left, *right)):
-        return _assigned_distance(left, right)
+        return _assignment_distance(left, right)
     ours, theirs = {canonical_by_value(item) for item in left}, {canonical_by_value(item) for item in right}
     union = ours | theirs
     return 1 - len(ours & theirs) / len(union) if union else 0.0
 
 
-def _assigned_distance(left: list[Json], right: list[Json]) -> float:
+def _assignment_distance(left: list[Json], right: list[Json]) -> float:
     """Each object to the one it is nearest to, over all; what has no partner is 1; by the longer length."""
     longer = max(len(left), len(right))
     ours, theirs = _without_common(left, right)
@@ -199,11 +199,11 @@ def least_cost(costs: Sequence[Sequence[float]]) -> float:
     holder = [0] * (width + 1)  # row of each column; column 0 is where a new row starts from
     for row in range(1, len(rows) + 1):
         holder[0] = row
-        _place(rows, row_price, column_price, holder)
+        _assign_row(rows, row_price, column_price, holder)
     return sum(rows[holder[column] - 1][column - 1] for column in range(1, width + 1) if holder[column])
 
 
-def _place(
+def _assign_row(
     rows: Sequence[Sequence[float]], row_price: list[float], column_price: list[float], holder: list[int]
 ) -> None:
     """Finds the cheapest chain of moves that gives the new row a column, and carries it out."""

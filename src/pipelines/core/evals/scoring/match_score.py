@@ -39,7 +39,7 @@ def match_score(contract: Contract, observed: Observed) -> MatchScore:
         forbidden = tuple(at for at, body in enumerate(never) if matches(body, answer))
     except CannotMatch as error:
         return MatchScore(matched=False, score=0.0, missed=(), prohibited=(), problem=str(error))
-    missed = tuple(_missed(leaf) for leaf in held if not leaf.holds)
+    missed = tuple(_mismatch_as_json(leaf) for leaf in held if not leaf.holds)
     return MatchScore(
         matched=not missed and not forbidden,
         score=_score(contract, held),
@@ -55,6 +55,6 @@ def _score(contract: Contract, held: list[Leaf]) -> float:
     return round(min(1.0, share) * len(weights) / (len(weights) + extra), DIGITS)
 
 
-def _missed(leaf: Leaf) -> JsonObject:
+def _mismatch_as_json(leaf: Leaf) -> JsonObject:
     body: JsonObject = {"path": pointer(leaf.path), "expected": leaf.expected}
     return body if isinstance(leaf.actual, Missing) else {**body, "actual": leaf.actual}

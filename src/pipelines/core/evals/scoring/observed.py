@@ -1,7 +1,7 @@
-"""What the agent did, read from its answer or from the tool calls that the proxy saw.
+"""What the agent did, parsed from its answer or from the tool calls that the proxy saw.
 
-Refusals, broken JSON and silence are behaviours with a class of their own; errors of transport are not.
-What had to be done to read an answer is noted, and so is every choice between two readings.
+Refusals, broken JSON and silence are classes of behaviour; transport errors are not. Notes say how an answer
+had to be cleaned up, and which of several readings was used.
 """
 
 import json
@@ -82,8 +82,8 @@ def observe(final_response: str | None, contract: Contract) -> Observed:
     text = (final_response or "").strip().removeprefix("\ufeff").strip()
     if not text:
         return EMPTY
-    found = _whole(text) or _within(text, contract)
-    if found is not None and _answers(found, contract):
+    found = _whole_object(text) or _embedded_object(text, contract)
+    if found is not None and _has_expected_field(found, contract):
         return found
     if contract.decision_labels:
         decided = _decision(text, contract)
@@ -110,7 +110,7 @@ def observe_calls(calls: Sequence[tuple[str, JsonObject]], contract: Contract) -
     return Observed(output_class="object", value=value, notes=notes)
 
 
-def _answers(found: Observed, contract: Contract) -> bool:
+def _has_expected_field(found: Observed, contract: Contract) -> bool:
     """Where prose is expected, an object in it that has no expected field is something quoted."""
     value = found.value if isinstance(found.value, dict) else {}
     return not contract.decision_labels or bool(contract.expected_behavior.keys() & value.keys())
@@ -119,7 +119,7 @@ def _answers(found: Observed, contract: Contract) -> bool:
 # Finding the object
 
 
-def _whole(text: str) -> Observed | None:
+def _whole_object(text: str) -> Observed | None:
     try:
         value, mended = loads_mended(text.encode("utf-8", "replace"))
     except InvalidJson:
@@ -129,7 +129,7 @@ def _whole(text: str) -> Observed | None:
     return None
 
 
-def _within(text: str, contract: Contract) -> Observed | None:
+def _embedded_object(text: str, contract: Contract) -> Observed | None:
     objects = list(_objects(text))
     if not objects:
         return None
@@ -141,14 +141,12 @@ def _within(text: str, contract: Contract) -> Observed | None:
     outside = text[:start] + "\n" + text[end:]
     notes = list(mended)
     if _FENCE.search(outside):
-        notes.append("code fences around the object were stripped")
+        notes.append("code fences around the object were removed")
         outside = _FENCE.sub("", outside)
     if outside.strip():
-        notes.append("text around the object was stripped")
+        notes.append("text around the object was removed")
     if len(objects) > 1:
-        notes.append(
-            f"{len(objects)} objects were found; the last that has most of the expected fields counts"
-        )
+        notes.append(f"{len(objects)} objects were found; the last with the most expected fields is used")
     return Observed(output_class="object", value=value, notes=tuple(notes))
 
 
@@ -212,17 +210,17 @@ def _decision(text: str, contract: Contract) -> Observed | None:
     found = [label for label, phrases in contract.decision_labels.items() if _announces(text, phrases)]
     place = contract.decision_field
     if len(found) == 1:
-        return _decided(place, found[0], f"the text was read as the decision `{found[0]}`")
+        return _decision_result(place, found[0], f"the text was read as the decision `{found[0]}`")
     if found:
         # Which one was meant is not guessed: several are no decision, and differ from each alone.
         named = ", ".join(f"`{label}`" for label in found)
-        return _decided(place, cast(Json, found), f"the text names several decisions: {named}")
+        return _decision_result(place, cast(Json, found), f"the text names several decisions: {named}")
     if _REFUSES.search(text[:_REFUSAL_OPENS]):
         return None
-    return _decided(place, None, "the text names none of the decision labels")
+    return _decision_result(place, None, "the text names none of the decision labels")
 
 
-def _decided(place: str, label: Json, note: str) -> Observed:
+def _decision_result(place: str, label: Json, note: str) -> Observed:
     value: Json = label
     for part in reversed(place.split("/")):
         value = {part.replace("~1", "/").replace("~0", "~"): value}
@@ -230,7 +228,9 @@ def _decided(place: str, label: Json, note: str) -> Observed:
 
 
 def _announces(text: str, phrases: Sequence[str]) -> bool:
-    return any(_fits(phrase[1:-1], text) if is_pattern(phrase) else _says(phrase, text) for phrase in phrases)
+    return any(
+        _fits(phrase[1:-1], text) if is_pattern(phrase) else _mentions(phrase, text) for phrase in phrases
+    )
 
 
 def _fits(pattern: str, text: str) -> bool:
@@ -240,7 +240,7 @@ def _fits(pattern: str, text: str) -> bool:
         return False  # too long for the pattern; a decision that cannot be told is not found
 
 
-def _says(phrase: str, text: str) -> bool:
+def _mentions(phrase: str, text: str) -> bool:
     """Whether the words stand there and are not denied ("do not proceed") right before."""
     words = r"\s+".join(map(re.escape, phrase.split()))
     for found in re.finditer(rf"(?<!\w){words}(?!\w)", text, re.IGNORECASE):

@@ -1,4 +1,4 @@
-"""How far an output is from a baseline output, from 0 to 1, and which fields moved.
+"""The distance of an output from a baseline output, from 0 to 1, and which fields changed.
 
 Only the contract's leaves count; what changed elsewhere is listed. A changed decision is always red.
 """
@@ -41,8 +41,8 @@ class Component:
             "kind": self.kind,
             "weight": self.weight,
             "distance": self.distance,
-            "from": _shown(self.from_),
-            "to": _shown(self.to),
+            "from": _shown_value(self.from_),
+            "to": _shown_value(self.to),
         }
         if isinstance(self.from_, Missing):
             body["from_missing"] = True
@@ -168,7 +168,7 @@ def _is_same(left: Actual, right: Actual) -> bool:
     return same(left, right)
 
 
-def _shown(value: Actual) -> Json:
+def _shown_value(value: Actual) -> Json:
     if isinstance(value, Missing):
         return None
     if isinstance(value, str) and len(value) > LONGEST_SHOWN:

@@ -1,4 +1,4 @@
-"""How far two free texts are apart, without a model: contradicted sentences, and other words.
+"""The distance of two free texts, without a model: contradicted sentences, and different words.
 
 max(contradiction, 0.45 × content): other words alone can be amber, never red, unless the texts have no word
 in common, which is 1. What is read of a text is bounded: all its words count up to LONGEST_READ characters,
@@ -87,7 +87,8 @@ def text_distance(left: TextProfile, right: TextProfile) -> TextDistance:
     total = left.words.total() + right.words.total()
     content = 1 - 2 * (left.words & right.words).total() / total if total else 0.0
     contradiction = max(
-        _contradicted(left.sentences, right.sentences), _contradicted(right.sentences, left.sentences)
+        _contradicted_share(left.sentences, right.sentences),
+        _contradicted_share(right.sentences, left.sentences),
     )
     return TextDistance(contradiction, content)
 
@@ -110,7 +111,7 @@ def _sentence(piece: str) -> Sentence:
     return Sentence(words, negations % 2 == 1, numbers, frozenset(points))
 
 
-def _contradicted(from_: Sequence[Sentence], others: Sequence[Sentence]) -> float:
+def _contradicted_share(from_: Sequence[Sentence], others: Sequence[Sentence]) -> float:
     """The share of the sentences that have a counterpart whose counterpart says otherwise."""
     aligned = contradicted = 0
     for sentence in from_:
@@ -137,11 +138,11 @@ def _overlap(left: frozenset[str], right: frozenset[str]) -> float:
 def _differ(left: Sentence, right: Sentence) -> bool:
     if left.is_negated != right.is_negated:
         # "Do not approve" and "reject" say the same; one negation turns a verb round.
-        return not _is_turned_round(left, right)
+        return not _points_opposite(left, right)
     if left.numbers and right.numbers and left.numbers != right.numbers:
         return True
     return bool(left.points and right.points and left.points != right.points)
 
 
-def _is_turned_round(left: Sentence, right: Sentence) -> bool:
+def _points_opposite(left: Sentence, right: Sentence) -> bool:
     return len(left.points) == 1 == len(right.points) and left.points != right.points

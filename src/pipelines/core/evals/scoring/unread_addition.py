@@ -1,7 +1,7 @@
-"""Whether an agent seems never to have read `system_prompt_addition`: then it looks robust to everything.
+"""Warns if an agent seems not to read `system_prompt_addition`: it would look robust to everything.
 
-Nobody sees an agent's prompt. What can be seen is whether the text came back in what the agent sent, and
-whether any cell moved; where neither happened, a person is told.
+An agent's prompt is not visible. If the text never came back in what the agent sent, and no cell moved, a
+warning says so.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,8 +12,8 @@ from pipelines.core.text.json_text import Json
 
 MOST_WALKED = 100_000  # values of a reply: as many as it may have
 UNREAD = (
-    "Nothing moved, and in no run did the injected text come back in a message or in metadata: the agent may"
-    " never have read `system_prompt_addition`. If it does not, set `variation_delivery` of the agent (or"
+    "No cell moved, and no run returned the injected text in a message or in metadata: the agent may"
+    " not read `system_prompt_addition`. If it does not, set `variation_delivery` of the agent (or"
     " `delivery` of the matrix) to `user` and run it again. If it does, let it return its system message in"
     " `messages`."
 )

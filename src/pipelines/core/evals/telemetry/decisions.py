@@ -1,4 +1,4 @@
-"""Which spans are one decision: what an agent was given, and what it chose. A tool's reply is no choice.
+"""Groups spans into decisions: what an agent was given, and what it chose. A tool's reply is not a choice.
 
 A `skill.invoke` span is a decision. The tool spans inside it belong to it; where it has no outcome of its
 own, they are the outcome. A tool span outside any skill is a decision if the tool answers with one (an
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from pipelines.core.evals.scenarios.contract import DECISION_NAMES
-from pipelines.core.evals.telemetry.leaves import Fields, Interned
+from pipelines.core.evals.telemetry.leaves import Fields, PathCache
 from pipelines.core.evals.telemetry.spans import SKILL_NAMES
 from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own
 
@@ -50,8 +50,8 @@ class Decision(NamedTuple):
     is_calls: bool
 
 
-class Looked:
-    """What a look at telemetry went through, and why it left something out."""
+class LookStatistics:
+    """Counts of what was looked at in telemetry, and why something was left out."""
 
     def __init__(self) -> None:
         self.spans = self.without_input = self.without_outcome = self.tool_replies = self.retries = 0
@@ -82,7 +82,7 @@ class _Choice(NamedTuple):
     is_chain: bool = False
 
 
-class _Kept(NamedTuple):
+class _StoredChoice(NamedTuple):
     """The same, as lean as it can be: all of a look are in memory at once."""
 
     decision: Decision | None  # None: it has no input
@@ -93,23 +93,25 @@ class _Kept(NamedTuple):
     place: tuple[int, str, str]  # the newest first
 
 
-def decisions_of(lines: Iterable[bytes], looked: Looked) -> dict[str, list[Decision]]:
+def decisions_of(lines: Iterable[bytes], looked: LookStatistics) -> dict[str, list[Decision]]:
     """By skill, the newest first, in whatever order the lines come."""
     traces: dict[bytes, list[bytes]] = {}
     for line in lines:
         traces.setdefault(line[_TRACE], []).append(line)
         looked.spans += 1
-    by_skill: dict[str, list[_Kept]] = {}
-    interned = Interned()
+    by_skill: dict[str, list[_StoredChoice]] = {}
+    interned = PathCache()
     while traces:
         _, some = traces.popitem()
         for choice in _choices([SpanLine(*loads_own(line)) for line in some], looked):  # type: ignore[misc]
-            by_skill.setdefault(choice.span.skill, []).append(_kept(choice, interned))
-    found = {skill: [*_told(by_skill.pop(skill), interned, looked)] for skill in sorted(by_skill)}
+            by_skill.setdefault(choice.span.skill, []).append(_store_choice(choice, interned))
+    found = {
+        skill: [*_decisions_of_skill(by_skill.pop(skill), interned, looked)] for skill in sorted(by_skill)
+    }
     return {skill: some for skill, some in found.items() if some}
 
 
-def _choices(spans: list[SpanLine], looked: Looked) -> Iterator[_Choice]:
+def _choices(spans: list[SpanLine], looked: LookStatistics) -> Iterator[_Choice]:
     """Of one trace."""
     if len(spans) == 1 and not spans[0].is_tool:
         yield _Choice(spans[0], ())
@@ -118,7 +120,7 @@ def _choices(spans: list[SpanLine], looked: Looked) -> Iterator[_Choice]:
     skills = [span for span in spans if not span.is_tool]
     tries = _last_tries(skills)
     for span in tries:
-        yield _Choice(span, _called(inside.get(span.span_id, ())))
+        yield _Choice(span, _tool_sequence(inside.get(span.span_id, ())))
     looked.retries += len(skills) - len(tries)
     looked.tool_replies += sum(map(len, inside.values()))
     if skills:
@@ -177,10 +179,10 @@ def _chain(spans: list[SpanLine]) -> _Choice | None:
     told = first.input if isinstance(first.input, dict) else {}
     given: Json = {**told, first.skill: first.outcome}
     known = first._replace(skill=f"after {first.skill}", input=given, outcome=None)
-    return _Choice(known, _called(spans[again:]), is_chain=True)
+    return _Choice(known, _tool_sequence(spans[again:]), is_chain=True)
 
 
-def _called(spans: Iterable[SpanLine]) -> tuple[str, ...]:
+def _tool_sequence(spans: Iterable[SpanLine]) -> tuple[str, ...]:
     """The names in order; the same tool again at once is a retry, or a list that is worked through."""
     names = [span.skill for span in sorted(spans, key=_when)]
     return tuple(name for at, name in enumerate(names) if at == 0 or names[at - 1] != name)
@@ -190,7 +192,7 @@ def _when(span: SpanLine) -> tuple[int, int, str]:
     return span.start_ns, span.end_ns, span.span_id
 
 
-def _kept(choice: _Choice, interned: Interned) -> _Kept:
+def _store_choice(choice: _Choice, interned: PathCache) -> _StoredChoice:
     span, tools, is_chain = choice
     decision = None
     if span.input is not None:
@@ -198,14 +200,16 @@ def _kept(choice: _Choice, interned: Interned) -> _Kept:
         ids = (span.trace_id, span.span_id)
         decision = Decision(interned.fields(span.input, "input"), outcome, span.is_error, ids, is_calls=False)
     place = (-span.end_ns, span.trace_id, span.span_id)
-    return _Kept(decision, tools, span.outcome is not None, span.is_error, is_chain, place)
+    return _StoredChoice(decision, tools, span.outcome is not None, span.is_error, is_chain, place)
 
 
 def _says_a_decision(outcome: Json) -> bool:
     return isinstance(outcome, dict) and any(name.casefold() in DECISION_NAMES for name in outcome)
 
 
-def _told(choices: list[_Kept], interned: Interned, looked: Looked) -> Iterator[Decision]:
+def _decisions_of_skill(
+    choices: list[_StoredChoice], interned: PathCache, looked: LookStatistics
+) -> Iterator[Decision]:
     """Calls are the outcome of a skill none of whose spans says another, and that called something."""
     is_calls = not any(choice.has_outcome for choice in choices)
     if is_calls and not any(choice.tools for choice in choices):

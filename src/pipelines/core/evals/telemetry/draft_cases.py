@@ -1,5 +1,5 @@
-"""Which decisions of a skill are worth a test: typical ones, those at a border, exceptions, rare inputs, and
-regions in which the traffic does not settle what is decided."""
+"""Selects decisions of a skill that are worth a test: typical ones, those at a border, exceptions, rare
+inputs, and regions in which the traffic does not settle the decision."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from pipelines.core.evals.telemetry.leaves import Path
 from pipelines.core.evals.telemetry.regions import Border, Region, Regions, is_in
-from pipelines.core.evals.telemetry.splits import ABSENT, Cell, Column, Cut, Presence, Split, thinned
+from pipelines.core.evals.telemetry.splits import ABSENT, Cell, Column, Cut, Presence, Split, thin_out
 
 Kind: TypeAlias = Literal["recurring", "decision_point", "edge_case"]
 Role: TypeAlias = Literal["typical", "below", "above", "open", "exception", "rare"]
@@ -67,7 +67,7 @@ def _region(found: Regions, region: Region, rank: int) -> Iterator[tuple[Case]]:
 
 def _typical(found: Regions, rows: Sequence[int]) -> int:
     """The one whose fields are nearest to what most have."""
-    some = thinned(rows, LOOKED_THROUGH)
+    some = thin_out(rows, LOOKED_THROUGH)
     far = dict.fromkeys(some, 0.0)
     for column in found.columns:
         _add_distance(column, far)
@@ -108,8 +108,8 @@ def _border(found: Regions, border: Border) -> Iterator[tuple[Case, ...]]:
     low, high = at_ends
     if not low or not high or cells[low[0]] == cells[high[0]]:
         return
-    first = _also_in(own[high[0]], cut, low)
-    at_border: dict[Role, int] = {"below": first, "above": _also_in(own[first], cut, high)}
+    first = _first_row_beyond(own[high[0]], cut, low)
+    at_border: dict[Role, int] = {"below": first, "above": _first_row_beyond(own[first], cut, high)}
     cases = []
     for role, row in at_border.items():
         region = own[row]
@@ -119,7 +119,7 @@ def _border(found: Regions, border: Border) -> Iterator[tuple[Case, ...]]:
     yield tuple(cases)
 
 
-def _also_in(region: Region, cut: Cut, rows: list[int]) -> int:
+def _first_row_beyond(region: Region, cut: Cut, rows: list[int]) -> int:
     """The first row that meets the conditions of a region on the other side of a cut, but for the cut."""
     others = [condition for condition in region.conditions if condition.cut.column is not cut.column]
     return next((row for row in rows if is_in(row, others)), rows[0])
@@ -130,7 +130,7 @@ def _exceptions(found: Regions) -> Iterator[tuple[Case]]:
     way to end: the region in which most ended so."""
     most: dict[Outcome, tuple[Region, list[int]]] = {}
     for region in found.regions:
-        for told, rows in _unlike(found, region).items():
+        for told, rows in _differing_outcomes(found, region).items():
             if told not in most or len(most[told][1]) < len(rows):
                 most[told] = region, rows
     for told, (region, rows) in sorted(most.items(), key=lambda item: (len(item[1][1]), repr(item[0]))):
@@ -139,7 +139,7 @@ def _exceptions(found: Regions) -> Iterator[tuple[Case]]:
         )
 
 
-def _unlike(found: Regions, region: Region) -> dict[Outcome, list[int]]:
+def _differing_outcomes(found: Regions, region: Region) -> dict[Outcome, list[int]]:
     paths = [path for path in found.deciding if path in region.settled]
     ended: dict[Outcome, list[int]] = {}
     if region.is_settled and len(region.rows) >= LEAST_SPANS:

@@ -1,4 +1,4 @@
-"""What a draft says of itself: its name, why it was drafted, and what a person should know about it."""
+"""The texts of a draft: its name, why it was drafted, and notes for the person who decides on it."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -13,7 +13,7 @@ LONGEST_NAME = 200
 RISK_LEVEL = "medium"  # what a skill is worth cannot be read from a span
 MOST_SHOWN = 3  # conditions or values in a name
 _NOT_RIGHT = "This is what the agent did, not necessarily what it should do."
-_FILL_IN = "expected_behavior is empty: fill in what is right."
+_FILL_IN = "expected_behavior is empty: fill in the right behavior."
 
 
 class Limits(NamedTuple):
@@ -77,7 +77,7 @@ def name_of(skill: str, case: Case, found: Regions) -> str:
     if case.split is not None:
         path = case.split.cut.column.path
         others = [_limit(limits) for limits in _limits(case.region) if limits.column.path != path]
-        given = [f"{_field(path)} {_shown(found.inputs[path][case.row])} (at the border)", *others]
+        given = [f"{_field(path)} {_cell_text(found.inputs[path][case.row])} (at the border)", *others]
     if case.rare is not None:
         given = [_with(*case.rare), *given]
     words = ", ".join(given[:MOST_SHOWN]) or "any input"
@@ -88,26 +88,28 @@ def name_of(skill: str, case: Case, found: Regions) -> str:
 def _end(case: Case, found: Regions) -> str:
     if case.role == "open":
         return "not settled"
-    return _outcome(case.outcome) if case.outcome else _outcome(_decided(case.region, found))
+    return _outcome(case.outcome) if case.outcome else _outcome(_decided_fields(case.region, found))
 
 
-def _decided(region: Region, found: Regions) -> list[tuple[Path, Cell]]:
+def _decided_fields(region: Region, found: Regions) -> list[tuple[Path, Cell]]:
     return [(path, region.settled[path]) for path in found.deciding if path in region.settled]
 
 
 def _outcome(told: Iterable[tuple[Path, Cell]]) -> str:
-    words = [f"{_field(path)} {_shown(cell)}" for path, cell in told if cell is ABSENT or not is_masked(cell)]
+    words = [
+        f"{_field(path)} {_cell_text(cell)}" for path, cell in told if cell is ABSENT or not is_masked(cell)
+    ]
     return " and ".join(words[:MOST_SHOWN]) or "its usual outcome"
 
 
 def description_of(skill: str, case: Case, found: Regions) -> str:
     where = " and ".join(_limit(limits) for limits in _limits(case.region)) or "any input"
-    usual = _outcome(_decided(case.region, found))
+    usual = _outcome(_decided_fields(case.region, found))
     k, n = case.k, case.n
     if case.role == "open":
         return (
             f"Not settled: {n} decisions of {skill} with {where} ended in different ways, the commonest {k}"
-            f" times, and no field of the input separates them. {_FILL_IN}"
+            f" times, and no field of the input explains it. {_FILL_IN}"
         )
     if case.role == "exception":
         return (
@@ -121,9 +123,9 @@ def description_of(skill: str, case: Case, found: Regions) -> str:
             f" usual, with {usual}. {_NOT_RIGHT}"
         )
     if case.split is not None:
-        side = "last before" if case.role == "below" else "first behind"
+        side = "last before" if case.role == "below" else "first after"
         return (
-            f"At a border: the {side} it that ended so. {k} of {n} decisions of {skill} with {where} ended"
+            f"At a border: the decision {side} it. {k} of {n} decisions of {skill} with {where} ended"
             f" with {usual}. {_NOT_RIGHT}"
         )
     return f"{k} of {n} decisions of {skill} with {where} ended with {usual}. {_NOT_RIGHT}"
@@ -139,15 +141,15 @@ def notes_of(case: Case, found: Regions, *, has_masked_input: bool) -> tuple[str
             where += f" (up to {_number(cut.below)}, from {_number(cut.above)} on; nothing between was seen)"
         rivals = f"; {_fields(split.rivals)} separates about as well" if split.rivals else ""
         notes.append(
-            f"{target} is separated by {where}: tau {cut.tau:.2f}, corrected p {_chance(split.p)}{rivals}"
+            f"{target} depends on {where}: tau {cut.tau:.2f}, corrected p {_chance(split.p)}{rivals}"
         )
     unsettled = [t.path for t in found.outcomes.varying if t.path not in case.region.settled]
     if unsettled and case.region.is_settled:
-        notes.append(f"not settled here, and not expected: {_fields(unsettled)}")
+        notes.append(f"not settled here, so not expected: {_fields(unsettled)}")
     if errors := found.errors_in(case.region):
         notes.append(f"{errors} more decisions with this kind of input failed")
     if has_masked_input:
-        notes.append("input_context has values that were masked: put others in their place")
+        notes.append("input_context has masked values: replace them")
     return tuple(notes)
 
 
@@ -164,17 +166,17 @@ def _limit(limits: Limits) -> str:
         return f"{name} {' '.join(f'{word} {_number(end)}' for word, end in ends if end is not None)}"
     here, others = limits.levels, limits.others
     if len(here) > max(2, len(others)):
-        return f"{name} other than {' or '.join(map(_shown, others))}"
+        return f"{name} other than {' or '.join(map(_cell_text, others))}"
     if len(here) == 1 and isinstance(here[0], Presence):
         return _with(limits.column.path, here[0])
-    return f"{name} {' or '.join(map(_shown, here))}"
+    return f"{name} {' or '.join(map(_cell_text, here))}"
 
 
 def _with(path: Path, value: Cell, *, is_sentence: bool = False) -> str:
     if isinstance(value, Presence):
         words = "without" if value is ABSENT else "with"
         return f"{'came ' if is_sentence else ''}{words} {_field(path)}"
-    return f"{'had ' if is_sentence else ''}{_field(path)} {_shown(value)}"
+    return f"{'had ' if is_sentence else ''}{_field(path)} {_cell_text(value)}"
 
 
 def _field(path: Path) -> str:
@@ -189,7 +191,7 @@ def _number(value: float) -> str:
     return f"{value:.10g}"
 
 
-def _shown(cell: Cell) -> str:
+def _cell_text(cell: Cell) -> str:
     if isinstance(cell, Presence):
         return cell.value
     if isinstance(cell, Flag):

@@ -1,4 +1,4 @@
-"""Scenarios that telemetry suggests, each with why it was drafted and how sure its expectation is.
+"""Drafts scenarios from telemetry, each with the reason and the confidence of its expectation.
 
 They say what the agent did, not what it should do, and are never adopted without a person. Where the
 traffic does not settle the decision, `expected_behavior` is empty. The id of a draft is a hash of its
@@ -15,7 +15,7 @@ from operator import itemgetter
 
 import orjson
 
-from pipelines.core.evals.telemetry.decisions import Decision, Looked, decisions_of
+from pipelines.core.evals.telemetry.decisions import Decision, LookStatistics, decisions_of
 from pipelines.core.evals.telemetry.draft_cases import LEAST_SPANS, Case, Kind, units_of
 from pipelines.core.evals.telemetry.draft_words import (
     RISK_LEVEL,
@@ -87,7 +87,7 @@ class Draft:
 
 def draft_parts(data: bytes, *, most: int, without: frozenset[str]) -> Iterator[bytes]:
     """The best drafts of some lines of spans, without those that a person decided on; then what was seen."""
-    looked = Looked()
+    looked = LookStatistics()
     units = units_of_lines(iter(data.splitlines()), looked)  # which lets go of lines that were read
     fresh = [kept for unit in units if (kept := tuple(d for d in unit if d.id not in without))]
     found = sum(map(len, fresh))
@@ -116,11 +116,11 @@ def best_of(units: Sequence[tuple[Draft, ...]], most: int) -> list[Draft]:
     return found[:most]
 
 
-def drafts_of(lines: Iterable[bytes], looked: Looked) -> list[Draft]:
+def drafts_of(lines: Iterable[bytes], looked: LookStatistics) -> list[Draft]:
     return [draft for unit in units_of_lines(lines, looked) for draft in unit]
 
 
-def units_of_lines(lines: Iterable[bytes], looked: Looked) -> list[tuple[Draft, ...]]:
+def units_of_lines(lines: Iterable[bytes], looked: LookStatistics) -> list[tuple[Draft, ...]]:
     """Drafts that belong together, such as the two sides of a border."""
     units: list[tuple[Draft, ...]] = []
     seen: set[str] = set()
@@ -140,10 +140,10 @@ def units_of_lines(lines: Iterable[bytes], looked: Looked) -> list[tuple[Draft, 
     return units
 
 
-def _draft(skill: str, case: Case, found: Regions, looked: Looked) -> Draft | None:
+def _draft(skill: str, case: Case, found: Regions, looked: LookStatistics) -> Draft | None:
     region = case.region
     is_open = case.role in ("open", "exception")
-    expected = {} if is_open else _expected(found, region)
+    expected = {} if is_open else _expected_behavior(found, region)
     example = found.decisions[case.row]
     input_context = _whole(example)
     if not expected and not is_open:
@@ -188,7 +188,7 @@ def _whole(decision: Decision) -> JsonObject:
     return as_object(zip(decision.input.paths, decision.input.values, strict=True))
 
 
-def _expected(found: Regions, region: Region) -> JsonObject:
+def _expected_behavior(found: Regions, region: Region) -> JsonObject:
     """What is settled, and what all that ended so have in common beside it. What was masked, an agent cannot
     answer."""
     settled = {path: cell for path, cell in region.settled.items() if not isinstance(cell, Presence)}
@@ -219,16 +219,18 @@ def _id(skill: str, case: Case, expected: JsonObject) -> str:
     region = [
         [
             pointer(cut.column.path),
-            [_named(cut.column.levels[at]) for at in sorted(cut.left)],
+            [_cell_as_json(cut.column.levels[at]) for at in sorted(cut.left)],
             is_left,
         ]
         for cut, is_left in case.region.conditions
     ]
     at = pointer(case.split.cut.column.path) if case.split is not None else None
-    apart = [[pointer(path), _named(cell)] for path, cell in (*case.outcome, *filter(None, [case.rare]))]
+    apart = [
+        [pointer(path), _cell_as_json(cell)] for path, cell in (*case.outcome, *filter(None, [case.rare]))
+    ]
     content = orjson.dumps([skill, case.role, region, at, apart, expected], option=orjson.OPT_SORT_KEYS)
     return f"drf_{hashlib.sha256(content).hexdigest()[:24]}"
 
 
-def _named(cell: Cell) -> Json:
+def _cell_as_json(cell: Cell) -> Json:
     return {"is": cell.value} if isinstance(cell, Presence) else leaf_as_json(cell)

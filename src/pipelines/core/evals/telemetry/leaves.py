@@ -29,7 +29,7 @@ class Fields(NamedTuple):
     values: tuple[Leaf, ...]
 
 
-class Interned:
+class PathCache:
     """Equal tuples of paths are one, and keys are put in order once: thousands of uses have the same."""
 
     def __init__(self) -> None:

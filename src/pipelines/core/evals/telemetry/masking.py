@@ -1,7 +1,7 @@
-"""Secrets and personal data are taken out before anything is stored: `[email:1f3a9c02]` stands there instead.
+"""Masks secrets and personal data before anything is stored, for example as `[email:1f3a9c02]`.
 
-The figures are a keyed hash: equal values stay equal within an org, so that what recurs is still seen to, and
-nobody without the key can try out what they stand for. Masking what is masked changes nothing.
+The digits are a keyed hash: equal values stay equal within an org, so that repeated values are still visible,
+and nobody without the key can test guesses. Masking a masked text changes nothing.
 """
 
 import re

@@ -28,17 +28,17 @@ _STATUS_NAMES: dict[str, SpanStatus] = {
 }  # fmt: skip
 
 
-class Unreadable(NamedTuple):
+class UnreadableSpan(NamedTuple):
     """A span that cannot be read, and why."""
 
     reason: str
 
 
-class Inflated(Exception):
+class TooLargeInflated(Exception):
     """A gzipped body is larger than the limit; how much larger is not found out."""
 
 
-def inflated(data: bytes, most: int = MOST_INFLATED) -> bytes:
+def inflate(data: bytes, most: int = MOST_INFLATED) -> bytes:
     """What was gzipped, of any number of members. Whatever its header claims, no more than `most` is made."""
     parts: list[bytes] = []
     room = most + 1
@@ -47,18 +47,20 @@ def inflated(data: bytes, most: int = MOST_INFLATED) -> bytes:
         try:
             part = member.decompress(data, room)
         except zlib.error as error:
-            raise _refused(f"is not gzip: {error}") from None
+            raise _refusal(f"is not gzip: {error}") from None
         parts.append(part)
         room -= len(part)
         if room <= 0:
-            raise Inflated
+            raise TooLargeInflated
         if not member.eof:
-            raise _refused("is gzip that was cut off")
+            raise _refusal("is an incomplete gzip file")
         data = member.unused_data.lstrip(b"\0")
     return b"".join(parts)
 
 
-def spans_of(data: bytes, encoding: Encoding, *, may_be_list: bool = False) -> Iterator[Span | Unreadable]:
+def spans_of(
+    data: bytes, encoding: Encoding, *, may_be_list: bool = False
+) -> Iterator[Span | UnreadableSpan]:
     """Every span of a body. Refused, or InvalidJson, before the first one where it is no such body."""
     if encoding == "protobuf":
         return _of_protobuf(data)
@@ -67,9 +69,9 @@ def spans_of(data: bytes, encoding: Encoding, *, may_be_list: bool = False) -> I
         return (_plain_span(item) for item in value)
     if not isinstance(value, dict):
         wanted = "an object with `resourceSpans`" + (", or an array of spans" if may_be_list else "")
-        raise _refused(f"must be {wanted}, not {kind(value)}")
+        raise _refusal(f"must be {wanted}, not {kind(value)}")
     if value and "resourceSpans" not in value and "resource_spans" not in value:
-        raise _refused(
+        raise _refusal(
             "has no `resourceSpans`", "OTLP/JSON: {resourceSpans: [{resource, scopeSpans: [{spans}]}]}"
         )
     return _of_json(value)
@@ -96,14 +98,14 @@ def _varint(value: int) -> bytes:
     return bytes([*parts, value])
 
 
-def _refused(message: str, hint: str | None = None) -> Refused:
+def _refusal(message: str, hint: str | None = None) -> Refused:
     return Refused([Problem(path="", message=message, hint=hint)], WHAT)
 
 
 # -- protobuf
 
 
-def _of_protobuf(data: bytes) -> Iterator[Span | Unreadable]:
+def _of_protobuf(data: bytes) -> Iterator[Span | UnreadableSpan]:
     # Here, since loading them takes a while: the server itself never does, only the helper process.
     from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
     from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
@@ -112,7 +114,7 @@ def _of_protobuf(data: bytes) -> Iterator[Span | Unreadable]:
     try:
         request.ParseFromString(data)
     except DecodeError:
-        raise _refused("is not an ExportTraceServiceRequest in protobuf") from None
+        raise _refusal("is not an ExportTraceServiceRequest in protobuf") from None
     return _protobuf_spans(request)
 
 
@@ -165,7 +167,7 @@ def _finite(value: float) -> Json:
 # -- JSON
 
 
-def _of_json(body: JsonObject) -> Iterator[Span | Unreadable]:
+def _of_json(body: JsonObject) -> Iterator[Span | UnreadableSpan]:
     for group in _objects(body, "resourceSpans", "resource_spans"):
         resource = group.get("resource")
         attributes = _json_attributes(resource.get("attributes")) if isinstance(resource, dict) else {}
@@ -183,9 +185,9 @@ def _objects(body: JsonObject, name: str, snake: str) -> Iterator[JsonObject]:
     return (item for item in _either(body, name, snake) if isinstance(item, dict))
 
 
-def _json_span(span: Json, resource: JsonObject) -> Span | Unreadable:
+def _json_span(span: Json, resource: JsonObject) -> Span | UnreadableSpan:
     if not isinstance(span, dict):
-        return Unreadable(f"a span must be an object, not {kind(span)}")
+        return UnreadableSpan(f"a span must be an object, not {kind(span)}")
     status = span.get("status")
     try:
         return Span(
@@ -200,7 +202,7 @@ def _json_span(span: Json, resource: JsonObject) -> Span | Unreadable:
             parent_id=_text(span, "parentSpanId", "parent_span_id").lower() or None,
         )
     except (ValueError, binascii.Error) as error:
-        return Unreadable(str(error))
+        return UnreadableSpan(str(error))
 
 
 def _text(span: JsonObject, name: str, snake: str) -> str:
@@ -264,10 +266,10 @@ def _json_value(value: Json) -> Json:
 # -- a plain list
 
 
-def _plain_span(span: Json) -> Span | Unreadable:
+def _plain_span(span: Json) -> Span | UnreadableSpan:
     """`{name, trace_id, span_id, parent_id, attributes, start_time, end_time, status, resource}`, plain."""
     if not isinstance(span, dict):
-        return Unreadable(f"a span must be an object, not {kind(span)}")
+        return UnreadableSpan(f"a span must be an object, not {kind(span)}")
     attributes, resource, status = span.get("attributes"), span.get("resource"), span.get("status")
     try:
         return Span(
@@ -282,7 +284,7 @@ def _plain_span(span: Json) -> Span | Unreadable:
             parent_id=_parent(span),
         )
     except ValueError as error:
-        return Unreadable(str(error))
+        return UnreadableSpan(str(error))
 
 
 def _parent(span: JsonObject) -> str | None:

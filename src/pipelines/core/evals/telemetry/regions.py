@@ -1,4 +1,4 @@
-"""The decisions of one skill, divided into regions: inputs on which the agent decides alike.
+"""Divides the decisions of a skill into regions: inputs on which the agent decides the same way.
 
 Regions come from splits that are not chance, one inside the other. A region is settled where its decisions
 agree on the fields that say what was decided, and open otherwise: then nothing is expected.
@@ -25,7 +25,7 @@ from pipelines.core.evals.telemetry.splits import (
     best_split,
     columns_of,
     in_order,
-    thinned,
+    thin_out,
 )
 from pipelines.core.text.statistics import hypergeometric_tail
 
@@ -109,9 +109,9 @@ def regions_of(decisions: Sequence[Decision]) -> Regions:
     outcomes = _outcomes(_cells([decision.outcome for decision in decisions]), inputs, ended)
     failed = [row for row, decision in enumerate(decisions) if decision.is_error]
     found = Regions(decisions=decisions, inputs=inputs, columns=columns, outcomes=outcomes, failed=failed)
-    leaves = _grown(found, in_order(columns, outcomes.varying, ended), ())
+    leaves = _grow_tree(found, in_order(columns, outcomes.varying, ended), ())
     regions = [_region(found, conditions, rows) for conditions, rows in leaves if rows]
-    simple = [_simplified(found, region, ended) for region in regions]
+    simple = [_simplify(found, region, ended) for region in regions]
     # Two that differed in a condition that made no difference are one.
     found.regions = [*{tuple(_ids(region.conditions)): region for region in simple}.values()]
     return found
@@ -182,7 +182,7 @@ def _target(path: Path, cells: list[Cell], counts: Counter[Cell]) -> Target:
     return Target(path, [codes.get(cell, -1) for cell in cells])
 
 
-def _grown(
+def _grow_tree(
     found: Regions, rows: list[int], conditions: tuple[Condition, ...]
 ) -> list[tuple[tuple[Condition, ...], list[int]]]:
     """The leaves of a tree of splits."""
@@ -201,7 +201,7 @@ def _grown(
         parts[split.cut.is_left(row)].append(row)
     leaves = []
     for is_left in (True, False):
-        leaves += _grown(found, parts[is_left], (*conditions, Condition(split.cut, is_left)))
+        leaves += _grow_tree(found, parts[is_left], (*conditions, Condition(split.cut, is_left)))
     return [*leaves, ((*conditions, Condition(split.cut, None)), parts[None])]
 
 
@@ -227,7 +227,7 @@ def _region(found: Regions, conditions: tuple[Condition, ...], rows: list[int]) 
     )
 
 
-def _simplified(found: Regions, region: Region, ended: Sequence[int]) -> Region:
+def _simplify(found: Regions, region: Region, ended: Sequence[int]) -> Region:
     """Without the conditions that make no difference, which the order of splits put there: beyond them the
     decisions agree just as often."""
     for condition in region.conditions if region.is_settled else ():
@@ -239,7 +239,7 @@ def _simplified(found: Regions, region: Region, ended: Sequence[int]) -> Region:
 
 
 def _as_often(region: Region, wider: Region) -> bool:
-    some = set(thinned(wider.rows, MOST_COMPARED))  # exact chances of larger counts take long
+    some = set(thin_out(wider.rows, MOST_COMPARED))  # exact chances of larger counts take long
     n, k, all_k = (len(some.intersection(rows)) for rows in (region.rows, region.alike, wider.alike))
     return hypergeometric_tail(k, n, all_k, len(some)) > NOISE_RATE
 

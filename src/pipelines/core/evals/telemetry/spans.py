@@ -1,4 +1,4 @@
-"""What is kept of telemetry: spans in which a skill was used, with its input and its outcome.
+"""Selects the spans of telemetry in which a skill was used, with its input and outcome.
 
 A span says so by its name (`skill.invoke`, `av.skill.invoke`, `execute_tool …`) or as GenAI's conventions do
 (`gen_ai.operation.name` is `execute_tool`, or none is told and there is a `gen_ai.tool.name`). Others are
@@ -104,7 +104,7 @@ def is_span_id(text: str) -> bool:
 
 def skill_use(span: Span) -> SkillUse:
     rest = dict(span.attributes)
-    told = _taken(rest, NAME_KEYS)
+    told = _take_values(rest, NAME_KEYS)
     agent_id = rest.get(AGENT_ID)
     skill = told if isinstance(told, str) and told else span.name.removeprefix(TOOL_PREFIX).strip()
     return SkillUse(
@@ -120,7 +120,7 @@ def skill_use(span: Span) -> SkillUse:
 def time_of(span: Span, arrived_ns: int) -> SpanTime:
     """When it ended, by its sender's clock where that can be right."""
     if span.end_ns <= 0:
-        return SpanTime(arrived_ns, "the span says no time")
+        return SpanTime(arrived_ns, "the span has no time")
     if span.end_ns < span.start_ns:
         return SpanTime(arrived_ns, "the span ends before it starts")
     if span.end_ns > arrived_ns + AHEAD_NS:
@@ -143,24 +143,24 @@ def device_id(attributes: Mapping[str, Json]) -> str | None:
 
 def _value(rest: JsonObject, keys: tuple[str, ...]) -> Json:
     """The value under the first of some keys, or under names below one of them: `skill.input.order_id`."""
-    told = _taken(rest, keys)
+    told = _take_values(rest, keys)
     if told is not None:
-        return _parsed(told)
+        return _parse_value(told)
     for key in keys:
         below = [name for name in rest if name.startswith(key) and name[len(key) :].startswith(".")]
         if below:
-            return _nested({name[len(key) + 1 :]: _parsed(rest.pop(name)) for name in below})
+            return _nest({name[len(key) + 1 :]: _parse_value(rest.pop(name)) for name in below})
     return None
 
 
-def _taken(rest: JsonObject, keys: tuple[str, ...]) -> Json:
+def _take_values(rest: JsonObject, keys: tuple[str, ...]) -> Json:
     for key in keys:
         if rest.get(key) is not None:
             return rest.pop(key)
     return None
 
 
-def _parsed(value: Json) -> Json:
+def _parse_value(value: Json) -> Json:
     """Attributes of OTel are scalars, so objects come as their JSON text."""
     if not isinstance(value, str) or value[:1] not in ("{", "["):
         return value
@@ -172,7 +172,7 @@ def _parsed(value: Json) -> Json:
         return value
 
 
-def _nested(flat: JsonObject) -> Json:
+def _nest(flat: JsonObject) -> Json:
     """`a.b` under `a`; where `a` is a value itself, the name stays as it was sent."""
     whole: JsonObject = {}
     for name in sorted(flat):

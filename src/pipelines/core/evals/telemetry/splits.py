@@ -1,4 +1,4 @@
-"""Which field of the inputs separates outcomes best, where, and whether that can be chance.
+"""Finds the input field and value that separate outcomes best, and tests whether that can be chance.
 
 A split divides rows at a number or by the values of a field, so that the outcomes on each side agree as
 much as possible (Goodman and Kruskal's tau). It is accepted if inputs that decide nothing would give so
@@ -121,7 +121,7 @@ def _number(cell: Cell) -> float | None:
 
 def best_split(columns: Sequence[Column], targets: Sequence[Target], rows: Sequence[int]) -> Split | None:
     """The clearest split that is no chance; of the targets, the first that has one. Rows are `in_order`."""
-    some = thinned(rows, MOST_COMPARED)
+    some = thin_out(rows, MOST_COMPARED)
     for target in targets:
         found = [cut for column in columns if (cut := _cut(column, target, some)) is not None]
         found.sort(key=lambda cut: (-cut.tau, cut.column.path))
@@ -146,7 +146,7 @@ def in_order(columns: Sequence[Column], targets: Sequence[Target], rows: Sequenc
     return sorted(rows, key=content.__getitem__) if content else [*rows]
 
 
-def thinned(rows: Sequence[int], most: int) -> Sequence[int]:
+def thin_out(rows: Sequence[int], most: int) -> Sequence[int]:
     """At most so many, evenly among all."""
     return rows if len(rows) <= most else [rows[at * len(rows) // most] for at in range(most)]
 

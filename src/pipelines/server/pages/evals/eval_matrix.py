@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request, Response
 from starlette.datastructures import FormData
 
 from pipelines.core.evals.heatmap.cell_words import cell_sentences
-from pipelines.core.evals.heatmap.heatmap_page import SHOWN
+from pipelines.core.evals.heatmap.heatmap_page import ROW_FILTERS
 from pipelines.core.evals.scenarios.variation import BUILTIN, DEFAULT_INTENSITY, INTENSITIES
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem, Refused
@@ -165,7 +165,7 @@ async def matrix_page(
     matrix_id: str, request: Request, visitor: Reader, show: Word = "all", first: Word = "", seen: Word = ""
 ) -> Response:
     """Whole, or for htmx the part that changes while the matrix runs; nothing where that is as it was."""
-    show = show if show in SHOWN else "all"
+    show = show if show in ROW_FILTERS else "all"
     at = number_of(first) or 0
     shown = await views_of(request).page(visitor.org_id, matrix_id, first=at, show=show, seen=seen)
     if shown.body is None:

@@ -1,4 +1,4 @@
-"""From a body of telemetry to what is stored of it: skill spans, masked, in parts of one short write each.
+"""Turns a body of telemetry into stored rows: masked skill spans, in parts of one short write each.
 
 A part is JSON: `{"resources": {hash: [ids…, text]}, "rows": [[…], …]}`. The last is the account of the body.
 """
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from pipelines.core.evals.telemetry.masking import Masking
-from pipelines.core.evals.telemetry.otlp import Unreadable
+from pipelines.core.evals.telemetry.otlp import UnreadableSpan
 from pipelines.core.evals.telemetry.spans import (
     LARGEST_SPAN,
     Span,
@@ -29,7 +29,7 @@ _LATEST_NS = 2**63 - 1
 _SHOWN_NAME = 400  # characters
 
 
-class KeptSpan(NamedTuple):
+class StoredSpan(NamedTuple):
     """One row, in the order of its columns."""
 
     trace_id: str
@@ -50,7 +50,7 @@ class KeptSpan(NamedTuple):
     note: str | None
 
 
-class Account:
+class SpanAccount:
     """What became of the spans of one body."""
 
     def __init__(self) -> None:
@@ -78,15 +78,17 @@ class Account:
         }
 
 
-def kept_parts(spans: Iterable[Span | Unreadable], masking: Masking, *, arrived_ns: int) -> Iterator[bytes]:
-    account = Account()
+def stored_parts(
+    spans: Iterable[Span | UnreadableSpan], masking: Masking, *, arrived_ns: int
+) -> Iterator[bytes]:
+    account = SpanAccount()
     resources = _Resources(masking)
     used: dict[str, Json] = {}
     rows: list[tuple[object, ...]] = []
     room = PART_CHARACTERS
     for span in spans:
         account.received += 1
-        row = _kept(span, account, resources, masking, arrived_ns)
+        row = _stored_span(span, account, resources, masking, arrived_ns)
         if row is None:
             continue
         rows.append(tuple(row))
@@ -100,10 +102,14 @@ def kept_parts(spans: Iterable[Span | Unreadable], masking: Masking, *, arrived_
     yield dumps(account.as_json(masking.counts))
 
 
-def _kept(
-    span: Span | Unreadable, account: Account, resources: "_Resources", masking: Masking, arrived_ns: int
-) -> KeptSpan | None:
-    if isinstance(span, Unreadable):
+def _stored_span(
+    span: Span | UnreadableSpan,
+    account: SpanAccount,
+    resources: "_Resources",
+    masking: Masking,
+    arrived_ns: int,
+) -> StoredSpan | None:
+    if isinstance(span, UnreadableSpan):
         account.refuse(span.reason)
         return None
     if not is_skill_span(span.name, span.attributes):
@@ -119,7 +125,7 @@ def _kept(
     return row
 
 
-def _row(span: Span, resources: "_Resources", masking: Masking, arrived_ns: int) -> KeptSpan | None:
+def _row(span: Span, resources: "_Resources", masking: Masking, arrived_ns: int) -> StoredSpan | None:
     """None where it is too large."""
     use = skill_use(span)
     time = time_of(span, arrived_ns)
@@ -127,7 +133,7 @@ def _row(span: Span, resources: "_Resources", masking: Masking, arrived_ns: int)
     attributes = dumps(masking.object(use.rest)).decode()
     if len(input or "") + len(outcome or "") + len(attributes) > LARGEST_SPAN:
         return None
-    return KeptSpan(
+    return StoredSpan(
         trace_id=span.trace_id,
         span_id=span.span_id,
         resource=resources.hash_of(span.resource),
