@@ -21,7 +21,7 @@ from pipelines.core.calls.tool_call import (
 from pipelines.core.ledger.ledger import Ledger, World
 from pipelines.core.ledger.ledger_schema import LedgerSchema, parse_ledger_schema
 from pipelines.core.simulation.build import build_simulator
-from pipelines.core.simulation.live_simulator import Passing, with_live_tools
+from pipelines.core.simulation.live_simulator import PassthroughRun, with_live_tools
 from pipelines.core.tools.failure_rules import RuleProgress, parse_failure_rules
 from pipelines.core.tools.live_tools import ERROR_NOTE, REPLAY, LiveCall, LiveCallFailed, LiveReply
 from pipelines.core.tools.tools_schema import EndpointFacts, Tool, parse_tools_schema
@@ -90,7 +90,7 @@ class Toolbox(NamedTuple):
 def run_of(*rules: Any, mode: str = "live") -> CalledRun:
     world = World.from_initial_state({"order": {"1": {"status": "new", "total": 5}}})
     tools = {tool.name: tool for tool in TOOLS}
-    passing = Passing(
+    passing = PassthroughRun(
         org_id=3,
         run_id=8,
         endpoint_ids={tool.name: ENDPOINT for tool in TOOLS if tool.is_passthrough},

@@ -24,7 +24,7 @@ from pipelines.core.limits.json_schema import CompiledSchema
 from pipelines.core.models.model_question import ModelQuestion
 from pipelines.core.simulation.build import build_simulator
 from pipelines.core.simulation.by_model.calls_so_far import CallsSoFar
-from pipelines.core.simulation.by_model.model_call import AskedFor, ModelCall, ModelGaveUp, ModelReply
+from pipelines.core.simulation.by_model.model_call import ModelCall, ModelFailure, ModelReply, RunContext
 from pipelines.core.simulation.by_model.simulator import ModelSimulator, left_to_model
 from pipelines.core.text.json_text import dumps, loads_own
 from pipelines.core.text.problems import Problem
@@ -73,7 +73,7 @@ class Desk:
             plans,
             left_to_model(plans, wants),
             ledger_schema=schema,
-            asked_for=AskedFor(org_id=1),
+            asked_for=RunContext(org_id=1),
             calls=calls,
         )
         self.run = CalledRun(
@@ -108,7 +108,7 @@ class Desk:
             problems = checked(put, data)
         reply: object = ModelReply(data, "scripted:test", 1, len(questions))
         if problems:
-            reply = ModelGaveUp("wrong_schema", "not usable", tuple(problems))
+            reply = ModelFailure("wrong_schema", "not usable", tuple(problems))
         decision = settle(self.run, asked, reply)
         assert isinstance(decision, Decision)
         row = row_of(

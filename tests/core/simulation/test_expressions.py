@@ -210,7 +210,7 @@ def test_what_does_not_fit_stops_the_plan_and_says_why(text, message):
 @pytest.mark.parametrize(
     ("text", "message", "hint"),
     [
-        ("ordr.total", "`ordr` is not bound here", "did you mean `order`?"),
+        ("ordr.total", "`ordr` is not defined here", "did you mean `order`?"),
         ("lenn(names)", "there is no function `lenn`", "did you mean `len`?"),
         ("len", "`len` is a function", "call it: len(value)"),
         ("len()", "`len` is given 0 arguments", "write len(value)"),

@@ -6,7 +6,7 @@ import pytest
 
 from pipelines.core.ledger.ledger import Ledger, World
 from pipelines.core.simulation.build import build_simulator
-from pipelines.core.simulation.guessed_refusals import CONDITION, REFERENCE, SEARCH
+from pipelines.core.simulation.guessed_refusals import INFERRED_CONDITION, INFERRED_REFERENCE, INFERRED_SEARCH
 from pipelines.core.simulation.guesses import assumption_warnings, refusal_warnings
 from pipelines.core.simulation.shown import shown_plans
 from pipelines.core.simulation.simulator import Moment
@@ -132,37 +132,37 @@ REFUSED: dict[str, tuple[dict[str, Any], JsonObject, int, str]] = {
         tool("assign_visit", "Assigns a visit to a vet.", "visit_id", "vet_id"),
         {"visit_id": "vs-1", "vet_id": "vt-9"},
         404,
-        REFERENCE,
+        INFERRED_REFERENCE,
     ),
     "a reference of a new record": (
         tool("add_pet", "Adds a pet.", "name", "owner_id"),
         {"name": "Rex", "owner_id": "ow-9"},
         404,
-        REFERENCE,
+        INFERRED_REFERENCE,
     ),
     "whose things are listed": (
         tool("list_bills", "Lists the bills of an owner.", "owner_id"),
         {"owner_id": "ow-9"},
         404,
-        REFERENCE,
+        INFERRED_REFERENCE,
     ),
     "another's record": (
         tool("get_pet", "Gets a pet.", "owner_id", "pet_id"),
         {"owner_id": "ow-2", "pet_id": "pt-1"},
         404,
-        CONDITION,
+        INFERRED_CONDITION,
     ),
     "by a field": (
         tool("find_owner_by_email", "Finds an owner.", "email"),
         {"email": "nobody@example.org"},
         404,
-        SEARCH,
+        INFERRED_SEARCH,
     ),
     "not enough": (
         tool("use_up", "Takes some units off a batch.", "batch_id", "quantity:integer"),
         {"batch_id": "bt-1", "quantity": 50},
         409,
-        CONDITION,
+        INFERRED_CONDITION,
     ),
 }
 
@@ -205,4 +205,4 @@ def test_what_owners_do_is_still_refused_to_others() -> None:
     simulator = simulated(tool("hide_post", "Hides a post.", "post_id", "user_id"))
     ledger = Ledger(World.from_initial_state(WORLD))
     reply = simulator.answer("hide_post", {"post_id": "ps-1", "user_id": "us-2"}, ledger, NOW)
-    assert (reply.status, CONDITION in reply.notes) == (404, True)
+    assert (reply.status, INFERRED_CONDITION in reply.notes) == (404, True)

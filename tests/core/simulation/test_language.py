@@ -66,15 +66,16 @@ def test_what_is_handed_out_can_be_changed_without_changing_the_plan():
     [
         ([{"fnd": {}}], "/0/fnd", "`fnd` is not a step", "did you mean `find`?"),
         ([{}], "/0", "the step is empty", None),
-        (["return"], "/0", "a step is a mapping with one verb", None),
+        (["return"], "/0", "a step must be a mapping with one verb", None),
         ([{"set": {}, "let": {}}], "/0", "one step has `set` and `let`", "a step of its own"),
-        ([{"let": {"a": 1}, "else": {}}], "/0/else", "`else` cannot stand beside `let`", None),
+        ([{"let": {"a": 1}, "else": {}}], "/0/else", "`else` cannot be combined with `let`", None),
         ([{"let": {"a": 1}, "note": 5}], "/0/note", "a note is text", None),
         ([{"require": "true"}], "/0", "`require` needs an `else`", "status: 409"),
-        ([{"require": 5, "else": {"error": "x"}}], "/0/require", "an expression in a string is needed", None),
-        ([{"fail": "no"}], "/0/fail", "a failure is a mapping", None),
+        ([{"require": 5, "else": {"error": "x"}}], "/0/require", ("this must be an expression in "
+            "a string"), None),
+        ([{"fail": "no"}], "/0/fail", "a failure must be a mapping", None),
         ([{"fail": {"status": 409}}], "/0/fail", "a failure needs an `error`", None),
-        ([{"fail": {"error": "Not Ok"}}], "/0/fail/error", "an error is one snake_case word", None),
+        ([{"fail": {"error": "Not Ok"}}], "/0/fail/error", "`error` must be one snake_case word", None),
         ([{"fail": {"error": "x", "status": 200}}], "/0/fail/status", "the status of a failure", None),
         ([{"fail": {"error": "x", "message": "{oops}"}}], "/0/fail/message", "`oops` is not bound", None),
         ([{"fail": {"error": "x", "mesage": "a"}}], "/0/fail/mesage", "`mesage` is not known", "`message`"),
@@ -84,17 +85,17 @@ def test_what_is_handed_out_can_be_changed_without_changing_the_plan():
         ([{"let": {"args": 1}}], "/0/let/args", "`args` cannot be a name", None),
         ([{"let": {"class": 1}}], "/0/let/class", "`class` cannot be a name", None),
         ([{"let": {"a b": 1}}], "/0/let/a b", "a name of letters", None),
-        ([{"let": {"a": "b"}}], "/0/let/a", "`b` is not bound here", None),
+        ([{"let": {"a": "b"}}], "/0/let/a", "`b` is not defined here", None),
         ([{"let": {"a": "round(1.5", "2)": None}}], "/0/let/a", "not an expression", "stands in quotes"),
-        ([{"let": {"a": {"b": ["1", "c"]}}}], "/0/let/a/b/1", "`c` is not bound here", None),
-        ([{"let": {"a": {"[c]": 1}}}], "/0/let/a/[c]", "`c` is not bound here", None),
+        ([{"let": {"a": {"b": ["1", "c"]}}}], "/0/let/a/b/1", "`c` is not defined here", None),
+        ([{"let": {"a": {"[c]": 1}}}], "/0/let/a/[c]", "`c` is not defined here", None),
         ([{"let": []}], "/0/let", "a mapping is needed", None),
         ([{"set": {"args.x": 1}}], "/0/set/args.x", "`args` cannot be changed", None),
-        ([{"set": {"order.x": 1}}], "/0/set/order.x", "`order` is not bound here", None),
+        ([{"set": {"order.x": 1}}], "/0/set/order.x", "`order` is not defined here", None),
         ([FIND, {"set": {"order": 1}}], "/1/set/order", "`order` is a name, not a field", "`let`"),
         ([FIND, {"set": {"order.a/b": 1}}], "/1/set/order.a~1b", "a path is needed", None),
         ([FIND, {"set": {"len(order)": 1}}], "/1/set/len(order)", "a path is needed", None),
-        ([FIND, {"remove": "odrer"}], "/1/remove", "`odrer` is not bound here", "did you mean `order`?"),
+        ([FIND, {"remove": "odrer"}], "/1/remove", "`odrer` is not defined here", "did you mean `order`?"),
         ([FIND, {"unset": "order"}], "/1/unset", "`order` is a name, not a field", "`remove`"),
         ([{"find": {"as": "x", "in": "order"}}], "/0/find", "`find` needs `id` or `where`", "all: true"),
         ([{"find": {"as": "x", "in": "o", "id": "1", "where": "now"}}], "/0/find", "by `id` or by", None),
@@ -108,15 +109,16 @@ def test_what_is_handed_out_can_be_changed_without_changing_the_plan():
         ([{"find": {"as": "x", "in": "o", "id": "1", "sort": 5}}], "/0/find/sort", "names a field", None),
         ([{"let": {"a": 1}}, {"find": {"as": "x", "in": "a.b", "id": "1"}}], "/1/find/in", "`a.b`", None),
         ([{"for": "x", "in": "[1]"}], "/0", "`for` needs `do`", None),
-        ([{"for": "x", "in": "[1]", "do": {}}], "/0/do", "a list of steps is needed", None),
+        ([{"for": "x", "in": "[1]", "do": {}}], "/0/do", "this must be a list of steps", None),
         ([{"for": [1], "in": "[1]", "do": []}], "/0/for", "a name of letters", None),
-        ([FIND, {"for": "order", "in": "[1]", "do": []}], "/1/for", "`order` is bound already", None),
+        ([FIND, {"for": "order", "in": "[1]", "do": []}], "/1/for", "`order` is already defined", None),
         ([{"if": "true"}], "/0", "`if` needs `then`", None),
         ([{"return": 1, "rule": 5}], "/0/rule", "a rule is text", None),
-        ([{"let": {"a": 1}, "rule": "At most two."}], "/0/rule", "`rule` cannot stand beside `let`", None),
+        ([{"let": {"a": 1}, "rule": "At most two."}], "/0/rule", ("`rule` cannot be combined with "
+            "`let`"), None),
         ([FIND | {"rule": ["one"]}], "/0/rule", "a rule is text", None),
         ([{"add": {"in": "t", "attrs": 5}}], "/0/add/attrs", "attributes are a mapping", None),
-        ([{"add": {"in": "t", "attr": {}}}], "/0/add/attr", "`attr` is not known here", "`attrs`"),
+        ([{"add": {"in": "t", "attr": {}}}], "/0/add/attr", "`attr`", "`attrs`"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_told_with_its_place(steps, path, message, hint):
@@ -158,12 +160,12 @@ def test_a_name_is_known_only_where_every_way_binds_it(steps, is_bound):
     if is_bound:
         assert plan(*steps, use)
     else:
-        assert "`a` is not bound here" in problems(*steps, use)[0].message
+        assert "`a` is not defined here" in problems(*steps, use)[0].message
 
 
 def test_the_candidate_of_find_hides_nothing_from_its_else():
     found = problems({"find": {"as": "x", "in": "t", "id": "1", "else": {"error": "e", "message": "{x.y}"}}})
-    assert "`x` is not bound here" in found[0].message
+    assert "`x` is not defined here" in found[0].message
 
 
 def test_arguments_and_types_are_checked_where_they_are_known():

@@ -27,7 +27,7 @@ SHOP = {
 }
 
 
-def shown(arguments: Any, ledger: Ledger | None = None, kind: str | None = "order") -> relevant.Shown:
+def shown(arguments: Any, ledger: Ledger | None = None, kind: str | None = "order") -> relevant.ShownWorld:
     ledger = ledger or Ledger(World.from_initial_state(SHOP))
     return shown_world(arguments, ledger, kind=kind, references=references_in(ledger.world))
 

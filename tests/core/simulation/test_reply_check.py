@@ -11,12 +11,12 @@ from pipelines.core.ledger.ledger import Add, Ledger, Remove, Update, World
 from pipelines.core.ledger.ledger_schema import parse_ledger_schema
 from pipelines.core.simulation.reply_check import (
     ANY_FIELD,
-    agreeing,
     computed_in,
     contradictions,
     may_contradict,
     reply_problems,
     update_check,
+    with_ledger_values,
 )
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.tools.tools_schema import Tool
@@ -99,7 +99,7 @@ def test_contradictions_alone_leave_inventions_and_schemas_aside() -> None:
 def test_a_reply_made_to_agree_contradicts_nothing_and_keeps_the_rest(name: str) -> None:
     reply, ledger = CASES[name][0], Ledger(WORLD)
     before, wrong = json.dumps(reply), contradictions(reply, ledger)
-    agreed = agreeing(reply, ledger)
+    agreed = with_ledger_values(reply, ledger)
     assert contradictions(agreed, ledger) == []
     assert json.dumps(reply) == before
     assert (agreed == reply) is not bool(wrong)
@@ -121,12 +121,12 @@ def test_a_reply_may_be_about_what_the_call_has_added(
     ledger.apply([added])
     found = contradictions(reply, ledger, updates=[added])
     assert [problem.path for problem in found] == expected
-    assert contradictions(agreeing(reply, ledger, updates=[added]), ledger, updates=[added]) == []
+    assert contradictions(with_ledger_values(reply, ledger, updates=[added]), ledger, updates=[added]) == []
 
 
 def test_only_what_contradicts_is_made_to_agree() -> None:
     reply: Json = {"orders": [{"order_id": "o-1", "status": "x", "eta_days": 3, "total": 53.99}]}
-    agreed = agreeing(reply, Ledger(WORLD), computed={"total"})
+    agreed = with_ledger_values(reply, Ledger(WORLD), computed={"total"})
     assert agreed == {"orders": [{"order_id": "o-1", "status": "shipped", "eta_days": 3, "total": 53.99}]}
 
 

@@ -223,7 +223,7 @@ def test_a_task_can_demand_certainty(given: object, read: bool) -> None:
 AMOUNTS = [
     (
         "Renew a loan by 14 days. Its status becomes 'renewed'.",
-        ["“by 14 days” of its description is in no step"],
+        ["“by 14 days” in its description is not in any step"],
     ),
     ("Renew a loan. The loan status will be changed to 'renewed'.", []),
     ("Renew a loan by its id.", []),

@@ -1,4 +1,4 @@
-"""What steps do once their values are known: shared by the interpreter and the code emitted from plans."""
+"""The actions of plan steps, shared by the interpreter and the code emitted from plans."""
 
 from collections.abc import Generator, Iterable
 from typing import NamedTuple
@@ -31,7 +31,7 @@ class Outcome(NamedTuple):
     response: Json
 
 
-def failed(status: int, error: str, message: Value, call: Call) -> Outcome:
+def failure_outcome(status: int, error: str, message: Value, call: Call) -> Outcome:
     return Outcome(status, {"error": {"code": error, "message": as_text(message, call)}})
 
 
@@ -70,7 +70,7 @@ def all_of(kind: str, call: Call) -> list[Entity]:
     return list(call.entities(kind))
 
 
-def scanned(kind: str, call: Call) -> Iterable[tuple[str, JsonObject]]:
+def scan(kind: str, call: Call) -> Iterable[tuple[str, JsonObject]]:
     """Every entity of the type: what a search without an index looks at."""
     ledger = call.world()
     changed = ledger.changed(kind)
@@ -80,7 +80,7 @@ def scanned(kind: str, call: Call) -> Iterable[tuple[str, JsonObject]]:
     return ledger.entities(kind)
 
 
-def narrowed(kind: str, reach: Reach, wanted: Value, call: Call) -> Iterable[tuple[str, JsonObject]]:
+def narrow(kind: str, reach: Reach, wanted: Value, call: Call) -> Iterable[tuple[str, JsonObject]]:
     """The entities that may hold the wanted value; all of them where only a look at each can tell."""
     ledger = call.world()
     changed = len(ledger.changed(kind))
@@ -174,17 +174,17 @@ def _second(pair: tuple[Value, Value]) -> Value:
 # -- in order
 
 
-def arranged(found: list[Value], fields: tuple[str, ...], call: Call) -> list[Value]:
+def sort_found(found: list[Value], fields: tuple[str, ...], call: Call) -> list[Value]:
     for field in reversed(fields):
         found = sorted_by(found, field, call)
     return found
 
 
 def first_in_order(found: list[Value], fields: tuple[str, ...], call: Call) -> Value:
-    return next(iter(arranged(found, fields, call)), None)
+    return next(iter(sort_found(found, fields, call)), None)
 
 
-def limited(found: list[Value], limit: Value, call: Call) -> list[Value]:
+def limit_found(found: list[Value], limit: Value, call: Call) -> list[Value]:
     if is_blank(limit):
         return check_size(found, call)  # type: ignore[no-any-return]
     most = max(0, whole_needed(limit, "a whole number for `limit`"))
@@ -198,19 +198,19 @@ def limited(found: list[Value], limit: Value, call: Call) -> list[Value]:
 def attributes(value: Value, call: Call) -> JsonObject:
     attrs = leave(value, call)
     if not isinstance(attrs, dict):
-        raise Stopped("plan_type", f"the attributes of an entity are a mapping, not {kind_of(attrs)}")
+        raise Stopped("plan_type", f"the attributes of an entity must be a mapping, not {kind_of(attrs)}")
     return attrs
 
 
 def add(kind: str, id: str, attrs: JsonObject, call: Call) -> Entity:
     if len(id) > MAX_ID:
-        raise Stopped("plan_too_large", f"an id of {len(id):,} characters; at most {MAX_ID:,} are allowed")
+        raise Stopped("plan_too_large", f"the id has {len(id):,} characters; at most {MAX_ID:,} are allowed")
     if call.entity(kind, id) is not None:
-        raise Stopped("plan_duplicate_id", f"{kind} {id[:100]!r} is there already")
+        raise Stopped("plan_duplicate_id", f"{kind} {id[:100]!r} already exists")
     return call.add(kind, id, attrs)
 
 
 def set_flag(flag: Value, value: bool, call: Call) -> None:
     if not isinstance(flag, str) or not flag:
-        raise Stopped("plan_type", f"a flag is text, not {kind_of(flag)}")
+        raise Stopped("plan_type", f"a flag must be text, not {kind_of(flag)}")
     call.set_flag(flag, value)

@@ -1,4 +1,4 @@
-"""Arithmetic as people do it on paper: whole numbers exactly, the rest in decimals to 28 digits.
+"""Arithmetic of plans: whole numbers exactly, the rest in decimals to 28 digits.
 
 `80 * 1.08` is 86.4 and `0.1 + 0.2` is 0.3. A number wrapped in `float()` is computed with in binary instead,
 for backends whose own rounding noise is to be reproduced.
@@ -74,14 +74,14 @@ def compute(operation: Operation, left: Value, right: Value, budget: Budget) -> 
     try:
         kinds = left.__class__, right.__class__
         if kinds == _WHOLE and operation.exact is not None:
-            return checked(operation.exact(left, right))
+            return check_range(operation.exact(left, right))
         budget.spend(DECIMALS)
         if kinds in _DECIMALS:
             return operation.decimals(decimal(left), decimal(right))
         if not (is_number(left) and is_number(right)):
             _not_numbers(operation.sign, left, right)
         if left.__class__ is Binary or right.__class__ is Binary:
-            return checked(Binary(operation.binary(float(left), float(right))))
+            return check_range(Binary(operation.binary(float(left), float(right))))
         return operation.decimals(decimal(left), decimal(right))
     except (ArithmeticError, ValueError):
         if operation.divides and right == 0:
@@ -97,10 +97,10 @@ def power(base: Value, exponent: Value) -> Value:
         # Bits of the result are at most bits of the base times the exponent: refused before it is computed.
         if abs(base) > 1 and abs(base).bit_length() * exponent > MAX_INTEGER.bit_length() + 64:
             _too_big()
-        return checked(base**exponent)
+        return check_range(base**exponent)
     try:
         if base.__class__ is Binary or exponent.__class__ is Binary:
-            return checked(Binary(float(base) ** float(exponent)))
+            return check_range(Binary(float(base) ** float(exponent)))
         return CONTEXT.power(decimal(base), decimal(exponent))
     except (ArithmeticError, ValueError, TypeError):  # a complex result is no number here either
         raise Stopped("plan_number", f"{_show(base)} ** {_show(exponent)} is not a number in range") from None
@@ -114,7 +114,7 @@ def negative(value: Value) -> Value:
     return Binary(-value) if value.__class__ is Binary else decimal(value).copy_negate()
 
 
-def checked(value: Value) -> Value:
+def check_range(value: Value) -> Value:
     """The number, if it stays in range."""
     if isinstance(value, int):
         if not -MAX_INTEGER < value < MAX_INTEGER:
@@ -124,7 +124,7 @@ def checked(value: Value) -> Value:
     return value
 
 
-def rounded(value: Value, digits: int) -> Value:
+def round_half_up(value: Value, digits: int) -> Value:
     """Half up, away from zero: 2.675 to two places is 2.68, and -2.5 to none is -3.
 
     A binary number is rounded as binary programs do: 2.675 is a little less than it looks, and gives 2.67.
@@ -152,7 +152,7 @@ def number_in(text: str) -> Value | None:
         return None
     try:
         if spelled.lstrip("+-").isdigit():
-            return checked(int(spelled))
+            return check_range(int(spelled))
         found = CONTEXT.create_decimal(spelled)
     except (ArithmeticError, ValueError, Stopped):
         return None
@@ -177,4 +177,4 @@ def _not_numbers(sign: str, left: Value, right: Value) -> NoReturn:
 
 
 def _too_big() -> NoReturn:
-    raise Stopped("plan_number", "a number grows out of range")
+    raise Stopped("plan_number", "a number is out of range")

@@ -1,4 +1,4 @@
-"""The simulator of one agent's tools over one world: authored plans where there are, read ones elsewhere."""
+"""The simulator of an agent's tools over a world: authored plans where they exist, else inferred ones."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ from pipelines.core.simulation.domain.shapes import Survey
 from pipelines.core.simulation.guessed_refusals import Refusal, inferred_refusals, refusal_in
 from pipelines.core.simulation.language import Origin, Plan, parse_plan, read_latency
 from pipelines.core.simulation.reading.assemble import ReadPlan, read_plan, survey_for
-from pipelines.core.simulation.reply_check import ANY_FIELD, agreeing, computed_in
+from pipelines.core.simulation.reply_check import ANY_FIELD, computed_in, with_ledger_values
 from pipelines.core.simulation.rules import rule as r
 from pipelines.core.simulation.rules.apply_rules import UnappliedRule, apply_rules
 from pipelines.core.simulation.rules.book import RuleBook
@@ -37,7 +37,7 @@ NOT_ENFORCED = "the behaviour text is not enforced"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToolPlan:
-    """What answers a tool. Without a plan, `notes` say why no call can be answered."""
+    """The plan of a tool. Without a plan, `notes` say why no call can be answered."""
 
     plan: Plan | None
     origin: Origin
@@ -61,7 +61,7 @@ class ToolPlan:
 
 
 class PlannedSimulator:
-    """Implements `Simulator`. A tool's plan is read and compiled when it is first needed, then kept."""
+    """Implements `Simulator`. A tool's plan is inferred and compiled when it is first needed, then cached."""
 
     def __init__(
         self,
@@ -93,12 +93,12 @@ class PlannedSimulator:
 
     @property
     def not_understood(self) -> tuple[str, ...]:
-        """Sentences that no call is held to, or not whole, each with the reason in parentheses."""
+        """Sentences that are not enforced, or only in part, each with the reason in parentheses."""
         return tuple(f"{sentence} ({why})" for sentence, why in self.not_applied.items())
 
     @property
     def not_applied(self) -> Mapping[str, str]:
-        """Sentences that no call is held to, or not whole, and why."""
+        """Sentences that are not enforced, or only in part, and why."""
         return {**self.rule_book.not_applied, **self._unplaced} if self.has_rules else {}
 
     @property
@@ -125,10 +125,10 @@ class PlannedSimulator:
     def answer(self, tool: str, arguments: JsonObject, ledger: Ledger, moment: Moment) -> SimulatedReply:
         found = self._plans.get(tool) or self.plan_of(tool)
         if found.plan is None:
-            raise SimulationFailed("no_plan", f"no plan makes sense for `{tool}`: {'; '.join(found.notes)}")
+            raise SimulationFailed("no_plan", f"`{tool}` has no usable plan: {'; '.join(found.notes)}")
         if self._is_strict and found.is_guess:
             why = "; ".join(found.notes) or f"its confidence is {found.confidence:.2f}"
-            raise SimulationFailed("not_certain", f"what `{tool}` does would be a guess: {why}")
+            raise SimulationFailed("not_certain", f"the plan of `{tool}` is only a guess: {why}")
         reply = answered(found.plan.code, Call(arguments, ledger, moment), found.computed, found.notes)
         if reply.status >= 400 and found.guessed_refusals:
             refusal = refusal_in(reply.status, reply.response)
@@ -145,12 +145,12 @@ class PlannedSimulator:
         """A plan that was read is a guess, and the ledger knows better. What an author wrote is not changed,
         and answers the same however often it is run."""
         if self.plan_of(tool).origin != "read":
-            raise SimulationFailed("contradiction", "an author's plan answers the same each time")
+            raise SimulationFailed("contradiction", "an author's plan gives the same answer each time")
         after = ledger.draft()
         after.apply(refused.updates)
-        says = "answered from the ledger, not as its plan was read: "
+        says = "answered from the ledger instead of the inferred plan: "
         return refused._replace(
-            response=agreeing(refused.response, after, refused.computed, refused.updates),
+            response=with_ledger_values(refused.response, after, refused.computed, refused.updates),
             notes=(*refused.notes, *(f"{says}{each.path} {each.message}" for each in problems)),
         )
 
@@ -189,9 +189,9 @@ class PlannedSimulator:
         """
         found = self.plan_of(name)
         if found.plan is None:
-            return "no plan makes sense for it"
+            return "it has no usable plan"
         if found.is_guess:
-            return f"its plan would be a guess (confidence {found.confidence:.2f})"
+            return f"its plan is only a guess (confidence {found.confidence:.2f})"
         if any(note.startswith(NOT_ENFORCED) for note in found.notes):
             return NOT_ENFORCED
         left = next((one.rule.sentence for one in found.unapplied), None)
@@ -204,13 +204,13 @@ class PlannedSimulator:
 
     @property
     def unread(self) -> tuple[str, ...]:
-        """Sentences of the behaviour text that were not read, as they stand there."""
+        """Sentences of the behaviour text that could not be read, as written."""
         readings = self.rule_book.readings if self._behavior_text else ()
         return tuple(dict.fromkeys(one.sentence for one in readings if one.stop is not None))
 
     @property
     def unenforced(self) -> tuple[str, ...]:
-        """Sentences that no call is held to, or not whole, as they stand there."""
+        """Sentences that are not enforced, or only in part, as written."""
         return tuple(self.not_applied)
 
     def translated_as(self, sentence: str, bodies: Sequence[Json]) -> "PlannedSimulator":
@@ -325,7 +325,7 @@ class PlannedSimulator:
         described = described if _has_change(list(found.body)) else DescribedRules()
         notes = (*found.notes, *_unread_amounts(tool.description, found.body))
         untold = [said for said in described.not_read if not any(said in note for note in found.notes)]
-        notes += tuple(f"“{said}” of its description is not enforced" for said in untold)
+        notes += tuple(f"“{said}” in its description is not enforced" for said in untold)
         told = (*notes, *found.remarks)
         plan = self._under_rules(tool, list(found.body), "read", told, found.confidence, described.rules)
         lost = {one.rule.sentence for one in plan.unapplied}
@@ -355,13 +355,13 @@ class PlannedSimulator:
         described: tuple[Rule, ...] = (),
     ) -> ToolPlan:
         """The plan with the rules of its description and those that are active, added in this one place."""
-        plain = _parsed(body, origin, notes, confidence)
+        plain = _parse_tool_plan(body, origin, notes, confidence)
         rules = (*described, *(self.rule_book.rules_for(tool.name) if self.has_rules else ()))
         steps = body.get("steps") if isinstance(body, dict) else body
         if not rules or plain.plan is None or not isinstance(steps, list):
             return plain
         if not self._may_read():
-            why = f"{NOT_ENFORCED}: reading it takes too long"
+            why = f"{NOT_ENFORCED}: it takes too long to read"
             return replace(plain, notes=(*plain.notes, why))
         # What the author says replaces what reading guessed.
         is_inferred = origin == "read"
@@ -370,7 +370,7 @@ class PlannedSimulator:
             steps, tool=tool.name, rules=rules, vocabulary=vocabulary, is_inferred=is_inferred
         )
         told = [f"not enforced by this tool: {one.rule.sentence} ({one.reason})" for one in applied.unapplied]
-        enforced = _parsed(applied.body, origin, (*notes, *told), confidence)
+        enforced = _parse_tool_plan(applied.body, origin, (*notes, *told), confidence)
         if enforced.plan is not None:
             computed = ANY_FIELD if plain.computed is ANY_FIELD else enforced.computed
             return replace(enforced, computed=computed, unapplied=applied.unapplied)
@@ -412,7 +412,7 @@ def _may_look_back(plan: Json) -> bool:
     return plan is not None and b"calls" in dumps(plan)
 
 
-class _Written:
+class _PlanBody:
     """A plan's body, known by its text: tasks whose worlds differ mostly share their plans all the same."""
 
     __slots__ = ("body", "text")
@@ -425,11 +425,11 @@ class _Written:
         return hash(self.text)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Written) and other.text == self.text
+        return isinstance(other, _PlanBody) and other.text == self.text
 
 
 @lru_cache(maxsize=2_048)  # a plan takes some tens of kilobytes
-def _plan(written: _Written, origin: Origin) -> Plan:
+def _plan(written: _PlanBody, origin: Origin) -> Plan:
     return parse_plan(written.body, origin=origin)
 
 
@@ -445,12 +445,12 @@ def _unread_amounts(description: str, body: Sequence[JsonObject]) -> list[str]:
         return []
     steps = dumps(list(body)).decode()
     found = [each for each in _BY_AMOUNT.finditer(description[:LONGEST_READ]) if each[1] not in steps]
-    return [f"“{each[0]}” of its description is in no step" for each in found]
+    return [f"“{each[0]}” in its description is not in any step" for each in found]
 
 
-def _parsed(body: Json, origin: Origin, notes: tuple[str, ...], confidence: float) -> ToolPlan:
+def _parse_tool_plan(body: Json, origin: Origin, notes: tuple[str, ...], confidence: float) -> ToolPlan:
     try:
-        plan = _plan(_Written(body), origin)
+        plan = _plan(_PlanBody(body), origin)
     except Refused as refused:
         told = tuple(
             f"{problem.path}: {problem.message}" + (f" ({problem.hint})" if problem.hint else "")

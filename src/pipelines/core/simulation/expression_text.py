@@ -43,7 +43,7 @@ _HINTS: tuple[tuple[str, str], ...] = (
     (r"^\s*$", "write an expression; for empty text write ''"),
     (
         r"^[A-Za-z][\w-]*( [\w-]+)+[.!]?\s*$",
-        "text needs quotes of its own inside the expression: 'some text'",
+        "put text inside the expression in its own quotes: 'some text'",
     ),
 )
 
@@ -51,23 +51,25 @@ _HINTS: tuple[tuple[str, str], ...] = (
 def parse(text: str) -> ast.expr:
     """The tree of one expression, small enough to be compiled; or BadExpression."""
     if len(text) > MAX_EXPRESSION:
-        raise BadExpression(Complaint(f"an expression has at most {MAX_EXPRESSION:,} characters"))
-    return _of_size(_parse(text))
+        raise BadExpression(
+            Complaint(f"the expression is too long: at most {MAX_EXPRESSION:,} characters are allowed")
+        )
+    return _check_size(_parse(text))
 
 
-def sized_tree(text: str) -> ast.expr:
+def parse_within_limits(text: str) -> ast.expr:
     """Likewise for a text of a call, where nobody wants to know what is wrong with it: that takes long."""
     try:
-        return _of_size(expression_tree(text.strip()))
+        return _check_size(expression_tree(text.strip()))
     except (SyntaxError, RecursionError, MemoryError):
-        raise BadExpression(Complaint("the expression cannot be read")) from None
+        raise BadExpression(Complaint("the expression is not valid")) from None
 
 
-def _of_size(tree: ast.expr) -> ast.expr:
+def _check_size(tree: ast.expr) -> ast.expr:
     if sum(1 for _ in ast.walk(tree)) > MAX_NODES:
         raise BadExpression(Complaint("the expression has too many parts", "split it with `let`"))
     if _nesting(tree) > MAX_NESTING:
-        raise BadExpression(Complaint("the expression is nested too deep", "split it with `let`"))
+        raise BadExpression(Complaint("the expression is nested too deeply", "split it with `let`"))
     return tree
 
 
@@ -80,14 +82,14 @@ def _parse(text: str) -> ast.expr:
             return _parse(repaired)
         raise BadExpression(_syntax_complaint(text, error)) from None
     except (ValueError, RecursionError, MemoryError):
-        raise BadExpression(Complaint("the expression cannot be read")) from None
+        raise BadExpression(Complaint("the expression is not valid")) from None
 
 
 def _syntax_complaint(text: str, error: SyntaxError) -> Complaint:
     bare = re.sub(r"'[^']*'|\"[^\"]*\"", "''", text)
     hint = next((hint for pattern, hint in _HINTS if re.search(pattern, bare)), None)
     if any(bare.count(opening) != bare.count(closing) for opening, closing in ("()", "[]", "{}")):
-        hint = "a bracket is missing; in YAML an expression with a comma inside {…} or […] stands in quotes"
+        hint = "a bracket is missing; in YAML an expression with a comma inside {…} or […] must be in quotes"
     where = f" (character {error.offset})" if error.offset else ""
     return Complaint(f"not an expression: {error.msg}{where}", hint)
 

@@ -1,5 +1,5 @@
-"""Refusals that nobody wrote down: a plan that was read refuses by conditions and searches that it inferred,
-and a rule that nothing in the world passes may have been misread. Each such refusal says so.
+"""Inferred refusals: a plan that was inferred from names and the world refuses by conditions and searches
+that no author wrote, and a rule that no record passes may have been misread. Each such refusal says so.
 """
 
 from collections.abc import Iterator, Mapping
@@ -9,9 +9,11 @@ from pipelines.core.text.json_text import Json
 
 Refusal = tuple[int, str]  # status and error code of a reply
 
-CONDITION = "refused by a condition that was read from names and the world, not by one that somebody wrote"
-REFERENCE = "an id that was taken for a reference by its name: one that is not there is refused"
-SEARCH = "not found by a search that was read from the names of arguments and fields: another one may find it"
+INFERRED_CONDITION = "refused by an inferred rule (no author wrote it)"
+INFERRED_REFERENCE = (
+    "refused by an inferred reference: the argument's name looks like an id, and there is no such record"
+)
+INFERRED_SEARCH = "not found by an inferred search over the names of arguments and fields"
 
 
 def refusal_in(status: int, response: Json) -> Refusal | None:
@@ -29,15 +31,15 @@ def inferred_refusals(body: Json) -> Mapping[Refusal, str]:
     for step in _steps(body):
         find = step.get("find")
         if "require" in step:
-            found |= _told(step.get("else"), CONDITION)
-        elif isinstance(find, dict) and step.get("note") == REFERENCE:
-            found |= _told(find.get("else"), REFERENCE)
+            found |= _refusals_of(step.get("else"), INFERRED_CONDITION)
+        elif isinstance(find, dict) and step.get("note") == INFERRED_REFERENCE:
+            found |= _refusals_of(find.get("else"), INFERRED_REFERENCE)
         elif isinstance(find, dict) and "id" not in find and "where" in find:
-            found |= _told(find.get("else"), SEARCH)
+            found |= _refusals_of(find.get("else"), INFERRED_SEARCH)
     return found
 
 
-def _told(failure: Json, note: str) -> dict[Refusal, str]:
+def _refusals_of(failure: Json, note: str) -> dict[Refusal, str]:
     if not isinstance(failure, dict):
         return {}
     status, error = failure.get("status"), failure.get("error")
@@ -46,7 +48,7 @@ def _told(failure: Json, note: str) -> dict[Refusal, str]:
 
 def _steps(block: Json) -> Iterator[dict[str, Any]]:
     for step in block if isinstance(block, list) else ():
-        if isinstance(step, dict) and step.get("note") in (None, REFERENCE):
+        if isinstance(step, dict) and step.get("note") in (None, INFERRED_REFERENCE):
             yield step
             for key in ("then", "else", "do"):
                 yield from _steps(step.get(key))

@@ -1,4 +1,4 @@
-"""Plans that are no more than a guess, and what would settle each: named wherever plans are shown or used."""
+"""Plans that are only a guess, and what would confirm each. Shown wherever plans are shown or used."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from pipelines.core.text.problems import Problem
 from pipelines.core.tools.tools_schema import Tool
 
 MOST_WORLDS = 50  # that differ in their types, read for one answer
-SETTLED_BY = "a plan beside the tool (`simulation`), or a recording of the real tool to measure one by"
+SETTLED_BY = "a plan for the tool (`simulation`), or a recording of the real tool to compare with"
 
 
 Types = tuple[str, ...]
@@ -30,7 +30,7 @@ def guess_of(tool: Tool, found: ToolPlan) -> Guess | None:
     """None where the plan is its author's, or sure enough, or a live endpoint answers instead of it."""
     if tool.is_passthrough or not found.is_guess:
         return None
-    why = "; ".join(found.notes) or "what it answers is not clear from its name, description and the world"
+    why = "; ".join(found.notes) or "its name, description and the world do not show what it returns"
     shape = "" if tool.output_schema else "an `output_schema`, if it only reads; "
     return Guess(tool.name, found.confidence, why, shape + SETTLED_BY)
 
@@ -43,12 +43,12 @@ def guesses_of(simulator: PlannedSimulator, called: Collection[str]) -> list[Gue
 
 
 def refusal_notes(found: ToolPlan) -> list[str]:
-    """Each refusal that nobody wrote down, where a plan is shown: replies name only the one they are."""
+    """The inferred refusals of a plan, for showing it."""
     return [f"{status} {code}: {why}" for (status, code), why in found.guessed_refusals.items()]
 
 
 def assumption_warnings(simulator: PlannedSimulator, called: Collection[str]) -> list[str]:
-    """What the plans of these tools take for granted, beyond those that are a guess as a whole."""
+    """The assumptions in the plans of these tools, except plans that are a guess as a whole."""
     plans = [(name, simulator.plan_of(name)) for name in simulator.tools if name in called]
     return [f"{name}: {note}" for name, plan in plans if not plan.is_guess for note in plan.assumed]
 
@@ -73,7 +73,7 @@ def guesses_over(read: Iterable[tuple[int, PlannedSimulator]], tools: Sequence[T
         plan, row = best[tool.name]
         guess = guess_of(tool, plan)
         if guess is not None:
-            hint = f"settled by {guess.settled_by}"
+            hint = f"to confirm it, give {guess.settled_by}"
             yield Problem(
                 path=f"/tools/{tool.name}", message=guess.as_text(), hint=hint, row=row, column="state"
             )

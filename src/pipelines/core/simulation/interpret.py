@@ -22,7 +22,7 @@ def run_block(block: tuple[steps.Step, ...], call: Call) -> Outcome | None:
     try:
         for step in block:
             call.spend(step.cost)
-            outcome = _DO[step.__class__](step, call)
+            outcome = _STEP_RUNNERS[step.__class__](step, call)
             if outcome is not None:
                 return outcome
     except Stopped as stopped:
@@ -31,11 +31,11 @@ def run_block(block: tuple[steps.Step, ...], call: Call) -> Outcome | None:
     return None
 
 
-def _failed(failure: steps.Failure, rule: str | None, call: Call) -> Outcome:
+def _failure_outcome(failure: steps.Failure, rule: str | None, call: Call) -> Outcome:
     call.rule = rule
     if failure.body is not None:
         return Outcome(failure.status, leave(failure.body.evaluate(call), call))
-    return actions.failed(failure.status, failure.error, failure.message.evaluate(call), call)
+    return actions.failure_outcome(failure.status, failure.error, failure.message.evaluate(call), call)
 
 
 # -- find -----------------------------------------------------------------------------------------------
@@ -66,16 +66,16 @@ def _find(step: steps.Find, call: Call) -> Outcome | None:
 
 
 def _bind_all(step: steps.Find, call: Call, found: list[Value]) -> Outcome | None:
-    ordered = actions.arranged(found, step.sort, call)
+    ordered = actions.sort_found(found, step.sort, call)
     limit = None if step.limit is None else step.limit.evaluate(call)
-    call.bind(step.name, actions.limited(ordered, limit, call))
+    call.bind(step.name, actions.limit_found(ordered, limit, call))
     return None
 
 
 def _bind_one(step: steps.Find, call: Call, value: Value, wanted: Value) -> Outcome | None:
     if value is None and not step.optional:
         if step.otherwise is not None:
-            return _failed(step.otherwise, step.rule, call)
+            return _failure_outcome(step.otherwise, step.rule, call)
         call.rule = step.rule
         return actions.not_found(step.entity_type or step.name, wanted, call)
     call.bind(step.name, value)
@@ -99,9 +99,9 @@ def _matching(step: steps.Find, where: Callable[[Call], Value], call: Call) -> G
 
 def _candidates(step: steps.Find, call: Call) -> Iterable[tuple[str, JsonObject]]:
     if step.lookup is None:
-        return actions.scanned(step.entity_type, call)
+        return actions.scan(step.entity_type, call)
     wanted = step.lookup.wanted.evaluate(call)
-    return actions.narrowed(step.entity_type, step.lookup.reach, wanted, call)
+    return actions.narrow(step.entity_type, step.lookup.reach, wanted, call)
 
 
 def _find_inside(step: steps.Find, call: Call) -> Outcome | None:
@@ -140,7 +140,7 @@ def _matching_inside(
 
 
 def _require(step: steps.Require, call: Call) -> Outcome | None:
-    return None if step.condition.evaluate(call) else _failed(step.otherwise, step.rule, call)
+    return None if step.condition.evaluate(call) else _failure_outcome(step.otherwise, step.rule, call)
 
 
 def _let(step: steps.Let, call: Call) -> None:
@@ -188,7 +188,7 @@ def _for_each(step: steps.ForEach, call: Call) -> Outcome | None:
     home = None if step.place is None else places.resolve(step.place, call)
     rounds = actions.rounds(step.source.evaluate(call), call)
     names = step.names
-    following = [] if home is None else places.of_elements(home, len(rounds), call)
+    following = [] if home is None else places.element_places(home, len(rounds), call)
     for at, element in enumerate(rounds):
         call.spend(EACH)
         if home is not None:
@@ -202,7 +202,7 @@ def _for_each(step: steps.ForEach, call: Call) -> Outcome | None:
         if outcome is not None:
             return outcome
         if home is not None:
-            places.let_go(following[at], call)
+            places.release(following[at], call)
     return None
 
 
@@ -211,7 +211,7 @@ def _if(step: steps.If, call: Call) -> Outcome | None:
 
 
 def _fail(step: steps.Fail, call: Call) -> Outcome:
-    return _failed(step.failure, step.rule, call)
+    return _failure_outcome(step.failure, step.rule, call)
 
 
 def _return(step: steps.Return, call: Call) -> Outcome:
@@ -219,7 +219,7 @@ def _return(step: steps.Return, call: Call) -> Outcome:
     return Outcome(step.status, leave(step.value.evaluate(call), call))
 
 
-_DO: dict[type, Callable[..., Outcome | None]] = {
+_STEP_RUNNERS: dict[type, Callable[..., Outcome | None]] = {
     steps.Find: _find,
     steps.Require: _require,
     steps.Let: _let,

@@ -1,4 +1,4 @@
-"""The plan language: what an author may write, checked in full when it is saved.
+"""The plan language: parses and checks the plans that authors write.
 
 Every problem of a plan is collected, with a JSON Pointer to the place and, where there is one, the word that
 was probably meant. What a step takes is in plan_verbs, what it does in run_plan.
@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 
 from pipelines.core.simulation.emit import Code, emitted
 from pipelines.core.simulation.interpret import run_block
-from pipelines.core.simulation.plan_checker import Checker, GivenUp, under
+from pipelines.core.simulation.plan_checker import CheckAbandoned, Checker, under
 from pipelines.core.simulation.plan_verbs import read_block
 from pipelines.core.simulation.syntax import steps as plan_steps
 from pipelines.core.text.json_text import Json, depth
@@ -69,7 +69,7 @@ def parse_plan(
     if depth(body) > MAX_BODY_DEPTH:
         checker.problem(path, f"the plan is nested deeper than {MAX_BODY_DEPTH} levels")
     else:
-        with contextlib.suppress(GivenUp):  # the problems say why
+        with contextlib.suppress(CheckAbandoned):  # the problems say why
             _check_head(checker, body, path)
             found = read_block(checker, block, {}, at)
     if checker.problems:
@@ -85,14 +85,16 @@ def _check_head(checker: Checker, body: Json, path: str) -> None:
     checker.unknown_keys(body, ("steps", "description", "latency_ms", "asserted"), path)
     _check_latency(checker, body.get("latency_ms", 0), under(path, "latency_ms"))
     if not isinstance(body.get("description", ""), str):
-        checker.problem(under(path, "description"), "a description is text")
+        checker.problem(under(path, "description"), "`description` must be text")
     if not isinstance(body.get("asserted", False), bool):
         checker.problem(under(path, "asserted"), "`asserted` must be true or false")
 
 
 def _check_latency(checker: Checker, value: Json, path: str) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_LATENCY_MS:
-        checker.problem(path, f"`latency_ms` is a whole number from 0 to {MAX_LATENCY_MS}", "such as 800")
+        checker.problem(
+            path, f"`latency_ms` must be a whole number from 0 to {MAX_LATENCY_MS}", "such as 800"
+        )
 
 
 def read_latency(body: Json) -> int:

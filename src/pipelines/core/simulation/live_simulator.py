@@ -1,7 +1,7 @@
-"""A simulator whose passthrough tools are asked of live endpoints; the others it leaves to another.
+"""A simulator that sends passthrough tools to live endpoints, and all others to an inner simulator.
 
-What a live endpoint answers is the truth: it is checked and noted, never refused or made anew. It enters the
-world only by its tool's adapter.
+A live reply is the truth: it is checked and noted, but never refused or repeated. It changes the world only
+through its tool's adapter.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ from pipelines.wire.names import Source
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Passing:
+class PassthroughRun:
     """How one run passes calls on."""
 
     org_id: int
@@ -40,7 +40,7 @@ class LiveSimulator:
         inner: Simulator,
         tools: Mapping[str, Tool],
         ledger_schema: LedgerSchema | None,
-        passing: Passing,
+        passing: PassthroughRun,
     ) -> None:
         self._inner = inner
         self._tools = tools
@@ -97,7 +97,7 @@ class LiveSimulator:
         self, tool: str, ledger: Ledger, refused: SimulatedReply, problems: Sequence[Problem]
     ) -> SimulatedReply | Question:
         if tool in self._passing.endpoint_ids:
-            raise SimulationFailed("contradiction", "what a live endpoint answered stands")
+            raise SimulationFailed("contradiction", "a live reply is not repeated")
         return self._inner.again(tool, ledger, refused, problems)
 
     def _mirrored(
@@ -115,7 +115,10 @@ class LiveSimulator:
 
 
 def with_live_tools(
-    simulator: Simulator, tools: Mapping[str, Tool], ledger_schema: LedgerSchema | None, passing: Passing
+    simulator: Simulator,
+    tools: Mapping[str, Tool],
+    ledger_schema: LedgerSchema | None,
+    passing: PassthroughRun,
 ) -> Simulator:
     """The simulator itself where nothing is passed through."""
     return LiveSimulator(simulator, tools, ledger_schema, passing) if passing.endpoint_ids else simulator

@@ -1,7 +1,7 @@
-"""Places inside entities: reading, writing and removing values at any depth.
+"""Places inside entities: reads, writes and removes values at any depth.
 
-What the ledger holds is never changed in place: the containers along a path are copied as they are written
-to, and names that stand for places are pointed at the new values.
+The ledger's values are never changed in place: the containers along a path are copied on write, and names
+that refer to places then refer to the new values.
 """
 
 from pipelines.core.simulation.call import Call, Place
@@ -73,18 +73,18 @@ def read(place: Place) -> Value:
 
 
 def write(place: Place, value: Json, call: Call) -> None:
-    container, key = _opened(place, call)
+    container, key = _open_container(place, call)
     if isinstance(container, list):
         container[_position(container, key)] = value
     else:
         container[str(key)] = value
-    _changed(place.entity, call)
+    _mark_changed(place.entity, call)
 
 
 def append(place: Place, value: Json, call: Call) -> None:
     current = read(place)
     if not (is_blank(current) or isinstance(current, list)):
-        raise Stopped("plan_type", f"only to a list can be appended, not to {kind_of(current)}")
+        raise Stopped("plan_type", f"`append` needs a list, not {kind_of(current)}")
     call.spend(len(current or ()) >> 2)
     write(place, [*(current or ()), value], call)
 
@@ -98,7 +98,7 @@ def set_field(entity: Entity, key: str, value: Value, call: Call) -> None:
     """`set_value` where the place is a field of the entity itself."""
     if value is not MISSING:
         entity[key] = leave(value, call)
-        _changed(entity, call)
+        _mark_changed(entity, call)
 
 
 def append_value(place: Place, value: Value, call: Call) -> None:
@@ -118,7 +118,7 @@ def take(place: Place, call: Call) -> None:
     """Away with the value; nothing happens where there is none."""
     if read(place) is MISSING:
         return
-    container, key = _opened(place, call)
+    container, key = _open_container(place, call)
     call.spend(_KNOWN * (len(call.places) + len(call.following)))
     if isinstance(container, dict):
         del container[str(key)]
@@ -127,10 +127,10 @@ def take(place: Place, call: Call) -> None:
         position = _position(container, key)
         del container[position]
         _close_gap(place, position, call)
-    _changed(place.entity, call)
+    _mark_changed(place.entity, call)
 
 
-def of_elements(home: Place, count: int, call: Call) -> list[Place]:
+def element_places(home: Place, count: int, call: Call) -> list[Place]:
     """A place for each element of a list, known to the call so that removals move them along."""
     call.spend((_MADE + 2 * _READ * len(home.keys)) * count)
     found = [Place(entity=home.entity, keys=[*home.keys, index], name=None) for index in range(count)]
@@ -146,28 +146,28 @@ def follow(place: Place, name: str, call: Call) -> None:
         call.places[name] = place
 
 
-def let_go(place: Place, call: Call) -> None:
+def release(place: Place, call: Call) -> None:
     """Its round is over."""
     if place.name is not None and call.places.get(place.name) is place:
         del call.places[place.name]
     call.following.pop(id(place), None)
 
 
-def _opened(place: Place, call: Call) -> tuple[dict[str, Json] | list[Json], str | int]:
+def _open_container(place: Place, call: Call) -> tuple[dict[str, Json] | list[Json], str | int]:
     """The container of the place, with copies made along the way, and the key in it."""
     container: Value = place.entity
     for key in place.keys[:-1]:
         if isinstance(container, list):
             position = _position(container, key)
             inner = container[position]
-            container[position] = copied = _copied(inner, key, call)
+            container[position] = copied = _copy_child(inner, key, call)
         else:
-            copied = container[str(key)] = _copied(container.get(str(key)), key, call)
+            copied = container[str(key)] = _copy_child(container.get(str(key)), key, call)
         container = copied
     return container, place.keys[-1]
 
 
-def _copied(value: Value, key: str | int, call: Call) -> Value:
+def _copy_child(value: Value, key: str | int, call: Call) -> Value:
     if isinstance(value, dict):
         call.spend(8 + (len(value) >> 1))
         return dict(value)
@@ -176,12 +176,12 @@ def _copied(value: Value, key: str | int, call: Call) -> Value:
         return list(value)
     if value is None:
         return {}
-    raise Stopped("plan_type", f"`{key}` holds {kind_of(value)}, which has no fields to change")
+    raise Stopped("plan_type", f"`{key}` is {kind_of(value)}, which has no fields to change")
 
 
 def _position(container: list[Json], key: str | int) -> int:
     if not isinstance(key, int):
-        raise Stopped("plan_type", f"a position in a list is a whole number, not {key!r}")
+        raise Stopped("plan_type", f"a position in a list must be a whole number, not {key!r}")
     if not -len(container) <= key < len(container):
         raise Stopped("plan_type", f"position {key} is outside a list of {len(container)}")
     return key % len(container)
@@ -194,7 +194,7 @@ def _is_under(known: Place, place: Place) -> bool:
     return start == place.keys or list(map(str, start)) == list(map(str, place.keys))
 
 
-def _known(call: Call) -> list[Place]:
+def _known_places(call: Call) -> list[Place]:
     """Every place once: that of the element whose round it is has a name, too."""
     by_identity = {id(place): place for place in call.places.values()} | call.following
     return list(by_identity.values())
@@ -213,7 +213,7 @@ def _close_gap(place: Place, position: int, call: Call) -> None:
     home = Place(entity=place.entity, keys=place.keys[:-1], name=None)
     depth = len(home.keys)
     gone = []
-    for known in _known(call):
+    for known in _known_places(call):
         index = known.keys[depth] if len(known.keys) > depth and _is_under(known, home) else None
         if index == position:
             gone.append(known)
@@ -225,7 +225,7 @@ def _close_gap(place: Place, position: int, call: Call) -> None:
         call.following.pop(id(known), None)
 
 
-def _changed(entity: Entity, call: Call) -> None:
+def _mark_changed(entity: Entity, call: Call) -> None:
     call.touch(entity)
     if call.places:
         for name, known in call.places.items():

@@ -45,7 +45,7 @@ MAX_PARTS = 5_000
 MOST_PROBLEMS = 50  # told of one plan; each is compared with every word that could have been meant
 
 
-class GivenUp(Exception):
+class CheckAbandoned(Exception):
     """A plan is so large, or so much is wrong with it, that the rest is not looked at."""
 
 
@@ -63,22 +63,24 @@ class Checker:
     def problem(self, path: str, message: str, hint: str | None = None) -> None:
         self.problems.append(Problem(path=path, message=message, hint=hint))
         if len(self.problems) == MOST_PROBLEMS:
-            self.problems.append(Problem(path="", message="more may be wrong: the rest was not looked at"))
-            raise GivenUp
+            self.problems.append(
+                Problem(path="", message="there may be more problems: the rest was not checked")
+            )
+            raise CheckAbandoned
 
     def count(self, parts: int, path: str) -> None:
         """Values, and the parts of expressions."""
         self.parts_seen += parts
         if self.parts_seen > MAX_PARTS:
-            hint = "let several tools share the work, or put what repeats into a loop"
+            hint = "split the work over several tools, or use a loop for repeated steps"
             message = f"the plan has more than {MAX_PARTS:,} parts: values, names, fields, operators, calls"
             self.problems.append(Problem(path=path, message=message, hint=hint))
-            raise GivenUp
+            raise CheckAbandoned
 
     def unknown_keys(self, body: JsonObject, known: Collection[str], path: str) -> None:
         for key in body:
             if key not in known:
-                self.problem(under(path, key), f"`{key}` is not known here", did_you_mean(key, known))
+                self.problem(under(path, key), f"unknown key `{key}`", did_you_mean(key, known))
 
     # -- expressions and values
 
@@ -86,7 +88,9 @@ class Checker:
         if isinstance(text, bool):
             text = "true" if text else "false"  # a switch stands for itself
         if not isinstance(text, str):
-            self.problem(path, "an expression in a string is needed", "such as \"order.status == 'pending'\"")
+            self.problem(
+                path, "this must be an expression in a string", "such as \"order.status == 'pending'\""
+            )
             return None
         self.count(len(text) // 8, path)  # before it is read: what is wrong with a long one takes long to say
         try:
@@ -168,7 +172,7 @@ class Checker:
     def template(self, body: Json, scope: Scope, path: str) -> Formula:
         """Text in which `{expr}` is filled in; `{{` and `}}` are braces."""
         if not isinstance(body, str):
-            self.problem(path, "a message is text")
+            self.problem(path, "the message must be text")
             return NOTHING
         parts: list[Formula] = []
         for literal, code in template_parts(body):
@@ -185,12 +189,14 @@ class Checker:
 
     def failure(self, body: Json, scope: Scope, path: str) -> steps.Failure:
         if not isinstance(body, dict):
-            self.problem(path, "a failure is a mapping", "{status: 409, error: already_shipped, message: …}")
+            self.problem(
+                path, "a failure must be a mapping", "{status: 409, error: already_shipped, message: …}"
+            )
             body = {"error": "failed"}
         self.unknown_keys(body, ("status", "error", "message", "body"), path)
         status = body.get("status", 400)
         if not isinstance(status, int) or isinstance(status, bool) or not 400 <= status <= 599:
-            self.problem(under(path, "status"), "the status of a failure is a number from 400 to 599")
+            self.problem(under(path, "status"), "the status of a failure must be a number from 400 to 599")
             status = 400
         error = self.error_word(body, path)
         words = error.replace("_", " ").capitalize()
@@ -207,17 +213,17 @@ class Checker:
             self.problem(path, "a failure needs an `error`", "such as error: already_shipped")
         if isinstance(error, str) and _ERROR_WORD.fullmatch(error):
             return error
-        self.problem(under(path, "error"), "an error is one snake_case word", "such as already_shipped")
+        self.problem(under(path, "error"), "`error` must be one snake_case word", "such as already_shipped")
         return "failed"
 
     # -- names and paths
 
     def bind(self, name: Json, kind: Kind, scope: Scope, path: str) -> str:
         if not isinstance(name, str) or not _NAME.fullmatch(name):
-            self.problem(path, "a name of letters, digits and _ is needed", "such as `order`")
+            self.problem(path, "this must be a name of letters, digits and _", "such as `order`")
             return "_"
         if name in GIVEN_NAMES or name in CONSTANTS or keyword.iskeyword(name):
-            self.problem(path, f"`{name}` cannot be a name of a plan", "choose another name")
+            self.problem(path, f"`{name}` is reserved and cannot be used as a name", "choose another name")
         scope[name] = kind
         return name
 
@@ -238,16 +244,16 @@ class Checker:
                 keys.append(self.value(ast.unparse(node.slice), scope, path))
             node = node.value
         if not isinstance(node, ast.Name) or not isinstance(text, str):
-            self.problem(path, "a path is needed: a name, then fields", "such as order.items[0].price")
+            self.problem(path, "this must be a path: a name, then fields", "such as order.items[0].price")
             return nothing
         self.check_root(node.id, scope, path)
         return steps.Path(text=text, root=node.id, keys=tuple(reversed(keys)))
 
     def check_root(self, root: str, scope: Scope, path: str) -> None:
         if root in GIVEN_NAMES:
-            self.problem(path, f"`{root}` cannot be changed", "change an entity that was found before")
+            self.problem(path, f"`{root}` cannot be changed", "change an entity that an earlier step found")
         elif root not in scope:
-            self.problem(path, f"`{root}` is not bound here", did_you_mean(root, scope))
+            self.problem(path, f"`{root}` is not defined here", did_you_mean(root, scope))
 
     def place(self, body: Json, scope: Scope, path: str) -> steps.Path | None:
         """The path a value spells, when it leads into an entity."""
@@ -257,7 +263,7 @@ class Checker:
 
     def entity_type(self, body: Json, path: str) -> str:
         if not isinstance(body, str) or not body:
-            self.problem(path, "the name of an entity type is needed", "such as `in: order`")
+            self.problem(path, "this must be the name of an entity type", "such as `in: order`")
             return ""
         if self.entity_types is not None and body not in self.entity_types:
             self.problem(path, f"there is no entity type `{body}`", did_you_mean(body, self.entity_types))
@@ -266,7 +272,7 @@ class Checker:
     def mapping_needed(self, body: Json, path: str, example: str) -> JsonObject:
         if isinstance(body, dict) and body:
             return body
-        self.problem(path, "a mapping is needed", example)
+        self.problem(path, "this must be a mapping", example)
         return {}
 
 

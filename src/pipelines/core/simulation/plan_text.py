@@ -64,7 +64,7 @@ def read_plans_text(text: str) -> PlansText:
     read = read_yaml(text, what="plan", most_bytes=MAX_TEXT_BYTES, key_complaint=_key_complaint)
     if not isinstance(read.value, dict):
         hint = "cancel_order:\n  - return: null"
-        message = "a mapping from tools to plans is needed"
+        message = "the file must be a mapping from tools to plans"
         raise Refused([Problem(path="line 1", message=message, hint=hint)], "the file")
     return PlansText(bodies=read.value, text=read)
 
@@ -72,7 +72,7 @@ def read_plans_text(text: str) -> PlansText:
 def _key_complaint(key: str) -> tuple[str, str] | None:
     if not has_odd_brackets(key):
         return None
-    return f"`{key}` is half an expression", "an expression with a comma inside {…} stands in quotes"
+    return f"`{key}` is only part of an expression", "put an expression with a comma inside {…} in quotes"
 
 
 def plans_as_yaml(bodies: Mapping[str, Json]) -> str:

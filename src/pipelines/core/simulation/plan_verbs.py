@@ -1,4 +1,4 @@
-"""What each verb of the plan language takes: one function per verb, from what was written to a step."""
+"""The verbs of the plan language: one function per verb parses it into a step."""
 
 import ast
 import re
@@ -27,7 +27,7 @@ class Verb(NamedTuple):
 def read_block(checker: Checker, body: Json, scope: Scope, path: str) -> tuple[steps.Step, ...]:
     """The steps of one block; the names they bind are added to `scope`."""
     if not isinstance(body, list):
-        checker.problem(path, "a list of steps is needed", _as_list(body))
+        checker.problem(path, "this must be a list of steps", _as_list(body))
         return ()
     block: list[steps.Step] = []
     for index, step in enumerate(body):
@@ -35,7 +35,7 @@ def read_block(checker: Checker, body: Json, scope: Scope, path: str) -> tuple[s
         if found is not None:
             block.append(found)
         if _ends(found) and index + 1 < len(body):
-            hint = "the step before it ends the call"
+            hint = "the previous step ends the call"
             checker.problem(under(path, index + 1), "this step is never reached", hint)
             break
     return tuple(block)
@@ -50,9 +50,9 @@ def _as_list(body: Json) -> str:
 def _read_step(checker: Checker, body: Json, scope: Scope, path: str) -> steps.Step | None:
     checker.steps_seen += 1
     if checker.steps_seen == MAX_STEPS_IN_PLAN + 1:
-        checker.problem(path, f"a plan has at most {MAX_STEPS_IN_PLAN} steps")
+        checker.problem(path, f"a plan may have at most {MAX_STEPS_IN_PLAN} steps")
     if not isinstance(body, dict):
-        checker.problem(path, "a step is a mapping with one verb", "such as `return: order`")
+        checker.problem(path, "a step must be a mapping with one verb", "such as `return: order`")
         return None
     verbs = [key for key in body if key in VERBS]
     if len(verbs) != 1:
@@ -63,11 +63,11 @@ def _read_step(checker: Checker, body: Json, scope: Scope, path: str) -> steps.S
     for key in body:
         if key not in (*known, "note"):
             checker.problem(
-                under(path, key), f"`{key}` cannot stand beside `{verb}`", did_you_mean(key, known)
+                under(path, key), f"`{key}` cannot be combined with `{verb}`", did_you_mean(key, known)
             )
     for key in ("note", "rule"):
         if not isinstance(body.get(key, ""), str):
-            checker.problem(under(path, key), f"a {key} is text")
+            checker.problem(under(path, key), f"`{key}` must be text")
     return with_cost(VERBS[verb].read(checker, body, scope, path))
 
 
@@ -80,7 +80,7 @@ def _rule(body: JsonObject) -> str | None:
 def _complain_of_verbs(checker: Checker, body: JsonObject, verbs: list[str], path: str) -> None:
     if verbs:
         named = " and ".join(f"`{verb}`" for verb in verbs)
-        checker.problem(path, f"one step has {named}", "give each verb a step of its own")
+        checker.problem(path, f"one step has {named}", "use a separate step for each verb")
         return
     for key in body:
         checker.problem(under(path, key), f"`{key}` is not a step", did_you_mean(key, VERBS))
@@ -164,26 +164,30 @@ def _switch(checker: Checker, spec: JsonObject, key: str, path: str) -> bool:
 
 def _check_find(checker: Checker, spec: JsonObject, is_all: bool, path: str) -> None:
     if "id" in spec and "where" in spec:
-        checker.problem(path, "`find` looks by `id` or by `where`, not both", "put the rest into `require`")
+        checker.problem(
+            path, "`find` takes either `id` or `where`, not both", "put the other condition into `require`"
+        )
     if spec and not is_all and "id" not in spec and "where" not in spec:
         checker.problem(path, "`find` needs `id` or `where`", "or `all: true` for a list of all")
     if "exact" in spec and "id" not in spec:
         checker.problem(under(path, "exact"), "`exact` needs `id`")
     if "optional" in spec and "else" in spec:
-        checker.problem(under(path, "else"), "`else` cannot stand beside `optional`")
+        checker.problem(under(path, "else"), "`else` cannot be combined with `optional`")
     if "limit" in spec and not is_all:
         checker.problem(under(path, "limit"), "`limit` needs `all: true`")
     for key in ("else", "optional"):
         if is_all and key in spec:
             hint = "a list may be empty; `require: hits` fails if it is"
-            checker.problem(under(path, key), f"`{key}` cannot stand beside `all`", hint)
+            checker.problem(under(path, key), f"`{key}` cannot be combined with `all`", hint)
 
 
 def _sort_fields(checker: Checker, body: Json, path: str) -> tuple[str, ...]:
     fields = body if isinstance(body, list) else [body]
     good = [field for field in fields if isinstance(field, str) and field.strip("-")]
     if len(good) != len(fields):
-        checker.problem(path, "`sort` names a field, `-` in front turns it round", 'such as "-created_at"')
+        checker.problem(
+            path, "`sort` must name a field; `-` in front reverses the order", 'such as "-created_at"'
+        )
     return tuple(good)
 
 
@@ -236,7 +240,9 @@ def _changes(checker: Checker, body: Json, scope: Scope, path: str) -> tuple[ste
 def _field_path(checker: Checker, target: Json, scope: Scope, path: str) -> steps.Path:
     found = checker.path_of(target, scope, path)
     if found.root and not found.keys:
-        hint = "a field is order.status; names are bound with `let`, entities dropped with `remove`"
+        hint = (
+            "write a field such as order.status; use `let` to define a name and `remove` to remove an entity"
+        )
         checker.problem(path, f"`{found.text}` is a name, not a field", hint)
     return found
 
@@ -269,7 +275,7 @@ def _add(checker: Checker, body: JsonObject, scope: Scope, path: str) -> steps.S
     checker.unknown_keys(spec, ("in", "id", "attrs", "as"), path)
     attrs = spec.get("attrs", {})
     if not isinstance(attrs, (dict, str)):
-        checker.problem(under(path, "attrs"), "attributes are a mapping, or an expression that makes one")
+        checker.problem(under(path, "attrs"), "`attrs` must be a mapping, or an expression that returns one")
     kind = checker.entity_type(spec.get("in"), under(path, "in"))
     id = checker.value(spec["id"], scope, under(path, "id")) if "id" in spec else None
     value = checker.value(attrs, scope, under(path, "attrs"))
@@ -300,7 +306,7 @@ def _for(checker: Checker, body: JsonObject, scope: Scope, path: str) -> steps.S
     for name in names:
         if name in scope:
             hint = "choose another name for the elements"
-            checker.problem(under(path, "for"), f"`{name}` is bound already", hint)
+            checker.problem(under(path, "for"), f"`{name}` is already defined", hint)
         checker.bind(name, kind, inside, under(path, "for"))
     block = read_block(checker, body.get("do", []), inside, under(path, "do"))
     return steps.ForEach(path=under(path, "for"), names=tuple(names), source=rounds, place=place, steps=block)
@@ -331,8 +337,8 @@ def _fail(checker: Checker, body: JsonObject, scope: Scope, path: str) -> steps.
 def _return(checker: Checker, body: JsonObject, scope: Scope, path: str) -> steps.Step:
     status = body.get("status", 200)
     if not isinstance(status, int) or isinstance(status, bool) or not 200 <= status <= 299:
-        hint = "errors are made with `fail`"
-        checker.problem(under(path, "status"), "the status of a reply is a number from 200 to 299", hint)
+        hint = "use `fail` for errors"
+        checker.problem(under(path, "status"), "the status of a reply must be a number from 200 to 299", hint)
         status = 200
     value = checker.value(body["return"], scope, under(path, "return"))
     return steps.Return(path=under(path, "return"), value=value, status=status, rule=_rule(body))

@@ -1,7 +1,6 @@
-"""A plan as sentences, for somebody who has never seen its language. The plan itself stands beside them.
+"""A plan as sentences, for readers who do not know the plan language. The plan itself is shown next to them.
 
-What has no plain words (a comprehension, arithmetic) is quoted as it stands: a sentence that says less than
-the plan would be a guess about the reader.
+Parts without plain words (a comprehension, arithmetic) are quoted as written.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -12,7 +11,7 @@ from pipelines.core.simulation.expression_text import BadExpression
 from pipelines.core.text.json_text import Json, JsonObject, dumps
 
 LONGEST_QUOTED = 300  # characters of one expression
-_COMPARED: Mapping[str, str] = {
+_COMPARISON_WORDS: Mapping[str, str] = {
     "==": " is ",
     "!=": " is not ",
     "<": " is less than ",
@@ -32,7 +31,7 @@ class Part(NamedTuple):
 
 
 Words: TypeAlias = tuple[Part, ...]
-_Said: TypeAlias = Callable[[str, Words], Words]
+_ChangeWords: TypeAlias = Callable[[str, Words], Words]
 
 
 class PlanSentence(NamedTuple):
@@ -61,18 +60,18 @@ def _step(step: JsonObject, depth: int) -> Iterator[PlanSentence]:
     said = str(note) if note else None
     if "for" in step:
         yield PlanSentence(
-            depth, _said("For each ", _code(step["for"]), " of ", _value(step.get("in")), ":"), said
+            depth, _words_of("For each ", _code(step["for"]), " of ", _value(step.get("in")), ":"), said
         )
         yield from _block(step.get("do"), depth + 1)
     elif "if" in step:
-        yield PlanSentence(depth, _said("If ", _condition(step["if"]), ":"), said)
+        yield PlanSentence(depth, _words_of("If ", _condition(step["if"]), ":"), said)
         yield from _block(step.get("then"), depth + 1)
         if step.get("else"):
-            yield PlanSentence(depth, _said("Otherwise:"))
+            yield PlanSentence(depth, _words_of("Otherwise:"))
             yield from _block(step["else"], depth + 1)
     else:
         verb = next((name for name in _SENTENCES if name in step), None)
-        words = _SENTENCES[verb](step) if verb is not None else _said(_code(dumps(step).decode()))
+        words = _SENTENCES[verb](step) if verb is not None else _words_of(_code(dumps(step).decode()))
         yield PlanSentence(depth, words, said)
 
 
@@ -84,108 +83,116 @@ def _find(step: JsonObject) -> Words:
     assert isinstance(spec, dict), "the plan was checked"
     kind: Words = (_code(spec.get("in")),)
     if spec.get("all"):
-        which = _said(" where ", _condition(spec["where"])) if "where" in spec else ()
-        which += _said(" whose id is one of ", _value(spec["id"])) if "id" in spec else ()
-        return _said("Find every ", kind, *which, *_ordered(spec), _named(spec.get("as"), spec.get("in")))
+        which = _words_of(" where ", _condition(spec["where"])) if "where" in spec else ()
+        which += _words_of(" whose id is one of ", _value(spec["id"])) if "id" in spec else ()
+        return _words_of(
+            "Find every ", kind, *which, *_order_words(spec), _name_part(spec.get("as"), spec.get("in"))
+        )
     if spec.get("as") != spec.get("in"):
-        kind += _said(" (", _code(spec.get("as")), ")")
-    by = _said(" whose id is ", _value(spec["id"])) if "id" in spec else ()
-    by += _said(" where ", _condition(spec["where"])) if "where" in spec else ()
+        kind += _words_of(" (", _code(spec.get("as")), ")")
+    by = _words_of(" whose id is ", _value(spec["id"])) if "id" in spec else ()
+    by += _words_of(" where ", _condition(spec["where"])) if "where" in spec else ()
     if spec.get("optional"):
-        return _said("Look for the ", kind, *by, *_ordered(spec), "; there may be none.")
+        return _words_of("Look for the ", kind, *by, *_order_words(spec), "; there may be none.")
     failure = spec.get("else")
     if failure is None:
         missing = "".join(c if c.isalnum() else "_" for c in str(spec.get("in")).lower()).strip("_")
         failure = {"status": 404, "error": f"{missing}_not_found"}
-    return _said("Look up the ", kind, *by, *_ordered(spec), "; if there is none, ", *_refusal(failure), ".")
+    return _words_of(
+        "Look up the ", kind, *by, *_order_words(spec), "; if there is none, ", *_refusal(failure), "."
+    )
 
 
-def _ordered(spec: JsonObject) -> Words:
+def _order_words(spec: JsonObject) -> Words:
     found: Words = ()
     if spec.get("sort"):
         fields = spec["sort"] if isinstance(spec["sort"], list) else [spec["sort"]]
         for index, field in enumerate(fields):
             way = ", highest first" if str(field).startswith("-") else ""
-            found += _said(
+            found += _words_of(
                 ", ordered by " if index == 0 else ", then by ", _code(str(field).lstrip("-")), way
             )
-    return found + (_said(", at most ", _value(spec["limit"])) if "limit" in spec else ())
+    return found + (_words_of(", at most ", _value(spec["limit"])) if "limit" in spec else ())
 
 
-def _named(name: Json, kind: Json) -> Part:
+def _name_part(name: Json, kind: Json) -> Part:
     return Part(f", as {name}.") if name and name != kind else Part(".")
 
 
 def _require(step: JsonObject) -> Words:
     """`unless it is not refunded` is said the other way round."""
     failure = _refusal(step.get("else"), is_first=True)
-    match condition := _parsed(step["require"]):
+    match condition := _parse(step["require"]):
         case nodes.Compare(rest=(("!=" | "not in", _),)) | nodes.Not():
-            return _said(*failure, " if ", _words(condition.negated()), ".")
-    return _said(*failure, " unless ", _condition(step["require"]), ".")
+            return _words_of(*failure, " if ", _words(condition.negated()), ".")
+    return _words_of(*failure, " unless ", _condition(step["require"]), ".")
 
 
 def _refusal(failure: Json, *, is_first: bool = False) -> Words:
     spec = failure if isinstance(failure, dict) else {"error": failure}
     status, error, message = spec.get("status", 400), spec.get("error", "failed"), spec.get("message")
     begin = f"{'Refuse' if is_first else 'refuse'} with {status} "
-    words = _said(begin, _code(error))
-    return words + (_said(f" (“{str(message)[:LONGEST_QUOTED]}”)") if message else ())
+    words = _words_of(begin, _code(error))
+    return words + (_words_of(f" (“{str(message)[:LONGEST_QUOTED]}”)") if message else ())
 
 
 def _let(step: JsonObject) -> Words:
-    return _each(step["let"], lambda name, value: _said("work out ", _code(name), " as ", value))
+    return _each(step["let"], lambda name, value: _words_of("work out ", _code(name), " as ", value))
 
 
 def _set(step: JsonObject) -> Words:
     return _each(
         step["set"],
-        lambda target, value: _said("set ", _code(target), " to ", value, *_if_given(step["set"], target)),
+        lambda target, value: _words_of(
+            "set ", _code(target), " to ", value, *_if_given_words(step["set"], target)
+        ),
     )
 
 
 def _append(step: JsonObject) -> Words:
-    return _each(step["append"], lambda target, value: _said("add ", value, " to the list ", _code(target)))
+    return _each(
+        step["append"], lambda target, value: _words_of("add ", value, " to the list ", _code(target))
+    )
 
 
-def _if_given(changes: Json, target: str) -> Words:
+def _if_given_words(changes: Json, target: str) -> Words:
     """An argument that was left out changes nothing."""
     value = changes.get(target) if isinstance(changes, dict) else None
-    found = _parsed(value) if isinstance(value, str) else None
+    found = _parse(value) if isinstance(value, str) else None
     is_argument = isinstance(found, nodes.Field) and found.of == nodes.Name("args")
-    return _said(", if it is given") if is_argument else ()
+    return _words_of(", if it is given") if is_argument else ()
 
 
-def _each(changes: Json, said: _Said) -> Words:
+def _each(changes: Json, said: _ChangeWords) -> Words:
     found: Words = ()
     for index, (target, value) in enumerate(changes.items() if isinstance(changes, dict) else ()):
         words = said(str(target), _value(value))
         if index == 0:
             words = (Part(words[0].text.capitalize()), *words[1:])
-        found += _said(*(["; "] if index else []), *words)
-    return _said(*found, ".")
+        found += _words_of(*(["; "] if index else []), *words)
+    return _words_of(*found, ".")
 
 
 def _paths(step: JsonObject, verb: str, begin: str) -> Words:
     given = step[verb]
     found: Words = ()
     for index, path in enumerate(given if isinstance(given, list) else [given]):
-        found += _said(*([", "] if index else []), _code(path))
-    return _said(begin, *found, ".")
+        found += _words_of(*([", "] if index else []), _code(path))
+    return _words_of(begin, *found, ".")
 
 
 def _add(step: JsonObject) -> Words:
     spec = step["add"]
     assert isinstance(spec, dict), "the plan was checked"
     attrs = spec.get("attrs")
-    words = _said("Add a new ", _code(spec.get("in")))
-    words += _said(" whose id is ", _value(spec["id"])) if "id" in spec else ()
+    words = _words_of("Add a new ", _code(spec.get("in")))
+    words += _words_of(" whose id is ", _value(spec["id"])) if "id" in spec else ()
     if isinstance(attrs, dict) and attrs:
         for index, (name, value) in enumerate(attrs.items()):
-            words += _said(" with " if index == 0 else ", ", _code(name), " = ", _value(value))
+            words += _words_of(" with " if index == 0 else ", ", _code(name), " = ", _value(value))
     elif attrs:
-        words += _said(" with ", _value(attrs))
-    return _said(*words, ".")
+        words += _words_of(" with ", _value(attrs))
+    return _words_of(*words, ".")
 
 
 def _return(step: JsonObject) -> Words:
@@ -193,19 +200,19 @@ def _return(step: JsonObject) -> Words:
     end = "." if status == 200 else f", with status {status}."
     value = step["return"]
     if value in (None, "null"):
-        return _said("Answer with nothing", end)
-    return _said("Answer with ", _value(value), end)
+        return _words_of("Answer with nothing", end)
+    return _words_of("Answer with ", _value(value), end)
 
 
 # -- expressions
 
 
 def _condition(text: Json) -> Words:
-    found = _parsed(text)
+    found = _parse(text)
     return _words(found) if found is not None else (_code(text),)
 
 
-def _parsed(text: Json) -> Expr | None:
+def _parse(text: Json) -> Expr | None:
     try:
         return parse(str(text))
     except BadExpression:
@@ -214,24 +221,24 @@ def _parsed(text: Json) -> Expr | None:
 
 def _value(value: Json) -> Words:
     """A text in a plan is an expression; anything else stands for itself."""
-    return _condition(value) if isinstance(value, str) else (_code(_written(value)),)
+    return _condition(value) if isinstance(value, str) else (_code(_mapping_text(value)),)
 
 
-def _written(value: Json) -> str:
+def _mapping_text(value: Json) -> str:
     """A mapping of expressions without the quotes that JSON puts around them."""
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{name}: {_written(part)}" for name, part in value.items()) + "}"
+        return "{" + ", ".join(f"{name}: {_mapping_text(part)}" for name, part in value.items()) + "}"
     if isinstance(value, list):
-        return "[" + ", ".join(map(_written, value)) + "]"
+        return "[" + ", ".join(map(_mapping_text, value)) + "]"
     return value if isinstance(value, str) else dumps(value).decode()
 
 
 def _words(expr: Expr) -> Words:
     match expr:
         case nodes.Compare(first=first, rest=(("==" | "!=" as sign, nodes.Constant(value=None)),)):
-            return _said(*_words(first), " is not given" if sign == "==" else " is given")
-        case nodes.Compare(first=first, rest=((sign, value),)) if sign in _COMPARED:
-            return _said(*_words(first), _COMPARED[sign], *_words(value))
+            return _words_of(*_words(first), " is not given" if sign == "==" else " is given")
+        case nodes.Compare(first=first, rest=((sign, value),)) if sign in _COMPARISON_WORDS:
+            return _words_of(*_words(first), _COMPARISON_WORDS[sign], *_words(value))
         case nodes.And(parts=parts) | nodes.Or(parts=parts):
             word = " and " if isinstance(expr, nodes.And) else " or "
             found = [part for inner in parts for part in (Part(word), *_inner(inner))]
@@ -239,7 +246,7 @@ def _words(expr: Expr) -> Words:
         case nodes.Constant(value=str(text)):
             return (Part(f"“{text[:LONGEST_QUOTED]}”"),)
         case nodes.Field(of=nodes.Name(name="args"), key=name):
-            return _said("the argument ", _code(name))
+            return _words_of("the argument ", _code(name))
         case nodes.Name(name="today" | "now" as name):
             return (Part(name),)
     return (_code(expr),)
@@ -247,14 +254,14 @@ def _words(expr: Expr) -> Words:
 
 def _inner(expr: Expr) -> Words:
     """`and` within `or` stands in parentheses."""
-    return _said("(", _words(expr), ")") if isinstance(expr, (nodes.And, nodes.Or)) else _words(expr)
+    return _words_of("(", _words(expr), ")") if isinstance(expr, (nodes.And, nodes.Or)) else _words(expr)
 
 
 def _code(text: Json | Expr) -> Part:
     return Part(str(text)[:LONGEST_QUOTED], is_code=True)
 
 
-def _said(*parts: "str | Part | Words") -> Words:
+def _words_of(*parts: "str | Part | Words") -> Words:
     found: list[Part] = []
     for part in parts:
         if isinstance(part, Part):
@@ -275,8 +282,8 @@ _SENTENCES: Mapping[str, Callable[[JsonObject], Words]] = {
     "add": _add,
     "unset": lambda step: _paths(step, "unset", "Clear "),
     "remove": lambda step: _paths(step, "remove", "Remove "),
-    "flag": lambda step: _said("Raise the flag ", _value(step["flag"]), "."),
-    "unflag": lambda step: _said("Lower the flag ", _value(step["unflag"]), "."),
-    "fail": lambda step: _said(*_refusal(step["fail"], is_first=True), "."),
+    "flag": lambda step: _words_of("Raise the flag ", _value(step["flag"]), "."),
+    "unflag": lambda step: _words_of("Lower the flag ", _value(step["unflag"]), "."),
+    "fail": lambda step: _words_of(*_refusal(step["fail"], is_first=True), "."),
     "return": _return,
 }

@@ -1,7 +1,7 @@
-"""Does a reply keep to its schema and to the ledger? What it says of an entity, the entity must say too.
+"""Checks a reply against its schema and the ledger: its fields of an entity must equal the entity's.
 
-Cheap, because it runs on every call; and careful, because a plan may well compute a field: only objects that
-clearly speak of one entity are compared, and only in the fields that they share with it.
+The check is cheap, because it runs on every call, and careful, because a plan may compute a field: only
+objects that clearly describe one entity are compared, and only in the fields that they share with it.
 """
 
 import copy
@@ -21,7 +21,7 @@ from pipelines.core.text.problems import Problem
 MAX_OBJECTS = 50  # looked at in one reply: a long list is one query's answer, alike all the way down
 
 
-class Checked(Protocol):
+class CheckedTool(Protocol):
     """A tool, as far as its replies are concerned."""
 
     @property
@@ -34,12 +34,12 @@ class Checked(Protocol):
 def reply_problems(
     response: Json,
     *,
-    tool: Checked,
+    tool: CheckedTool,
     ledger_after: Ledger,
     computed: Collection[str] = (),
     arguments: Mapping[str, Json] | None = None,
 ) -> list[Problem]:
-    """Everything a successful reply has against it; `computed` are fields that the plan works out itself."""
+    """All problems of a successful reply; `computed` are fields that the plan computes itself."""
     found = tool.response_problems(response)
     if not isinstance(response, (dict, list)) or not response:
         return found
@@ -65,11 +65,11 @@ def contradictions(
     found: list[Problem] = []
     for path, value, named in _objects(response, kinds, ledger):
         if named is not None and (wrong := _disagreements(path, value, named, computed)):
-            found += wrong if not _is_of_what_was_added(value, updates) else ()
+            found += wrong if not _is_about_added_entity(value, updates) else ()
     return found
 
 
-def agreeing(
+def with_ledger_values(
     response: Json,
     ledger: Ledger,
     computed: Collection[str] = (),
@@ -79,12 +79,12 @@ def agreeing(
     copied = copy.deepcopy(response)
     kinds = _id_keys(tuple(ledger.entity_types()))
     for _, value, named in list(_objects(copied, kinds, ledger)):
-        if named is not None and not _is_of_what_was_added(value, updates):
+        if named is not None and not _is_about_added_entity(value, updates):
             value.update({name: named.attrs[name] for name in _differing(value, named, computed)})
     return copied
 
 
-def _is_of_what_was_added(value: JsonObject, updates: Collection[LedgerUpdate]) -> bool:
+def _is_about_added_entity(value: JsonObject, updates: Collection[LedgerUpdate]) -> bool:
     """A refund that the call adds names its order and has an amount of its own: the reply may be about it."""
     for added in (update.attrs for update in updates if isinstance(update, Add)):
         shared = value.keys() & added.keys()
@@ -185,7 +185,7 @@ def _id_keys(kinds: tuple[str, ...]) -> dict[str, str]:
     return keys
 
 
-def _spoken_of(tool: Checked, kinds: Mapping[str, str]) -> set[str]:
+def _spoken_of(tool: CheckedTool, kinds: Mapping[str, str]) -> set[str]:
     """The types a tool is about: their ids are among its arguments, or its name has them."""
     properties = tool.input_schema.get("properties")
     taken = properties if isinstance(properties, dict) else {}

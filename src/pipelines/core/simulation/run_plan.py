@@ -1,4 +1,4 @@
-"""Running a plan: one call against the ledger, all of its changes or none.
+"""Runs a plan for one call against the ledger: all of its changes are applied, or none.
 
 A failure that the plan foresees is a reply. A plan that cannot go on (a number missing, a budget spent)
 raises SimulationFailed; in either case nothing is changed.
@@ -39,7 +39,7 @@ def answered(
     except Stopped as stopped:
         raise SimulationFailed(stopped.code, f"{stopped} (at {stopped.path})") from None
     except RecursionError:
-        raise SimulationFailed("plan_too_large", "the plan's values are nested too deep") from None
+        raise SimulationFailed("plan_too_large", "the plan's values are nested too deeply") from None
     # As every call makes one: a named tuple's own constructor takes three times as long.
     return tuple.__new__(
         SimulatedReply, (status, response, updates, "embedded", computed, notes, 1, Source.ODYSSEY, call.rule)

@@ -1,5 +1,5 @@
-"""What became of each sentence of a behaviour text, as it is shown to people: how it is read or where reading
-stopped, what is wrong with its rules, and calls that show what they do."""
+"""The report on each sentence of a behaviour text: how it is read or where reading stopped, problems of its
+rules, and example calls."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
@@ -126,7 +126,7 @@ def shown_findings(simulator: PlannedSimulator) -> list[JsonObject]:
 
 
 class Unenforced(NamedTuple):
-    """A sentence that no call is held to, or not whole; of a typed rule, what it says."""
+    """A sentence that is not enforced, or only in part; for a typed rule, its canonical sentence."""
 
     sentence: str
     words: str  # one line, with the reason
@@ -149,7 +149,7 @@ def _became(reading: Reading | None) -> str:
         return "rule not enforced"
     if reading.stop is None:
         return "read, but not enforced"
-    return "read in part" if reading.rules else "not read, so not enforced"
+    return "read only in part" if reading.rules else "not understood, so not enforced"
 
 
 def nearest(shown: JsonObject) -> str | None:

@@ -1,4 +1,5 @@
-"""The seam between a tool call and whatever answers it: at once from a plan, or after something was asked."""
+"""The interface between a tool call and the engine that answers it: at once from a plan, or after a
+question."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol

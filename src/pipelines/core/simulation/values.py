@@ -140,8 +140,12 @@ class Budget:
 
 
 def _too_slow() -> NoReturn:
-    told = f"the plan took longer than {LONGEST_S * 1000:.0f} ms on this machine, though not more steps than "
-    raise Stopped("plan_time", told + "it may: a faster or less busy one may answer the same call")
+    told = (
+        f"the plan took longer than {LONGEST_S * 1000:.0f} ms on this machine, although it stayed within its "
+    )
+    raise Stopped(
+        "plan_time", told + ("limit of steps: a faster or less busy machine may answer the same call")
+    )
 
 
 def kind_of(value: Value) -> str:
@@ -238,7 +242,9 @@ def compare(left: Value, right: Value, budget: Budget) -> int | None:
         return int(left > right) - int(left < right)
     if is_blank(left) or is_blank(right):
         return None
-    raise Stopped("plan_type", f"{kind_of(left)} and {kind_of(right)} have no order; compare like with like")
+    raise Stopped(
+        "plan_type", f"{kind_of(left)} and {kind_of(right)} cannot be compared; compare values of one kind"
+    )
 
 
 def contains(container: Value, wanted: Value, budget: Budget) -> bool:
@@ -409,4 +415,4 @@ def _leave_mapping(items: Iterable[tuple[str, Value]], budget: Budget, room: lis
 
 
 def _too_large() -> NoReturn:
-    raise Stopped("plan_too_large", "the result is nested too deep or larger than 1 MiB of JSON")
+    raise Stopped("plan_too_large", "the result is nested too deeply, or larger than 1 MiB of JSON")

@@ -24,12 +24,12 @@ from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.by_model.added_text import with_added_text
 from pipelines.core.simulation.by_model.calls_so_far import MOST_BYTES as CALLS_BYTES
 from pipelines.core.simulation.by_model.calls_so_far import CallsSoFar
-from pipelines.core.simulation.by_model.model_call import AskedFor
+from pipelines.core.simulation.by_model.model_call import RunContext
 from pipelines.core.simulation.by_model.simulator import ModelSimulator, left_to_model
 from pipelines.core.simulation.guessed_refusals import Refusal
 from pipelines.core.simulation.guesses import assumption_warnings, guesses_of, refusal_warnings
 from pipelines.core.simulation.large_worlds import prepare
-from pipelines.core.simulation.live_simulator import Passing, with_live_tools
+from pipelines.core.simulation.live_simulator import PassthroughRun, with_live_tools
 from pipelines.core.simulation.rules.axis import active_rules
 from pipelines.core.simulation.sentences import unenforced
 from pipelines.core.simulation.simulator import Simulator
@@ -416,7 +416,7 @@ class _Shared:
                 simulator,
                 by_model,
                 ledger_schema=toolbox.ledger_schema,
-                asked_for=AskedFor(
+                asked_for=RunContext(
                     org_id=run.org_id, run_id=run.id, batch_id=run.batch_id, named=named_models
                 ),
                 calls=calls,
@@ -517,7 +517,7 @@ def _translated(connection: Connection, run: Run | NewRun) -> Mapping[str, list[
 
 def _over_live_tools(connection: Connection, run: Run, toolbox: Toolbox, simulator: Simulator) -> Simulator:
     """What answers this one run: its passthrough tools by the endpoints they are bound to."""
-    passing = Passing(
+    passing = PassthroughRun(
         org_id=run.org_id,
         run_id=run.id,
         endpoint_ids=_endpoint_ids(connection, run.org_id, toolbox.tools),

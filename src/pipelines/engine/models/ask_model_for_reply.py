@@ -5,7 +5,7 @@ import asyncio
 
 from pipelines.core.models.model_question import Purpose
 from pipelines.core.models.simulator_choice import MODEL
-from pipelines.core.simulation.by_model.model_call import ModelCall, ModelGaveUp, ModelReply
+from pipelines.core.simulation.by_model.model_call import ModelCall, ModelFailure, ModelReply
 from pipelines.core.text.problems import Problem
 from pipelines.engine.model_calls.models import Asker, Models
 from pipelines.engine.models.choose_model import named_for
@@ -27,18 +27,18 @@ class ModelReplies:
     def __init__(self, models: Models) -> None:
         self._models = models
 
-    async def carry(self, call: ModelCall) -> ModelReply | ModelGaveUp:
+    async def carry(self, call: ModelCall) -> ModelReply | ModelFailure:
         whose = call.asked_for
         asker = Asker(org_id=whose.org_id, run_id=whose.run_id, batch_id=whose.batch_id, named=whose.named)
         try:
             async with asyncio.timeout(call.longest_s - MARGIN_S):
                 asked = await self._models.ask(asker, call.question, check=call.expected.problems)
         except ModelFailed as failed:
-            return ModelGaveUp(failed.reason, failed.message, _problems(failed))
+            return ModelFailure(failed.reason, failed.message, _problems(failed))
         except (BudgetExceeded, ModelNotConfigured) as refused:
-            return ModelGaveUp(refused.code, refused.message)
+            return ModelFailure(refused.code, refused.message)
         except TimeoutError:
-            return ModelGaveUp("timeout", f"No answer came within {call.longest_s - MARGIN_S:g} s.")
+            return ModelFailure("timeout", f"No answer came within {call.longest_s - MARGIN_S:g} s.")
         return ModelReply(asked.data, asked.model, asked.exchange_id, asked.attempts)
 
 

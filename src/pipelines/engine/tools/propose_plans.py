@@ -12,11 +12,11 @@ from pipelines.core.simulation.fidelity.recording import Recording, read_recordi
 from pipelines.core.simulation.plan_text import plan_as_yaml
 from pipelines.core.simulation.proposed_plans.plan_question import plan_question
 from pipelines.core.simulation.proposed_plans.plan_trial import (
-    Around,
-    TriedPlan,
+    PlanTrial,
+    TrialSetting,
     difference_in_plans,
     fidelity_now,
-    tried_plan,
+    try_plan,
 )
 from pipelines.core.simulation.rules.axis import active_rules
 from pipelines.core.tasks.seed import Seed
@@ -47,7 +47,7 @@ class _Asked(NamedTuple):
 
 
 class _Written(NamedTuple):
-    best: TriedPlan
+    best: PlanTrial
     why: str
     rounds: int
     asked: Asked
@@ -119,7 +119,7 @@ def _read(body: JsonObject) -> _Asked:
     return _Asked(task_id, tuple(tools), recording, behavior)
 
 
-def _around(agent: Agent, seed: Seed | None, asked: _Asked) -> Around:
+def _around(agent: Agent, seed: Seed | None, asked: _Asked) -> TrialSetting:
     recording = asked.recording
     state: JsonObject = {}
     if seed is not None:
@@ -127,7 +127,7 @@ def _around(agent: Agent, seed: Seed | None, asked: _Asked) -> Around:
     elif recording is not None:
         first = next((task.state for task in recording.tasks if task.state is not None), None)
         state = recording.state or first or {}
-    return Around(
+    return TrialSetting(
         tools=agent.definition.tools,
         ledger_schema=agent.definition.ledger_schema,
         world=World.from_initial_state(state),
@@ -138,7 +138,7 @@ def _around(agent: Agent, seed: Seed | None, asked: _Asked) -> Around:
     )
 
 
-def _ready(agent: Agent, seed: Seed | None, asked: _Asked) -> tuple[Around, PlannedSimulator]:
+def _ready(agent: Agent, seed: Seed | None, asked: _Asked) -> tuple[TrialSetting, PlannedSimulator]:
     """Beside the loop: a recording may have many megabytes of state, and reading plans takes its time."""
     around = _around(agent, seed, asked)
     simulator = around.simulator()
@@ -169,7 +169,7 @@ async def _proposal(
     platform: Platform,
     asker: Asker,
     name: str,
-    around: Around,
+    around: TrialSetting,
     simulator: PlannedSimulator,
     recording: Recording | None,
 ) -> JsonObject:
@@ -202,7 +202,7 @@ async def _written(
     platform: Platform,
     asker: Asker,
     name: str,
-    around: Around,
+    around: TrialSetting,
     simulator: PlannedSimulator,
     recording: Recording | None,
 ) -> _Written:
@@ -213,7 +213,7 @@ async def _written(
         asked = await platform.models.ask(asker, question)
         steps = asked.data["steps"]
         tried = await platform.plan_readers.run(
-            partial(tried_plan, name, steps, around, recording), owner=asker.org_id
+            partial(try_plan, name, steps, around, recording), owner=asker.org_id
         )
         if best is None or tried.rank > best.best.rank:
             best = _Written(tried, str(asked.data["why"]), number, asked)

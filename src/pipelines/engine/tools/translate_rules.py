@@ -16,7 +16,7 @@ from pipelines.core.simulation.rule_translation.translation import (
     translation_question,
     translations,
 )
-from pipelines.core.simulation.rule_translation.trial import TriedTranslation, tried_translation
+from pipelines.core.simulation.rule_translation.trial import TranslationTrial, try_translation
 from pipelines.core.simulation.rules.vocabulary import Vocabulary
 from pipelines.core.text.authored import Fields, is_id
 from pipelines.core.text.json_text import JsonObject, pointer
@@ -209,7 +209,7 @@ async def _proposed(
 
 
 def _new(
-    org_id: int, dataset_id: int, asked: Asked, sentence: str, made: Translation, tried: TriedTranslation
+    org_id: int, dataset_id: int, asked: Asked, sentence: str, made: Translation, tried: TranslationTrial
 ) -> NewRule:
     return NewRule(
         org_id=org_id,
@@ -224,13 +224,11 @@ def _new(
     )
 
 
-def _tried(agent: Agent, text: BehaviorText, made: Mapping[str, Translation]) -> dict[str, TriedTranslation]:
+def _tried(agent: Agent, text: BehaviorText, made: Mapping[str, Translation]) -> dict[str, TranslationTrial]:
     """Each sentence by itself, on top of what is in force."""
     around = text.simulator(agent.definition, has_time(MOST_READING_S))
     now = text.seed.now
-    return {
-        sentence: tried_translation(sentence, one.rules, around, now=now) for sentence, one in made.items()
-    }
+    return {sentence: try_translation(sentence, one.rules, around, now=now) for sentence, one in made.items()}
 
 
 def _read(agent: Agent, text: BehaviorText) -> tuple[Vocabulary, tuple[str, ...]]:

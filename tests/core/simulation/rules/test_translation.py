@@ -14,7 +14,7 @@ from pipelines.core.simulation.rule_translation.translation import (
     translation_schema,
     translations,
 )
-from pipelines.core.simulation.rule_translation.trial import TriedTranslation, tried_translation
+from pipelines.core.simulation.rule_translation.trial import TranslationTrial, try_translation
 from pipelines.core.simulation.rules.forms import FORMS
 from pipelines.core.simulation.simulator import Moment, SimulatedReply
 from pipelines.core.simulation.syntax.functions import FUNCTIONS
@@ -70,8 +70,8 @@ def call(under: PlannedSimulator, tool: str, **arguments: Any) -> SimulatedReply
     return under.answer(tool, arguments, Ledger(under.world), AT)
 
 
-def tried(sentence: str, *rules: Any, text: str | None = None) -> TriedTranslation:
-    return tried_translation(sentence, [*rules], simulator(text or sentence))
+def tried(sentence: str, *rules: Any, text: str | None = None) -> TranslationTrial:
+    return try_translation(sentence, [*rules], simulator(text or sentence))
 
 
 def test_a_sentence_that_is_not_read_is_enforced_by_its_translation() -> None:

@@ -28,10 +28,8 @@ class Links(Protocol):
 
 def table_head(heatmap: Heatmap) -> str:
     columns = "".join(
-        (
-            "<th "
-            f'scope="col"><bdi>{with_line_breaks(column.name)}</bdi>{" (placebo)" if column.is_placebo else ""}</th>'
-        )
+        f'<th scope="col"><bdi>{with_line_breaks(column.name)}</bdi>'
+        f"{' (placebo)' if column.is_placebo else ''}</th>"
         for column in heatmap.columns
     )
     return (

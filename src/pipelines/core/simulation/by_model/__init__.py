@@ -1,5 +1,3 @@
-"""Calls that no plan covers, answered by a model: what it is told, what it must answer, and what of that is
-let in.
-
-Nothing here asks anybody: a call becomes a `ModelCall`, which the engine carries out.
+"""Calls that no plan covers are answered by a model: its question, the schema of its answer, and the checks.
+No I/O here: a call becomes a `ModelCall`, which the engine carries out.
 """

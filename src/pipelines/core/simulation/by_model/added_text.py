@@ -1,4 +1,4 @@
-"""A simulator whose successful replies carry one more text: an eval variation that is told by tools.
+"""Adds the text of an eval variation to the successful replies of a simulator.
 
 In every reply, so that it does not matter which call comes first, which ones fail, or where a run is taken up
 again. What a live endpoint answers is left alone, and so is a reply whose schema has no room for the text.
@@ -14,7 +14,9 @@ from pipelines.core.text.problems import Problem
 from pipelines.core.tools.tools_schema import Tool
 
 ADDED_AS = ("notice", "system_notice", "added_notice")  # the first that the reply does not have itself
-NO_ROOM = "the text of the eval variation is not in this reply: its schema has no room for it"
+NO_ROOM = (
+    "the text of the eval variation is not in this reply, because its schema does not allow an extra field"
+)
 
 
 class TextAddingSimulator:

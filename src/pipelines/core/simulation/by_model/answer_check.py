@@ -1,8 +1,7 @@
-"""What a model answered for a call, held against the schemas, the world and what it was shown.
+"""Checks a model's answer for a call against the schemas, the world and the records it was shown.
 
-Everything that is wrong is named, since the model is told of it once. What passes may still be false: a
-record that was shown, changed to a value that it might have, cannot be told from what the backend would have
-done.
+All problems are collected, since the model is asked to correct them only once. An answer that passes may
+still be wrong: a plausible change of a shown record cannot be told from what the backend would have done.
 """
 
 import re
@@ -22,7 +21,7 @@ from pipelines.core.ledger.ledger import (
     update_from_json,
 )
 from pipelines.core.ledger.ledger_schema import LedgerSchema, update_problems
-from pipelines.core.simulation.by_model.relevant import Shown
+from pipelines.core.simulation.by_model.relevant import ShownWorld
 from pipelines.core.simulation.by_model.seen_fields import seen_fields, value_problems
 from pipelines.core.simulation.by_model.unsaid import quotation_problems
 from pipelines.core.simulation.reply_check import reply_problems
@@ -36,14 +35,14 @@ LONGEST_ID = 200
 @dataclass(
     frozen=True, kw_only=True
 )  # no slots: what may be computed is worked out when it is first asked for
-class Expected:
+class ExpectedAnswer:
     """All that an answer for one call is held against."""
 
     tool: Tool
     arguments: JsonObject
     ledger: Ledger
     ledger_schema: LedgerSchema | None
-    shown: Shown
+    shown: ShownWorld
     behavior: str
     not_understood: tuple[str, ...]  # sentences of it that no plan enforces
     shaped: frozenset[str]  # fields that a rule of it works out
@@ -59,11 +58,13 @@ class Expected:
         updates, broken = read_updates(data)
         if 300 <= status < 400:
             found.append(
-                Problem(path="/status", message="is neither a success (200 to 299) nor an error (from 400)")
+                Problem(path="/status", message="must be a success (200 to 299) or an error (400 or more)")
             )
         if status >= 400:
             if data["updates"]:
-                found.append(Problem(path="/updates", message="an error changes nothing: it must be empty"))
+                found.append(
+                    Problem(path="/updates", message="an error changes nothing, so it must be empty")
+                )
             return found
         found += broken
         if broken:
@@ -100,7 +101,7 @@ class Expected:
         """The world with the updates that can be, and what is wrong with the others."""
         after, found = self.ledger.draft(), []
         if updates and self.only_reads and self.tool.name not in self.behavior:
-            message = f"{self.tool.name} only reads, by its name and description: it must be empty"
+            message = f"{self.tool.name} only reads, as its name and description say, so it must be empty"
             return after, [Problem(path="/updates", message=message)]
         for at, update in enumerate(updates):
             place = f"/updates/{at}"
@@ -114,7 +115,7 @@ class Expected:
     def _misplaced(self, update: LedgerUpdate, after: Ledger, place: str) -> Iterator[Problem]:
         if isinstance(update, SetFlag):
             if not update.flag.strip() or len(update.flag) > LONGEST_ID:
-                yield Problem(path=f"{place}/flag", message="is no name of a flag")
+                yield Problem(path=f"{place}/flag", message="is not a valid name of a flag")
             return
         kind, id = update.entity_type, update.id
         current = after.get(kind, id)
@@ -124,12 +125,12 @@ class Expected:
             if current is not None:
                 yield Problem(
                     path=f"{place}/id",
-                    message=f"there is a {kind} {id!r:.60} already: update it, or take another id",
+                    message=f"{kind} {id!r:.60} already exists: update it, or use another id",
                 )
             elif kind not in after.entity_types() and not self._speaks_of(kind):
                 yield Problem(
                     path=f"{place}/entity_type",
-                    message=f"the world has no {kind!r:.60}, and nothing speaks of one",
+                    message=f"the world has no type {kind!r:.60}, and nothing mentions one",
                 )
         elif current is None:
             yield Problem(path=f"{place}/id", message=f"there is no {kind} {id!r:.60} in the world")
@@ -152,7 +153,7 @@ class Expected:
             for name, value in update.set.items():
                 if isinstance(value, (dict, list)):
                     yield Problem(
-                        path=f"{place}/set/{name}", message="was shown cut, so it cannot be written whole"
+                        path=f"{place}/set/{name}", message="was shown only in part, so it cannot be replaced"
                     )
 
     def _speaks_of(self, kind: str) -> bool:
@@ -172,5 +173,5 @@ def read_updates(data: JsonObject) -> tuple[tuple[LedgerUpdate, ...], list[Probl
         try:
             updates.append(update_from_json(body if isinstance(body, dict) else {}))
         except InvalidUpdate as error:
-            broken.append(Problem(path=f"/updates/{at}", message=f"is no update: {error}"[:300]))
+            broken.append(Problem(path=f"/updates/{at}", message=f"is not a valid update: {error}"[:300]))
     return tuple(updates), broken

@@ -1,4 +1,4 @@
-"""What a model must answer for one tool, as a JSON Schema: `{reason, status, response, updates}`.
+"""The JSON Schema of a model's answer for one tool: `{reason, status, response, updates}`.
 
 The tool's own schema stands inside as `$defs/reply`, its references led there. Providers take no schema that
 refers to itself, so where one does, the reference that closes the circle is left open here: the schema as it
@@ -31,10 +31,10 @@ _PLAIN_DATA = ("const", "default", "enum", "example", "examples")
 _BY_NAME = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 
 _TEXT: JsonObject = {"type": "string"}
-_NAMED: JsonObject = {"entity_type": _TEXT, "id": _TEXT}
+_NAMED_ENTITY: JsonObject = {"entity_type": _TEXT, "id": _TEXT}
 
 
-def _one(op: str, properties: JsonObject) -> JsonObject:
+def _update_schema(op: str, properties: JsonObject) -> JsonObject:
     return {
         "type": "object",
         "properties": {"op": {"const": op}, **properties},
@@ -45,11 +45,13 @@ def _one(op: str, properties: JsonObject) -> JsonObject:
 
 #: Changes of records, as `core.ledger` reads them.
 RECORD_UPDATES: list[Json] = [
-    _one("add", {**_NAMED, "attrs": {"type": "object"}}),
-    _one("update", {**_NAMED, "set": {"type": "object"}, "unset": {"type": "array", "items": _TEXT}}),
-    _one("remove", _NAMED),
+    _update_schema("add", {**_NAMED_ENTITY, "attrs": {"type": "object"}}),
+    _update_schema(
+        "update", {**_NAMED_ENTITY, "set": {"type": "object"}, "unset": {"type": "array", "items": _TEXT}}
+    ),
+    _update_schema("remove", _NAMED_ENTITY),
 ]
-_SET_FLAG = _one("set_flag", {"flag": _TEXT, "value": {"type": "boolean"}})
+_SET_FLAG = _update_schema("set_flag", {"flag": _TEXT, "value": {"type": "boolean"}})
 _UPDATE: JsonObject = {"anyOf": [*RECORD_UPDATES, _SET_FLAG]}
 #: How a backend that a model plays says no.
 FAILURE: JsonObject = {
@@ -66,7 +68,7 @@ FAILURE: JsonObject = {
 
 
 def answer_schema(output_schema: JsonObject | None) -> JsonObject:
-    moved = _moved(output_schema) if output_schema is not None else None
+    moved = _embedded_schema(output_schema) if output_schema is not None else None
     schema: JsonObject = {
         "type": "object",
         "properties": {
@@ -81,21 +83,21 @@ def answer_schema(output_schema: JsonObject | None) -> JsonObject:
     return schema | ({"$defs": {"reply": moved}} if moved is not None else {})
 
 
-def _moved(schema: JsonObject) -> JsonObject | None:
+def _embedded_schema(schema: JsonObject) -> JsonObject | None:
     """The tool's schema as part of ours; None where it cannot be."""
     if schema.get("$schema", DEFAULT_DRAFT) != DEFAULT_DRAFT or len(dumps(schema)) > LARGEST_WRAPPED:
         return None
     if any(key in node for node in _schemas(schema) for key in _NOT_MOVABLE):
         return None
     closing = _closing_references(schema)
-    moved = _led(schema, closing)
+    moved = _redirect_references(schema, closing)
     assert isinstance(moved, dict)
     return {key: value for key, value in moved.items() if key != "$schema"}
 
 
-def _led(node: Json, closing: frozenset[int], as_table: bool = False) -> Json:
+def _redirect_references(node: Json, closing: frozenset[int], as_table: bool = False) -> Json:
     if isinstance(node, list):
-        return [_led(item, closing) for item in node]
+        return [_redirect_references(item, closing) for item in node]
     if not isinstance(node, dict):
         return node
     if id(node) in closing and not as_table:
@@ -107,7 +109,7 @@ def _led(node: Json, closing: frozenset[int], as_table: bool = False) -> Json:
         elif key in _PLAIN_DATA and not as_table:
             led[key] = value
         else:
-            led[key] = _led(value, closing, as_table=key in _BY_NAME and not as_table)
+            led[key] = _redirect_references(value, closing, as_table=key in _BY_NAME and not as_table)
     return led
 
 

@@ -1,4 +1,4 @@
-"""The calls of one run as a model is told of them: the newest, cut short; of all of them, a digest.
+"""The earlier calls of a run as a model sees them: the newest ones, shortened, and a digest of all.
 
 Only what reached the simulated backend counts. An injected failure never did, and would tell of failure
 rules.
@@ -23,7 +23,7 @@ MOST_BYTES = MOST_CALLS * (LONGEST_ARGUMENTS + LONGEST_RESPONSE)
 _REACHED = (Source.ODYSSEY.value, Source.PASSTHROUGH.value)
 
 
-class _Told(NamedTuple):
+class _ReportedCall(NamedTuple):
     tool: str
     arguments: str
     status: int
@@ -48,7 +48,7 @@ class CallsSoFar:
     def __init__(self, added: str | None = None) -> None:
         self._added = added
         self._digest = sha256()
-        self._told: deque[_Told] = deque(maxlen=MOST_CALLS)
+        self._told: deque[_ReportedCall] = deque(maxlen=MOST_CALLS)
 
     def take(self, row: TraceRow) -> None:
         """A row of the log, once its outcome is known."""
@@ -61,7 +61,7 @@ class CallsSoFar:
         said = (row.tool_name or "", arguments, str(row.http_status), response, row.updates or "")
         self._digest.update("\x1f".join(said).encode())
         self._told.append(
-            _Told(
+            _ReportedCall(
                 row.tool_name or "",
                 _cut(arguments, LONGEST_ARGUMENTS),
                 row.http_status,
@@ -76,7 +76,7 @@ class CallsSoFar:
 
     def told(self) -> list[Json]:
         """The oldest first, as many of the newest as there is room for."""
-        kept: list[_Told] = []
+        kept: list[_ReportedCall] = []
         left = MOST_CHARACTERS
         for one in reversed(self._told):
             left -= len(one.arguments) + len(one.response)

@@ -1,11 +1,11 @@
-"""The question that a call puts to a model, and what comes back: values only."""
+"""The question of a call to a model, and its reply."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from pipelines.core.models.model_question import ModelQuestion, Purpose
-from pipelines.core.simulation.by_model.answer_check import Expected
+from pipelines.core.simulation.by_model.answer_check import ExpectedAnswer
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Problem
 
@@ -15,7 +15,7 @@ LONGEST_S = 300.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class AskedFor:
+class RunContext:
     """Whose run asks: who pays, and where the exchange is shown."""
 
     org_id: int
@@ -26,14 +26,13 @@ class AskedFor:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ModelCall:
-    asked_for: AskedFor
+    asked_for: RunContext
     tool: str
     arguments: JsonObject
     why: str  # no plan answers this call
     question: ModelQuestion
-    expected: (
-        Expected  # what the schema cannot say, held against the world as it is while the question is out
-    )
+    # what the schema cannot say, held against the world as it is while the question is out
+    expected: ExpectedAnswer
     longest_s: float = LONGEST_S
 
 
@@ -46,7 +45,7 @@ class ModelReply(NamedTuple):
     attempts: int
 
 
-class ModelGaveUp(NamedTuple):
+class ModelFailure(NamedTuple):
     """Nothing usable came. `message` and `problems` are for the trace: they may speak of the world."""
 
     reason: str  # a stable word, such as `timeout`

@@ -1,4 +1,4 @@
-"""What a model is told to answer a tool call: our instructions, versioned, and the data, fenced."""
+"""The prompt for a model that answers a tool call: versioned instructions and fenced data."""
 
 import re
 
@@ -69,7 +69,7 @@ def model_question(
     word: str,
 ) -> ModelQuestion:
     data: JsonObject = {
-        "tool": told_tool(tool),
+        "tool": tool_as_json(tool),
         "behaviour": behavior,
         "today": today,
         "world": world,
@@ -92,10 +92,10 @@ def word_for(seed: str, digest: str) -> str:
 
 def as_data(value: Json) -> str:
     """On one line, with nothing in it that looks like another: no text of it can be taken for one of ours."""
-    return _UNSEEN.sub(_escaped, dumps(value).decode())
+    return _UNSEEN.sub(_escape, dumps(value).decode())
 
 
-def _escaped(match: re.Match[str]) -> str:
+def _escape(match: re.Match[str]) -> str:
     code = ord(match[0])
     if code <= 0xFFFF:
         return f"\\u{code:04x}"
@@ -103,7 +103,7 @@ def _escaped(match: re.Match[str]) -> str:
     return f"\\u{0xD800 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
 
 
-def told_tool(tool: Tool) -> JsonObject:
+def tool_as_json(tool: Tool) -> JsonObject:
     told: JsonObject = {"name": tool.name, "description": tool.description, "arguments": tool.input_schema}
     whole = told | {"reply": tool.output_schema}
     if len(dumps(whole)) <= LARGEST_TOOL:

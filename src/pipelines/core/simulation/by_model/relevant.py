@@ -1,5 +1,5 @@
-"""The part of a world that a model is shown for one call: what the call names, what that is linked with,
-what its words fit, and what the run has changed. Of the rest, how much there is of each type.
+"""Selects the part of a world that a model is shown for one call: records that the call names, linked
+records, records that match its words, and records that the run changed. Of the rest only the counts by type.
 
 However large the world: ids and links are looked up in indexes, words are looked for in a bounded number of
 records.
@@ -28,26 +28,26 @@ SINGLE_TYPES = 10  # types of one record, such as a session: always shown
 _CUT_TEXT, _CUT_LIST = 200, 5
 _WORD = re.compile(r"\w{3,}")
 
-Named = tuple[str, str]  # type and id
+EntityKey = tuple[str, str]  # type and id
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Shown:
+class ShownWorld:
     """What stands in the question, and which records the answer may therefore speak of."""
 
     world: JsonObject
-    entities: frozenset[Named]
-    cut: frozenset[Named] = frozenset()
+    entities: frozenset[EntityKey]
+    cut: frozenset[EntityKey] = frozenset()
 
 
 def shown_world(
     arguments: JsonObject, ledger: Ledger, *, kind: str | None, references: Iterable[Reference]
-) -> Shown:
+) -> ShownWorld:
     """`kind` is what the tool is about, where that is known."""
     chosen = dict.fromkeys(islice(_chosen(arguments, ledger, kind, tuple(references)), MOST_ENTITIES * 5))
     entities: dict[str, JsonObject] = {}
-    named: list[Named] = []
-    cut: list[Named] = []
+    named: list[EntityKey] = []
+    cut: list[EntityKey] = []
     left = MOST_CHARACTERS
     for one in chosen:
         attrs = ledger.get(*one)
@@ -62,14 +62,14 @@ def shown_world(
         cut += [one] if is_cut else []
     world: JsonObject = {"shown": {**entities}, "not_shown": _rest(ledger, entities)}
     flags = ledger.flags()[:MOST_FLAGS]
-    return Shown(
+    return ShownWorld(
         world=world | ({"flags": [*flags]} if flags else {}), entities=frozenset(named), cut=frozenset(cut)
     )
 
 
 def _chosen(
     arguments: JsonObject, ledger: Ledger, kind: str | None, references: tuple[Reference, ...]
-) -> Iterator[Named]:
+) -> Iterator[EntityKey]:
     """The most relevant first; the same may come again."""
     types = ledger.entity_types()[:MOST_TYPES]
     values = list(islice(_scalars(arguments), MOST_VALUES))
@@ -103,7 +103,7 @@ def _scalars(value: Json) -> Iterator[str | int]:
         yield value
 
 
-def _with_id(value: str | int, types: list[str], ledger: Ledger, kind: str | None) -> list[Named]:
+def _with_id(value: str | int, types: list[str], ledger: Ledger, kind: str | None) -> list[EntityKey]:
     id = str(value)
     if len(id) > 200:
         return []
@@ -120,13 +120,13 @@ def _is_indexed(kind: str, ledger: Ledger) -> bool:
     return len(ledger.world.entities.get(kind, ())) <= LARGEST_INDEXED
 
 
-def _singles(types: list[str], ledger: Ledger) -> Iterator[Named]:
+def _singles(types: list[str], ledger: Ledger) -> Iterator[EntityKey]:
     single = [each for each in types if len(ledger.world.entities.get(each, ())) == 1]
     for each in single[:SINGLE_TYPES]:
         yield from ((each, id) for id, _ in islice(ledger.entities(each), 1))
 
 
-def _links(name: Named, ledger: Ledger, references: tuple[Reference, ...]) -> Iterator[Named]:
+def _links(name: EntityKey, ledger: Ledger, references: tuple[Reference, ...]) -> Iterator[EntityKey]:
     """What a record points at, and what points at it."""
     yield from _pointed_at(name, ledger, references)
     kind, id = name
@@ -136,7 +136,7 @@ def _links(name: Named, ledger: Ledger, references: tuple[Reference, ...]) -> It
             yield from ((one.entity_type, hit) for hit in hits[:MOST_LINKED])
 
 
-def _pointed_at(name: Named, ledger: Ledger, references: tuple[Reference, ...]) -> Iterator[Named]:
+def _pointed_at(name: EntityKey, ledger: Ledger, references: tuple[Reference, ...]) -> Iterator[EntityKey]:
     attrs = ledger.get(*name)
     for one in references if attrs is not None else ():
         if one.entity_type == name[0]:
@@ -157,7 +157,7 @@ def _at(value: Json, path: tuple[str, ...]) -> Iterator[Json]:
         yield from _at(value[path[0]], path[1:])
 
 
-def _with_words(words: list[str], kind: str, ledger: Ledger, most: int) -> Iterator[Named]:
+def _with_words(words: list[str], kind: str, ledger: Ledger, most: int) -> Iterator[EntityKey]:
     """Records in which such words stand, those with most of them first."""
     if not words or not most:
         return

@@ -1,7 +1,7 @@
-"""A simulator that leaves to a model what its plans do not cover.
+"""A simulator that asks a model for what its plans do not cover.
 
-Which calls those are is known per tool before the first call: a tool whose plan is no guess and enforces
-every sentence of the behaviour text that may be about it is answered by its plan, at once and at no cost.
+This is decided per tool before the first call: a tool whose plan is not a guess and enforces every sentence
+of the behaviour text that may be about it is answered by its plan, at once and at no cost.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,9 +10,15 @@ from pipelines.core.ledger.ledger import Ledger
 from pipelines.core.ledger.ledger_schema import LedgerSchema
 from pipelines.core.models.simulator_choice import EMBEDDED, MODEL
 from pipelines.core.simulation.build import PlannedSimulator
-from pipelines.core.simulation.by_model.answer_check import Expected, read_updates
+from pipelines.core.simulation.by_model.answer_check import ExpectedAnswer, read_updates
 from pipelines.core.simulation.by_model.calls_so_far import CallsSoFar
-from pipelines.core.simulation.by_model.model_call import ENGINE, AskedFor, ModelCall, ModelGaveUp, ModelReply
+from pipelines.core.simulation.by_model.model_call import (
+    ENGINE,
+    ModelCall,
+    ModelFailure,
+    ModelReply,
+    RunContext,
+)
 from pipelines.core.simulation.by_model.prompt import instructions_with, model_question, word_for
 from pipelines.core.simulation.by_model.relevant import shown_world
 from pipelines.core.simulation.simulator import Moment, Question, SimulatedReply, SimulationFailed
@@ -20,7 +26,7 @@ from pipelines.core.text.json_text import JsonObject, dumps
 from pipelines.core.text.problems import Problem
 
 LARGEST_ARGUMENTS = 64 * 1024  # as JSON; more would cost what nobody means to spend on a call
-WANTED = "the agent's config says `simulator: model`"
+WANTED = "the agent's config has `simulator: model`"
 
 
 def left_to_model(plans: PlannedSimulator, choice: str) -> Mapping[str, str]:
@@ -46,7 +52,7 @@ class ModelSimulator:
         why: Mapping[str, str],
         *,
         ledger_schema: LedgerSchema | None,
-        asked_for: AskedFor,
+        asked_for: RunContext,
         calls: CallsSoFar,
     ) -> None:
         self._plans = plans
@@ -77,14 +83,14 @@ class ModelSimulator:
             return self._plans.answer(tool, arguments, ledger, moment)
         if len(dumps(arguments)) > LARGEST_ARGUMENTS:
             message = (
-                f"The arguments of {tool} are over {LARGEST_ARGUMENTS // 1024} KiB: no model is told them."
+                f"The arguments of {tool} are over {LARGEST_ARGUMENTS // 1024} KiB, too large for a model."
             )
             raise SimulationFailed("too_large", message, engine=ENGINE, notes=(why,))
         plans, declared = self._plans, self._plans.tools[tool]
         said = self._said[tool]
         shown = shown_world(arguments, ledger, kind=said.about, references=self._references)
         word = word_for(moment.seed, self._calls.digest)
-        expected = Expected(
+        expected = ExpectedAnswer(
             tool=declared,
             arguments=arguments,
             ledger=ledger,
@@ -123,13 +129,11 @@ class ModelSimulator:
         why = f"answered by a model: {question.why}"
         if isinstance(reply, ModelReply) and (wrong := question.expected.problems(reply.data)):
             # An answer that was kept is held to the same, also by a release that looks closer.
-            reply = ModelGaveUp(
-                "wrong_schema", "An answer that was kept does not fit any more.", tuple(wrong)
-            )
-        if isinstance(reply, ModelGaveUp):
+            reply = ModelFailure("wrong_schema", "A cached answer is no longer valid.", tuple(wrong))
+        if isinstance(reply, ModelFailure):
             raise SimulationFailed(
                 reply.reason,
-                f"The model that simulates {question.tool} gave no answer that can be used ({reply.reason}).",
+                f"The model that simulates {question.tool} gave no usable answer ({reply.reason}).",
                 engine=ENGINE,
                 problems=reply.problems,
                 notes=(why, reply.message),
@@ -152,7 +156,5 @@ class ModelSimulator:
         self, tool: str, ledger: Ledger, refused: SimulatedReply, problems: Sequence[Problem]
     ) -> SimulatedReply | Question:
         if refused.engine == ENGINE:
-            raise SimulationFailed(
-                "contradiction", "a model is told once of what is wrong, before it gets here"
-            )
+            raise SimulationFailed("contradiction", "a model gets only one attempt to correct its answer")
         return self._plans.again(tool, ledger, refused, problems)

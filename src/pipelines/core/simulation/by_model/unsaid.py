@@ -1,7 +1,6 @@
-"""What a reply must not say: the words of the behaviour text, and those of our own instructions.
+"""Finds quotations of the behaviour text or of our instructions in a reply.
 
-A run of words in a row gives a quotation away. What the behaviour text itself puts in quotes is meant to be
-said.
+A quotation is a run of equal words. Text that the behaviour text puts in quotes may be repeated.
 """
 
 import re
@@ -22,9 +21,11 @@ def quotation_problems(value: Json, texts: tuple[str, ...], word: str, path: str
     unsaid = frozenset[tuple[str, ...]]().union(*map(_runs_in, texts))
     for place, said in _texts(value, path):
         if word in said:
-            yield Problem(path=place, message="has the word that fences the data: it is never said")
+            yield Problem(path=place, message="contains the word that fences the data: never repeat it")
         elif any(run in unsaid for run in _runs(said)):
-            yield Problem(path=place, message="quotes what the backend never says: use other words, or none")
+            yield Problem(
+                path=place, message="quotes the behaviour text or the instructions: use other words, or none"
+            )
 
 
 @lru_cache(maxsize=64)

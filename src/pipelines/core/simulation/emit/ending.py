@@ -17,7 +17,7 @@ def failure(w: Writer, told: steps.Failure, rule: str | None) -> None:
     name_rule(w, rule)
     message = w.value(told.message.tree)
     status, error = w.constant(told.status), w.constant(told.error)
-    w.add(nodes.give(nodes.call(w.function(actions.failed), status, error, message, w.call)))
+    w.add(nodes.give(nodes.call(w.function(actions.failure_outcome), status, error, message, w.call)))
 
 
 def reply(w: Writer, status: int, body: Formula, rule: str | None) -> None:

@@ -52,9 +52,9 @@ def _find_by_id(w: Writer, naming: Naming, step: steps.Find, id: ast.expr) -> No
 
 
 def _bind_all(w: Writer, naming: Naming, step: steps.Find, found: ast.expr) -> None:
-    ordered = w.result(actions.arranged, found, w.constant(step.sort), w.call)
+    ordered = w.result(actions.sort_found, found, w.constant(step.sort), w.call)
     limit = nodes.NONE if step.limit is None else w.value(step.limit.tree)
-    naming.bind(w, step.name, nodes.call(w.function(actions.limited), ordered, limit, w.call))
+    naming.bind(w, step.name, nodes.call(w.function(actions.limit_found), ordered, limit, w.call))
 
 
 def _bind_one(w: Writer, naming: Naming, step: steps.Find, found: ast.expr, wanted: ast.expr) -> None:
@@ -77,9 +77,9 @@ def _fail_without(w: Writer, step: steps.Find, found: ast.expr, wanted: ast.expr
 def _candidates(w: Writer, step: steps.Find) -> ast.expr:
     kind = w.constant(step.entity_type)
     if step.lookup is None:
-        return nodes.call(w.function(actions.scanned), kind, w.call)
+        return nodes.call(w.function(actions.scan), kind, w.call)
     wanted = w.value(step.lookup.wanted.tree)
-    return nodes.call(w.function(actions.narrowed), kind, w.constant(step.lookup.reach), wanted, w.call)
+    return nodes.call(w.function(actions.narrow), kind, w.constant(step.lookup.reach), wanted, w.call)
 
 
 def _all_matching(w: Writer, step: steps.Find, where: ast.expr, are_bare: bool = False) -> ast.expr:

@@ -115,7 +115,7 @@ class _Emitter:
         element = w.new_name("v")
         if home is not None:
             count = nodes.call(w.function(len), rounds)
-            rounds = w.result(places.of_elements, home, count, w.call)
+            rounds = w.result(places.element_places, home, count, w.call)
         with w.block() as one_round:
             self._now_at(number)
             w.spend(EACH)
@@ -125,7 +125,7 @@ class _Emitter:
                 w.run(places.follow, nodes.load(element), w.constant(step.names[0]), w.call)
             self._block(step.steps)
             if home is not None:
-                w.run(places.let_go, nodes.load(element), w.call)
+                w.run(places.release, nodes.load(element), w.call)
         w.add(nodes.loop((element,), rounds, one_round))
 
     def _bind_element(self, names: tuple[str, ...], element: str) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from pipelines.core.simulation import arithmetic
 from pipelines.core.simulation.call import Call
-from pipelines.core.simulation.expression_text import MAX_EXPRESSION, BadExpression, sized_tree
+from pipelines.core.simulation.expression_text import MAX_EXPRESSION, BadExpression, parse_within_limits
 from pipelines.core.simulation.values import (
     DECIMALS,
     Binary,
@@ -79,7 +79,7 @@ def _round(call: Call, value: Value, digits: Value = 0) -> Value:
     places = whole_needed(digits)
     if not -MAX_PLACES <= places <= MAX_PLACES:
         raise Stopped("plan_number", f"round to at most {MAX_PLACES} places")
-    return arithmetic.rounded(number_needed(value), places)
+    return arithmetic.round_half_up(number_needed(value), places)
 
 
 def _floor(call: Call, value: Value) -> Value:
@@ -104,7 +104,7 @@ def _int(call: Call, value: Value) -> Value:
 
 def _float(call: Call, value: Value) -> Value:
     found = _number(call, value)
-    return None if found is None else arithmetic.checked(Binary(found))
+    return None if found is None else arithmetic.check_range(Binary(found))
 
 
 def _sqrt(call: Call, value: Value) -> Value:
@@ -181,8 +181,8 @@ def _calculate(call: Call, text: Value) -> Value:
         return None
     call.spend(400 + 60 * len(text))  # reading an expression costs far more than computing it
     try:
-        result = _arithmetic(sized_tree(text))
-        return arithmetic.checked(Binary(result))
+        result = _arithmetic(parse_within_limits(text))
+        return arithmetic.check_range(Binary(result))
     except (BadExpression, ArithmeticError, ValueError, TypeError, Stopped):
         return None
 

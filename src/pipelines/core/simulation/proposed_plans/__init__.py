@@ -1,4 +1,5 @@
-"""Plans that a model writes for tools without a good one: asked for, tried, measured, and shown to a person.
+"""Plans that a model proposes for tools without a good one: asked for, tried, measured, and shown to a
+person.
 
-Nothing here applies a plan: whoever accepts one keeps it as `simulation` beside its tool.
+Nothing here applies a plan: a person who accepts one stores it as the tool's `simulation`.
 """

@@ -1,4 +1,4 @@
-"""Asking a model for the plan of one tool: the language in short, and what is known of the tool."""
+"""The question to a model for the plan of one tool: the language in short, and what is known of the tool."""
 
 from itertools import islice
 

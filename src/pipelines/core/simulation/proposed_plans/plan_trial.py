@@ -1,4 +1,4 @@
-"""A proposed plan tried: read by the checker, called on records of the world, replayed against a
+"""Tries a proposed plan: checks it, calls it on records of the world, and replays it against a
 recording."""
 
 from collections.abc import Callable, Iterator, Sequence
@@ -28,7 +28,7 @@ _ANY_DAY = Moment("a plan that is tried", 1, "2026-01-01T12:00:00Z")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class TriedPlan:
+class PlanTrial:
     steps: Json
     problems: tuple[Problem, ...] = ()  # for which it cannot be accepted
     differences: tuple[Problem, ...] = ()  # from the recording: told to the model, and shown
@@ -56,7 +56,7 @@ class TriedPlan:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Around:
+class TrialSetting:
     """What plans of an agent are tried in."""
 
     tools: tuple[Tool, ...]
@@ -83,20 +83,20 @@ class Around:
         )
 
 
-def tried_plan(name: str, steps: Json, around: Around, recording: Recording | None) -> TriedPlan:
+def try_plan(name: str, steps: Json, around: TrialSetting, recording: Recording | None) -> PlanTrial:
     tool = next(tool for tool in around.tools if tool.name == name)
     try:
         names = [each.name for each in around.tools]
         parse_plan(steps, origin="model", path="/steps", argument_names=_arguments(tool), tool_names=names)
     except Refused as refused:
-        return TriedPlan(steps=steps, problems=tuple(refused.problems[:MOST_TOLD]))
+        return PlanTrial(steps=steps, problems=tuple(refused.problems[:MOST_TOLD]))
     under = around.simulator(name, steps)
-    problems, calls, refused_calls = _called(name, under, around.ledger_schema)
+    problems, calls, refused_calls = _call_on_records(name, under, around.ledger_schema)
     like: Tally | None = None
     differences: list[Problem] = []
     if recording is not None and not problems:
-        like, differences = _measured(name, steps, around, recording)
-    return TriedPlan(
+        like, differences = _measure(name, steps, around, recording)
+    return PlanTrial(
         steps=steps,
         problems=tuple(problems[:MOST_TOLD]),
         differences=tuple(differences[:MOST_TOLD]),
@@ -106,7 +106,7 @@ def tried_plan(name: str, steps: Json, around: Around, recording: Recording | No
     )
 
 
-def fidelity_now(name: str, around: Around, recording: Recording) -> Tally | None:
+def fidelity_now(name: str, around: TrialSetting, recording: Recording) -> Tally | None:
     """Of the plan that the tool has."""
     report = replay(recording, lambda world: around.simulator(world=world), clock=around.clock)
     return report.by_tool().get(name)
@@ -123,7 +123,7 @@ def _arguments(tool: Tool) -> list[str] | None:
     return [*fields] if isinstance(fields, dict) and fields else None
 
 
-def tried_arguments(name: str, simulator: PlannedSimulator) -> Iterator[JsonObject]:
+def trial_arguments(name: str, simulator: PlannedSimulator) -> Iterator[JsonObject]:
     """One call for each of some records that the tool may be about."""
     tool, nouns = simulator.tools[name], simulator.vocabulary.tools[name]
     entities = simulator.world.entities
@@ -135,21 +135,21 @@ def tried_arguments(name: str, simulator: PlannedSimulator) -> Iterator[JsonObje
     yield from (plain | {argument: id} for id in entities.get(nouns.about, {}))
 
 
-def _called(
+def _call_on_records(
     name: str, under: PlannedSimulator, schema: LedgerSchema | None
 ) -> tuple[list[Problem], int, int]:
     """Called on records of the world: it must not break, and must answer some of them."""
     tool = under.tools[name]
     problems: list[Problem] = []
     calls = refused = 0
-    for arguments in islice(tried_arguments(name, under), MOST_TRIED):
+    for arguments in islice(trial_arguments(name, under), MOST_TRIED):
         calls += 1
         ledger = Ledger(under.world)
         try:
             reply = under.answer(name, arguments, ledger, _ANY_DAY)
         except SimulationFailed as failed:
             problems.append(
-                Problem(path="/steps", message=f"called with {arguments!r:.200} it breaks: {failed}")
+                Problem(path="/steps", message=f"called with {arguments!r:.200} it fails: {failed}")
             )
             continue
         if reply.status >= 400:
@@ -163,13 +163,13 @@ def _called(
         problems += [Problem(path="/steps", message=f"{where}: {one.path} {one.message}") for one in wrong]
     if calls and refused == calls:
         problems.append(
-            Problem(path="/steps", message=f"all {calls} calls on records of the world are refused")
+            Problem(path="/steps", message=f"it refuses all {calls} calls on records of the world")
         )
     return _distinct(problems), calls, refused
 
 
-def _measured(
-    name: str, steps: Json, around: Around, recording: Recording
+def _measure(
+    name: str, steps: Json, around: TrialSetting, recording: Recording
 ) -> tuple[Tally | None, list[Problem]]:
     report = replay(recording, lambda world: around.simulator(name, steps, world), clock=around.clock)
     told = [

@@ -19,7 +19,7 @@ from pipelines.core.simulation.expr.make import (
     message,
 )
 from pipelines.core.simulation.expr.nodes import Constant, Expr, Name
-from pipelines.core.simulation.guessed_refusals import REFERENCE
+from pipelines.core.simulation.guessed_refusals import INFERRED_REFERENCE
 from pipelines.core.simulation.reading.bound_names import name_for as name_for
 from pipelines.core.simulation.reading.bound_names import name_for_many as name_for_many
 from pipelines.core.simulation.reading.bound_names import spoken
@@ -63,7 +63,10 @@ def find_one(noun: str, entity_type: str, id: Expr) -> Step:
 
 def find_reference(noun: str, entity_type: str, id: Expr) -> Step:
     """Something that an argument refers to. That it has to be there is a guess, and the step says so."""
-    return {"find": {"as": noun, "in": entity_type, "id": id, "else": missing(noun, id)}, "note": REFERENCE}
+    return {
+        "find": {"as": noun, "in": entity_type, "id": id, "else": missing(noun, id)},
+        "note": INFERRED_REFERENCE,
+    }
 
 
 def not_found(noun: str, given: Expr | None = None) -> Step:

@@ -1,5 +1,4 @@
-"""Asking a model for the typed rules of sentences: what it is told of the tools and the world, and what it
-must answer."""
+"""The question to a model for the typed rules of sentences, and the check of its answer."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -118,10 +117,12 @@ class AnswerCheck:
     def __call__(self, data: JsonObject) -> list[Problem]:
         found: list[Problem] = []
         numbers: set[int] = set()
-        for at, (number, bodies, _) in enumerate(_answered(data)):
+        for at, (number, bodies, _) in enumerate(_answers(data)):
             path = pointer(["sentences", at])
             if number > len(self._sentences) or number in numbers:
-                found.append(Problem(path=f"{path}/number", message="is no sentence, or stands there twice"))
+                found.append(
+                    Problem(path=f"{path}/number", message="is not the number of a sentence, or is repeated")
+                )
             numbers.add(number)
             found += () if self._is_told else rule_problems(bodies, self._vocabulary, f"{path}/rules")
         self._is_told = True
@@ -148,12 +149,12 @@ def translations(data: JsonObject, sentences: Sequence[str]) -> dict[str, Transl
     """By sentence."""
     return {
         sentences[number - 1]: Translation(rules, left_out)
-        for number, rules, left_out in _answered(data)
+        for number, rules, left_out in _answers(data)
         if number <= len(sentences)
     }
 
 
-def _answered(data: JsonObject) -> Iterator[tuple[int, list[Json], str | None]]:
+def _answers(data: JsonObject) -> Iterator[tuple[int, list[Json], str | None]]:
     listed = data["sentences"]
     for one in listed if isinstance(listed, list) else ():
         assert isinstance(one, dict)

@@ -1,5 +1,5 @@
-"""A translated sentence tried in a world: whether its rules find their place there, how they read as
-sentences, and calls that show what they do."""
+"""Tries a translated sentence in a world: whether its rules can be applied, how they read as sentences, and
+example calls."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ MOST_TOLD = 3  # problems with the rules of one sentence
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class TriedTranslation:
+class TranslationTrial:
     problem: str | None = None  # why it cannot be accepted
     warning: str | None = None  # what to know before it is accepted
     read_as: tuple[str, ...] = ()  # its rules as sentences of the language
@@ -36,30 +36,30 @@ class TriedTranslation:
         return sum(count for one in self.examples if isinstance(count := one[key], int))
 
 
-def tried_translation(
+def try_translation(
     sentence: str, bodies: Sequence[Json], around: PlannedSimulator, *, now: str | None = None
-) -> TriedTranslation:
+) -> TranslationTrial:
     """On top of what is in force: `around` has the text in which the sentence stands, `now` is its task's."""
     if not bodies:
-        return TriedTranslation(problem="no rule came of it")
+        return TranslationTrial(problem="the translation has no rules")
     wrong = rule_problems(bodies, around.vocabulary)
     if wrong:
-        return TriedTranslation(problem="; ".join(one.message for one in wrong[:MOST_TOLD]))
+        return TranslationTrial(problem="; ".join(one.message for one in wrong[:MOST_TOLD]))
     under = around.translated_as(sentence, bodies)
     reading = next(one for one in under.rule_book.readings if one.sentence == sentence)
     shown = tuple(canonical_sentences(reading, under.rule_book.reader))
     if (why := _no_place(reading, under)) is not None:
-        return TriedTranslation(problem=why, read_as=shown)
+        return TranslationTrial(problem=why, read_as=shown)
     examples = tuple(rule_examples(reading.rules, under, now=now))
-    tried = TriedTranslation(read_as=shown, examples=examples)
+    tried = TranslationTrial(read_as=shown, examples=examples)
     return replace(tried, warning=_no_difference(tried, under.uniform.get(sentence)))
 
 
-def _no_difference(tried: TriedTranslation, uniform: str | None) -> str | None:
+def _no_difference(tried: TranslationTrial, uniform: str | None) -> str | None:
     if uniform is not None:
         return uniform
     calls = tried.count("calls")
-    return None if tried.count("differ") else f"it makes no difference to {calls} calls that were tried"
+    return None if tried.count("differ") else f"it made no difference in {calls} trial calls"
 
 
 def _no_place(reading: Reading, under: PlannedSimulator) -> str | None:
@@ -67,6 +67,6 @@ def _no_place(reading: Reading, under: PlannedSimulator) -> str | None:
         plan = under.plan_of(name)
         if plan.plan is None or any(note.startswith(NOT_ENFORCED) for note in plan.notes):
             told = "; ".join(note for note in plan.notes if note != NOT_ENFORCED)[:500]
-            return f"the plan of {name} cannot be read with it: {told}"
+            return f"the plan of {name} is not valid with it: {told}"
     why = under.not_applied.get(reading.sentence)
     return f"it is not enforced: {why}" if why is not None else None

@@ -251,4 +251,4 @@ def shown(value: Value, spec: str) -> Value:
     """A number in one of the two formats, `.2f` or `,.2f`."""
     if not is_number(value):
         raise Stopped("plan_type", f"only a number can be shown as {spec}, not {kind_of(value)}")
-    return format(arithmetic.rounded(value, int(spec[-2])), spec)
+    return format(arithmetic.round_half_up(value, int(spec[-2])), spec)

@@ -6,7 +6,7 @@ from itertools import zip_longest
 
 from pipelines.core.ledger.ledger import is_flag_section
 from pipelines.core.models.model_question import ModelMessage, ModelQuestion, Purpose
-from pipelines.core.simulation.by_model.prompt import as_data, told_tool
+from pipelines.core.simulation.by_model.prompt import as_data, tool_as_json
 from pipelines.core.text.fence import fence_word, fenced, rule_of
 from pipelines.core.text.json_text import Json, JsonObject, dumps
 from pipelines.core.tools.tools_schema import Tool
@@ -51,7 +51,7 @@ def told_tools(tools: Sequence[Tool]) -> list[Json]:
     listed: list[Json] = []
     left = MOST_TOOLS
     for tool in tools:
-        told = told_tool(tool)
+        told = tool_as_json(tool)
         left -= len(dumps(told))
         listed.append(told if left > 0 else {"name": tool.name})
     return listed
