@@ -30,7 +30,7 @@ from typing import Any
 
 from pipelines.core.coding.scenario import ArchiveSeed, CodingScenario
 from pipelines.core.coding.scorers import CommandScorer
-from pipelines.core.limits.fair_slots import Place
+from pipelines.core.limits.fair_slots import SlotHolder
 from pipelines.engine.coding.run_workspace import WorkspaceJob, worked
 from pipelines.engine.coding.score_workspace import grade
 from pipelines.engine.live.plan_readers import PlanReaders
@@ -117,7 +117,7 @@ async def task(platform: Any, scenario: CodingScenario, agent: Path) -> float:
         run_token="token",
         proxy_path="",
     )
-    work = WorkspaceJob(job=job, scenario=scenario, run_id=1, place=Place(1), hide=lambda text: text)
+    work = WorkspaceJob(job=job, scenario=scenario, run_id=1, place=SlotHolder(1), hide=lambda text: text)
     began = time.perf_counter()
     async with platform.workspaces.held(scenario, 1) as ready:
         outcome, collected = await worked(platform, work, ready, nothing, nothing)

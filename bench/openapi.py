@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from pipelines.core.openapi.translate import translated
+from pipelines.core.openapi.translate import translate
 from pipelines.core.text.json_text import dumps
 from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.outbound.http_openapi import http_openapi_endpoint, translated_aside
@@ -54,7 +54,7 @@ async def measured_translation(text: bytes) -> dict[str, float]:
         taken.append(time.perf_counter() - began)
         await helpers.close()
     began_cpu = time.process_time()
-    translated(text)  # here for the first time: nothing of it is compiled yet
+    translate(text)  # here for the first time: nothing of it is compiled yet
     cpu_s = time.process_time() - began_cpu
     return {
         "tools": found,
@@ -70,7 +70,7 @@ async def measured_calls(calls: int = CALLS) -> dict[str, float]:
     service = multiprocessing.get_context("spawn").Process(target=_serve, args=(theirs,), daemon=True)
     service.start()
     port = ours.recv()
-    tool = translated(dumps(DOCUMENT)).tools[0]
+    tool = translate(dumps(DOCUMENT)).tools[0]
     endpoint = http_openapi_endpoint(
         config={"base_url": f"http://127.0.0.1:{port}"},
         auth_headers={"Authorization": "Bearer secret"},

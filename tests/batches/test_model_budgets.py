@@ -17,7 +17,7 @@ from pipelines.core.models.model_budget import Budget
 from pipelines.core.models.model_question import (
     Failure,
     ModelAnswer,
-    ModelGaveNothing,
+    ModelCallFailed,
     ModelMessage,
     ModelQuestion,
     Purpose,
@@ -64,7 +64,7 @@ class Breaking:
     async def ask(self, question: ModelQuestion) -> ModelAnswer:
         if self._breaks:
             self._breaks -= 1
-            raise ModelGaveNothing(Failure.UNAVAILABLE, "the connection broke", is_worth_retry=True)
+            raise ModelCallFailed(Failure.UNAVAILABLE, "the connection broke", is_worth_retry=True)
         return await self._model.ask(question)
 
     def cost_nanousd(self, input_tokens: int, output_tokens: int) -> int | None:

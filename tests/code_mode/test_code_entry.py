@@ -77,7 +77,9 @@ def test_source_made_to_exhaust_a_parser():
     assert told("(" * 50_000)
     assert told("x = " + "-" * 100_000 + "1")
     assert told("if x:\n    pass\n" + "elif x:\n    pass\n" * 1_200)
-    assert told("#" * (1024 * 1024 + 1)) == ["`agent.py` is over 1024 KB, which is much for an entry file"]
+    assert told("#" * (1024 * 1024 + 1)) == [
+        ("`agent.py` is over 1024 KB, which is too large for an entry file")
+    ]
 
 
 @given(st.binary(max_size=200))

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.core.code.code_source import GitSource, UploadedFiles, is_git_ref, read_code_source
-from pipelines.core.code.code_tree import CodeFile, packed, tree_hash
+from pipelines.core.code.code_tree import CodeFile, pack_tree, tree_hash
 from pipelines.core.code.code_zip import read_archive
 from pipelines.core.text.problems import Refused
 
@@ -70,9 +70,9 @@ def test_what_is_wrong_is_said_where_it_stands(case):
 
 
 BAD_NAMES = {
-    "..": "leads out of the tree",
-    "../agent.py": "leads out of the tree",
-    "a/../../b.py": "leads out of the tree",
+    "..": "points outside of the tree",
+    "../agent.py": "points outside of the tree",
+    "a/../../b.py": "points outside of the tree",
     "/etc/passwd": "absolute",
     "C:/windows.py": "absolute",
     "a\\b.py": "backslash",
@@ -207,10 +207,10 @@ def test_refs_that_are_names_are_taken(ref):
 @given(st.dictionaries(st.from_regex(r"[a-z]{1,8}(/[a-z]{1,8})?", fullmatch=True), st.binary(max_size=50)))
 def test_a_tree_has_one_name_and_one_archive_whatever_its_order(tree):
     files = [CodeFile(path, content) for path, content in tree.items()]
-    assert packed(files) == packed(reversed(files))
+    assert pack_tree(files) == pack_tree(reversed(files))
     names = set(tree)
     if files and not any(path.split("/")[0] in names for path in names if "/" in path):
-        archive = read_archive(packed(files))
+        archive = read_archive(pack_tree(files))
         assert {path: archive.read(path, 10**6) for path in archive.paths} == tree
 
 

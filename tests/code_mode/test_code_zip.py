@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.core.code import code_zip
-from pipelines.core.code.code_tree import CodeFile, packed
-from pipelines.core.code.code_zip import read_archive, unpacked
+from pipelines.core.code.code_tree import CodeFile, pack_tree
+from pipelines.core.code.code_zip import read_archive, unpack_archive
 from pipelines.core.text.problems import Refused
 
 AGENT = b"def run(task_input, *, proxy_url, run_token):\n    return 'done'\n"
@@ -45,11 +45,14 @@ def special(name, kind):
 
 def test_an_archive_is_named_by_its_tree_however_it_was_packed():
     loose = zipped({"lib/x.py": b"1", "agent.py": AGENT}, method=zipfile.ZIP_STORED)
-    tight = packed([CodeFile("agent.py", AGENT), CodeFile("lib/x.py", b"1")])
+    tight = pack_tree([CodeFile("agent.py", AGENT), CodeFile("lib/x.py", b"1")])
     assert loose != tight
     assert read_archive(loose).hash == read_archive(tight).hash
     assert read_archive(loose).unpacked_bytes == len(AGENT) + 1
-    assert {path: b"".join(parts) for path, parts in unpacked(loose)} == {"lib/x.py": b"1", "agent.py": AGENT}
+    assert {path: b"".join(parts) for path, parts in unpack_archive(loose)} == {
+        "lib/x.py": b"1",
+        "agent.py": AGENT,
+    }
 
 
 def test_folders_are_passed_over():
@@ -74,7 +77,7 @@ def test_names_that_lead_elsewhere(name, message):
 @pytest.mark.parametrize("kind", [0o120000, 0o020000, 0o060000, 0o010000, 0o140000])
 def test_links_and_special_files(kind):
     raw = zipped({"agent.py": AGENT, special("link", kind): b"/etc/passwd"})
-    assert messages(raw) == ["link is a symbolic link or a special file; put the file itself there"]
+    assert messages(raw) == ["link is a symbolic link or a special file; include the file itself"]
 
 
 def test_the_same_name_twice():
@@ -83,7 +86,7 @@ def test_the_same_name_twice():
         archive.writestr("agent.py", AGENT)
         with pytest.warns(UserWarning, match="Duplicate"):
             archive.writestr("agent.py", b"other")
-    assert "stands there twice" in "".join(messages(buffer.getvalue()))
+    assert "is listed twice" in "".join(messages(buffer.getvalue()))
 
 
 def test_every_problem_is_told_at_once():
@@ -139,7 +142,7 @@ def test_files_that_share_their_bytes():
     raw = outer[:last] + bytes(second) + bytes(tail)
     with zipfile.ZipFile(io.BytesIO(raw)) as archive:
         assert archive.testzip() is None, "a sound archive, to those who only look at each file"
-    assert messages(raw) == [" is damaged: its files lie over each other"]
+    assert messages(raw) == [" is damaged: its files overlap"]
 
 
 def test_a_password():
@@ -165,7 +168,7 @@ def test_a_list_of_contents_that_would_fill_the_memory(monkeypatch):
         read_archive(_MANY)
 
 
-_MANY = packed([CodeFile(letter, b"") for letter in "abcdef"])
+_MANY = pack_tree([CodeFile(letter, b"") for letter in "abcdef"])
 
 
 @pytest.mark.parametrize(

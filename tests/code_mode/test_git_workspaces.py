@@ -14,7 +14,7 @@ from git_server import GitServer, git, git_server, repository
 from kept_workspaces import opened_workspaces
 from pipelines.core.coding.scenario import CodingScenario, GitSeed
 from pipelines.core.coding.scorers import CommandScorer
-from pipelines.core.limits.fair_slots import Place
+from pipelines.core.limits.fair_slots import SlotHolder
 from pipelines.engine.workspaces.prepare_workspace import CannotMake, Workspaces
 from pipelines.outbound import fetch_git
 from pipelines.outbound.address_guard import AddressPolicy, GuardedBackend
@@ -64,7 +64,7 @@ async def seen(workspaces: Workspaces, wanted: CodingScenario, command: str) -> 
             source_dir=ready.empty,
             shared=ready.shared,
         )
-        async with opened_box(ready.opened.pool, layout, place=Place(1), is_single=True) as box:
+        async with opened_box(ready.opened.pool, layout, place=SlotHolder(1), is_single=True) as box:
             await box.unpack()
             ran = await box.run(
                 ["/bin/sh", "-c", command], env={"PATH": "/usr/bin:/bin"}, timeout_s=30, output_bytes=8_000

@@ -53,15 +53,15 @@ HOSTILE = {
         [
             {
                 "path": "lib/prices.py",
-                "message": "is a symbolic link or a special file; put the file itself there",
+                "message": "is a symbolic link or a special file; include the file itself",
             }
         ],
     ),
     "a way out": (
         lambda: archive_of(("..", b"x"), ("../../agent.py", b"x")),
         [
-            {"path": "..", "message": "`..` leads out of the tree"},
-            {"path": "../../agent.py", "message": "`../../agent.py` leads out of the tree"},
+            {"path": "..", "message": "`..` points outside of the tree"},
+            {"path": "../../agent.py", "message": "`../../agent.py` points outside of the tree"},
         ],
     ),
 }
@@ -93,7 +93,7 @@ def test_a_bomb_that_would_fit_is_refused_by_its_ratio(server: Api) -> None:
     times = (100 * MEGABYTE + len(RUN)) // len(raw)
     assert times > 100
     details = refused(put(server, raw), 422, "invalid_request")["details"]
-    message = f"unpacks to {times} times its size, which source code does not"
+    message = f"unpacks to {times} times its size, which source code never does"
     assert details == [{"path": "", "message": message}]
 
 

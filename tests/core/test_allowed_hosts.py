@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.core.code.allowed_hosts import asked_host, is_allowed, read_allow_hosts
+from pipelines.core.code.allowed_hosts import is_allowed, normalize_host, read_allow_hosts
 from pipelines.core.text.problems import Problem
 
 COVERED = {
@@ -27,8 +27,8 @@ COVERED = {
 }
 REFUSED = {
     "a whole top-level domain": ("*.com", "would allow a whole top-level domain"),
-    "everything": ("*", "has a * that is not its whole first part"),
-    "a star within": ("api.*.com", "has a * that is not its whole first part"),
+    "everything": ("*", "has a * that is not its whole first label"),
+    "a star within": ("api.*.com", "has a * that is not its whole first label"),
     "an address": ("10.0.0.1", "is an IP address"),
     "an address, short": ("127.1", "is an IP address"),
     "an address as a number": ("2130706433", "is an IP address"),
@@ -38,9 +38,9 @@ REFUSED = {
     "a path": ("api.example.com/v1", "has a path"),
     "no ASCII": ("müller.example", "is not ASCII"),
     "an empty part": ("api..example.com", "empty or too long"),
-    "a user": ("me@example.com", "has characters that no host name has"),
-    "port 0": ("api.example.com:0", "has a port that is none"),
-    "a port too high": ("api.example.com:65536", "has a port that is none"),
+    "a user": ("me@example.com", "has characters that are not allowed in a host name"),
+    "port 0": ("api.example.com:0", "has an invalid port"),
+    "a port too high": ("api.example.com:65536", "has an invalid port"),
 }
 NO_HOSTS = ("127.0.0.1", "::1", "127.1", "0x7f000001", "", "a%2eb", "a b", "x\r\n", "a..b", "user@x", "*.x.y")
 
@@ -50,7 +50,7 @@ def test_an_entry_covers(entry: str, host: str, port: int, is_covered: bool) -> 
     problems: list[Problem] = []
     hosts = read_allow_hosts([entry], "/allow_hosts", problems)
     assert problems == []
-    asked = asked_host(host)
+    asked = normalize_host(host)
     assert (asked is not None and is_allowed(hosts, asked, port)) == is_covered
 
 
@@ -69,12 +69,12 @@ def test_everything_wrong_is_said_at_once_with_its_place() -> None:
 
 @pytest.mark.parametrize("text", NO_HOSTS)
 def test_what_no_host_name_is_spelled_like_is_no_host(text: str) -> None:
-    assert asked_host(text) is None
+    assert normalize_host(text) is None
 
 
 @given(st.text(max_size=40))
 def test_whatever_is_asked_for_a_wildcard_covers_only_what_ends_so(host: str) -> None:
     hosts = read_allow_hosts(["*.example.com"], "", [])
-    asked = asked_host(host)
+    asked = normalize_host(host)
     if asked is not None and is_allowed(hosts, asked, 443):
         assert host.lower().removesuffix(".").endswith(".example.com")

@@ -12,7 +12,7 @@ from pipelines.core.ledger.initial_state import parse_initial_state
 from pipelines.core.ledger.ledger_schema import parse_ledger_schema
 from pipelines.core.task_files.read_tasks import parse_tasks
 from pipelines.core.tasks.seed import parse_seed
-from pipelines.core.text.authored import Fields, did_you_mean, nearest_names, quoted
+from pipelines.core.text.authored import Fields, did_you_mean, nearest_names, quote_names
 from pipelines.core.text.problems import MOST_SHOWN, Problem, Refused
 from pipelines.core.tools.failure_rules import parse_failure_rules
 from pipelines.core.tools.passthrough_binding import EndpointFacts
@@ -273,7 +273,11 @@ def test_names_a_person_may_have_meant():
 
 
 def test_alternatives_read_as_a_sentence():
-    assert [quoted("a"), quoted("ab"), quoted("abc")] == ["`a`", "`a` or `b`", "`a`, `b` or `c`"]
+    assert [quote_names("a"), quote_names("ab"), quote_names("abc")] == [
+        "`a`",
+        "`a` or `b`",
+        "`a`, `b` or `c`",
+    ]
 
 
 def test_a_refusal_lists_the_first_thousand_and_counts_all():

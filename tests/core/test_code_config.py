@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from pipelines.core.code.code_config import CodeConfig, FunctionEntry, read_code_config
-from pipelines.core.code.code_tree import CodeFile, packed
+from pipelines.core.code.code_tree import CodeFile, pack_tree
 from pipelines.core.text.problems import Refused
 
 FILES = {"shop/__init__.py": "", "shop/prices.py": "def price(): ...", "tools.py": "def a(): ..."}
-ZIP = base64.b64encode(packed([CodeFile("tools.py", b"def a(): ...")])).decode()
+ZIP = base64.b64encode(pack_tree([CodeFile("tools.py", b"def a(): ...")])).decode()
 
 
 def entries(config: CodeConfig) -> list[str]:
@@ -76,7 +76,7 @@ BAD: dict[str, tuple[dict[str, Any], str, str]] = {
         "does not say in which file",
     ),
     "no such file": ({"source": "x", "functions": ["b.py:f"]}, "/config/functions/0", "not among the files"),
-    "twice": ({"source": "x", "functions": ["f", "f"]}, "/config/functions/1", "stands there twice"),
+    "twice": ({"source": "x", "functions": ["f", "f"]}, "/config/functions/1", "is listed twice"),
     "one name in two files": (
         {"files": FILES, "functions": ["tools.py:a", "shop/prices.py:a"]},
         "/config/functions/1",

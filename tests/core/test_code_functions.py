@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from pipelines.core.code.code_config import FunctionEntry
-from pipelines.core.code.code_functions import discovered
+from pipelines.core.code.code_functions import tools_of_functions
 from pipelines.core.text.json_text import Json
 
 ENTRIES = (FunctionEntry(file="a.py", function="f"), FunctionEntry(file="b.py", function=None))
@@ -17,7 +17,7 @@ def said(name: str = "f", file: str = "a.py", **more: Any) -> dict[str, Any]:
 
 
 def test_a_function_is_a_tool() -> None:
-    (tool,) = discovered([said(description="Does.", output_schema={"type": "string"})], ENTRIES).tools
+    (tool,) = tools_of_functions([said(description="Does.", output_schema={"type": "string"})], ENTRIES).tools
     assert (tool.name, tool.description, tool.output_schema) == ("f", "Does.", {"type": "string"})
     assert tool.call == {"file": "a.py", "function": "f"}
 
@@ -25,12 +25,12 @@ def test_a_function_is_a_tool() -> None:
 ODD: dict[str, tuple[Json, str]] = {
     "nothing": (None, "f was not found"),
     "a text": ("f", "f was not found"),
-    "no object": ([1], "what the sandbox said about a function cannot be read"),
+    "no object": ([1], "the sandbox's report on a function cannot be read"),
     "a function that nobody asked for": (
         [said("g")],
-        "what the sandbox said about a function cannot be read",
+        "the sandbox's report on a function cannot be read",
     ),
-    "another file": ([said(file="c.py")], "what the sandbox said about a function cannot be read"),
+    "another file": ([said(file="c.py")], "the sandbox's report on a function cannot be read"),
     "a name that is none": ([said("é", file="b.py")], "é is no tool: tools have names of ASCII letters"),
     "a problem": ([said(problem="is odd")], "f is no tool: is odd"),
     "no schema": ([said(input_schema=[])], "f is no tool: it has no input schema"),
@@ -42,18 +42,18 @@ ODD: dict[str, tuple[Json, str]] = {
 
 @pytest.mark.parametrize(("words", "note"), ODD.values(), ids=ODD)
 def test_what_is_no_tool_is_a_note(words: Json, note: str) -> None:
-    found = discovered(words, ENTRIES)
+    found = tools_of_functions(words, ENTRIES)
     assert found.tools == ()
     assert found.notes[0].startswith(note)
 
 
 def test_notes_are_few_and_short() -> None:
-    found = discovered([said(notes=["x" * 9_000] * 900, input_schema={"type": "object"})], ENTRIES)
+    found = tools_of_functions([said(notes=["x" * 9_000] * 900, input_schema={"type": "object"})], ENTRIES)
     assert len(found.notes) == 100
     assert max(map(len, found.notes)) == 500
 
 
 def test_the_same_function_told_twice_is_one_tool() -> None:
-    found = discovered([said("g", "b.py"), said("g", "b.py", description="other")], ENTRIES[1:])
+    found = tools_of_functions([said("g", "b.py"), said("g", "b.py", description="other")], ENTRIES[1:])
     assert [tool.description for tool in found.tools] == [""]
-    assert found.notes == ("g is there twice; the first is taken",)
+    assert found.notes == ("g is defined twice; the first is used",)

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipelines.core.endpoints.credential_reference import CredentialReference, missing_credentials
 from pipelines.core.endpoints.endpoint_config import MAX_SPEC_BYTES, parse_endpoint, read_endpoint
-from pipelines.core.endpoints.endpoint_drift import CHANGED, GONE, KnownTool, compared
-from pipelines.core.endpoints.wanted_credential import WantedCredential, missing_credentials
+from pipelines.core.endpoints.endpoint_drift import CHANGED, GONE, StoredTool, compare_tools
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Refused
 from pipelines.core.tools.live_tools import DiscoveredTool
@@ -199,7 +199,7 @@ def test_no_body_breaks_the_reader(value):
 
 def test_a_credential_that_is_missing_is_told_with_the_one_that_may_be_meant():
     made = parse_endpoint(endpoint("mcp_server", MCP, auth={"type": "bearer", "credential": "ORDER_KEY"}))
-    assert made.credentials == (WantedCredential("/auth/credential", "ORDER_KEY"),)
+    assert made.credentials == (CredentialReference("/auth/credential", "ORDER_KEY"),)
     (problem,) = missing_credentials(made.credentials, {"ORDERS_KEY"})
     assert problem.path == "/auth/credential"
     assert problem.hint == "did you mean `ORDERS_KEY`?"
@@ -226,20 +226,20 @@ def tool(name: str, **schema: object) -> DiscoveredTool:
 
 
 def test_the_first_discovery_and_new_tools_are_accepted_as_they_are():
-    first = compared({}, [tool("a"), tool("b")], accept=False)
+    first = compare_tools({}, [tool("a"), tool("b")], accept=False)
     assert (first.added, first.drifted, first.is_changed) == (("a", "b"), (), True)
     known = {each.accepted.name: each for each in first.stored}
-    again = compared(known, [tool("a"), tool("b")], accept=False)
+    again = compare_tools(known, [tool("a"), tool("b")], accept=False)
     assert (again.stored, again.is_changed) == ((), False)
-    later = compared(known, [tool("a"), tool("b"), tool("c")], accept=False)
+    later = compare_tools(known, [tool("a"), tool("b"), tool("c")], accept=False)
     assert later.added == ("c",)
     assert [each.accepted.name for each in later.stored] == ["c"]
 
 
 def test_what_changed_or_went_is_kept_beside_what_was_accepted_until_somebody_accepts_it():
-    known = {"a": KnownTool(tool("a", id="string")), "b": KnownTool(tool("b"))}
+    known = {"a": StoredTool(tool("a", id="string")), "b": StoredTool(tool("b"))}
     found = [tool("a", id="integer", limit="integer")]
-    drift = compared(known, found, accept=False)
+    drift = compare_tools(known, found, accept=False)
     changed, gone = drift.drifted
     assert (changed.accepted, changed.drift, changed.found) == (known["a"].accepted, CHANGED, found[0])
     assert changed.differences() == [
@@ -250,31 +250,31 @@ def test_what_changed_or_went_is_kept_beside_what_was_accepted_until_somebody_ac
     assert (drift.removed, drift.is_changed) == ((), False)
 
     since = {"a": changed, "b": gone}
-    assert compared(since, found, accept=False).stored == ()
-    accepted = compared(since, found, accept=True)
-    assert accepted.stored == (KnownTool(found[0]),)
+    assert compare_tools(since, found, accept=False).stored == ()
+    accepted = compare_tools(since, found, accept=True)
+    assert accepted.stored == (StoredTool(found[0]),)
     assert (accepted.removed, accepted.drifted, accepted.is_changed) == (("b",), (), True)
 
 
 def test_a_tool_that_is_again_what_was_accepted_is_no_drift_any_more():
-    known = {"a": KnownTool(tool("a"), CHANGED, tool("a", id="string"))}
-    back = compared(known, [tool("a")], accept=False)
-    assert (back.stored, back.drifted, back.is_changed) == ((KnownTool(tool("a")),), (), False)
+    known = {"a": StoredTool(tool("a"), CHANGED, tool("a", id="string"))}
+    back = compare_tools(known, [tool("a")], accept=False)
+    assert (back.stored, back.drifted, back.is_changed) == ((StoredTool(tool("a")),), (), False)
 
 
 def test_how_a_tool_is_called_may_change_without_drift():
-    known = {"a": KnownTool(tool("a"))}
+    known = {"a": StoredTool(tool("a"))}
     moved = DiscoveredTool(
         name="a", description="a.", input_schema=tool("a").input_schema, call={"path": "/v2/a"}
     )
-    outcome = compared(known, [moved], accept=False)
-    assert (outcome.stored, outcome.drifted, outcome.is_changed) == ((KnownTool(moved),), (), True)
+    outcome = compare_tools(known, [moved], accept=False)
+    assert (outcome.stored, outcome.drifted, outcome.is_changed) == ((StoredTool(moved),), (), True)
 
 
 def test_differences_are_few_and_short():
     before = tool("a", **{f"p{index}": "x" * 1_000 for index in range(50)})
     after = tool("a", **{f"p{index}": "y" * 1_000 for index in range(50)})
-    told = KnownTool(before, CHANGED, after).differences()
+    told = StoredTool(before, CHANGED, after).differences()
     assert len(told) == 20
     assert all(len(str(each)) < 600 for each in told)
 
@@ -286,16 +286,16 @@ TOOLS = st.dictionaries(
 
 @given(first=TOOLS, second=TOOLS)
 def test_accepting_leaves_just_what_was_found(first, second):
-    known = {name: KnownTool(tool(name, id=kind)) for name, kind in first.items()}
+    known = {name: StoredTool(tool(name, id=kind)) for name, kind in first.items()}
     found = [tool(name, id=kind) for name, kind in second.items()]
     for accept_at_once in (True, False):
         state = dict(known)
         for accept in (True,) if accept_at_once else (False, True):
-            outcome = compared(state, found, accept=accept)
+            outcome = compare_tools(state, found, accept=accept)
             state |= {each.accepted.name: each for each in outcome.stored}
             for name in outcome.removed:
                 del state[name]
-        assert state == {each.name: KnownTool(each) for each in found}
+        assert state == {each.name: StoredTool(each) for each in found}
 
 
 def test_a_found_tool_is_read_back_as_it_was_stored():

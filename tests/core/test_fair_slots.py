@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.core.limits.fair_slots import FairSlots, Place
+from pipelines.core.limits.fair_slots import FairSlots, SlotHolder
 
 pytestmark = pytest.mark.anyio
 
@@ -18,12 +18,12 @@ class Floor:
     """Jobs that hold a slot until the test lets go of them."""
 
     slots: FairSlots
-    running: list[tuple[Place, int]] = field(default_factory=list)
-    order: list[tuple[Place, int]] = field(default_factory=list)  # in which they got their slots
-    tasks: dict[tuple[Place, int], "asyncio.Task[None]"] = field(default_factory=dict)
-    _ends: dict[tuple[Place, int], asyncio.Event] = field(default_factory=dict)
+    running: list[tuple[SlotHolder, int]] = field(default_factory=list)
+    order: list[tuple[SlotHolder, int]] = field(default_factory=list)  # in which they got their slots
+    tasks: dict[tuple[SlotHolder, int], "asyncio.Task[None]"] = field(default_factory=dict)
+    _ends: dict[tuple[SlotHolder, int], asyncio.Event] = field(default_factory=dict)
 
-    async def ask(self, place: Place) -> None:
+    async def ask(self, place: SlotHolder) -> None:
         job = (place, len(self.tasks))
         self._ends[job] = asyncio.Event()
 
@@ -39,11 +39,11 @@ class Floor:
         self.tasks[job] = asyncio.create_task(work())
         await self.settle()
 
-    async def end(self, job: tuple[Place, int]) -> None:
+    async def end(self, job: tuple[SlotHolder, int]) -> None:
         self._ends[job].set()
         await self.settle()
 
-    async def give_up(self, job: tuple[Place, int]) -> None:
+    async def give_up(self, job: tuple[SlotHolder, int]) -> None:
         self.tasks[job].cancel()
         await self.settle()
 
@@ -51,14 +51,14 @@ class Floor:
         for _ in range(4):
             await asyncio.sleep(0)
 
-    def waiting(self) -> list[tuple[Place, int]]:
+    def waiting(self) -> list[tuple[SlotHolder, int]]:
         return [job for job, task in self.tasks.items() if not task.done() and job not in self.running]
 
     def held(self) -> Counter[int]:
         return Counter(place.org_id for place, _ in self.running)
 
 
-PLACES = st.builds(Place, st.integers(1, 3), st.integers(1, 2))
+PLACES = st.builds(SlotHolder, st.integers(1, 3), st.integers(1, 2))
 STEPS = st.lists(
     st.one_of(
         st.tuples(st.just("ask"), PLACES),
@@ -77,7 +77,7 @@ async def play(slots: int, guests: int, steps: list[tuple[str, object]]) -> None
     floor = Floor(FairSlots(slots, guests=guests))
     for what, of in steps:
         if what == "ask":
-            assert isinstance(of, Place)
+            assert isinstance(of, SlotHolder)
             await floor.ask(of)
         else:
             jobs = floor.running if what == "end" else [*floor.running, *floor.waiting()]
@@ -109,8 +109,8 @@ def look(floor: Floor, slots: int, guests: int) -> None:
 async def test_an_org_with_one_run_is_next_however_many_another_has_waiting() -> None:
     floor = Floor(FairSlots(2))
     for _ in range(20):
-        await floor.ask(Place(1, 1))
-    await floor.ask(Place(2, 2))
+        await floor.ask(SlotHolder(1, 1))
+    await floor.ask(SlotHolder(2, 2))
     assert floor.held() == {1: 2}
     await floor.end(floor.running[0])
     assert floor.held() == {1: 1, 2: 1}
@@ -118,7 +118,7 @@ async def test_an_org_with_one_run_is_next_however_many_another_has_waiting() ->
 
 async def test_orgs_and_their_batches_take_turns() -> None:
     floor = Floor(FairSlots(1))
-    for place in [Place(1, 1)] * 4 + [Place(1, 2)] * 2 + [Place(2, 3)] * 2 + [Place(3)]:
+    for place in [SlotHolder(1, 1)] * 4 + [SlotHolder(1, 2)] * 2 + [SlotHolder(2, 3)] * 2 + [SlotHolder(3)]:
         await floor.ask(place)
     while floor.running:
         await floor.end(floor.running[0])
@@ -130,12 +130,12 @@ async def test_orgs_and_their_batches_take_turns() -> None:
 async def test_who_holds_all_slots_leaves_the_guests_slots_to_others() -> None:
     floor = Floor(FairSlots(4, guests=2))
     for _ in range(9):
-        await floor.ask(Place(1, 1))
+        await floor.ask(SlotHolder(1, 1))
     assert floor.held() == {1: 4}  # alone it has what there is, and no more
     for _ in range(3):
-        await floor.ask(Place(2, 2))
+        await floor.ask(SlotHolder(2, 2))
     assert floor.held() == {1: 4, 2: 2}
-    await floor.ask(Place(3, 3))
+    await floor.ask(SlotHolder(3, 3))
     await floor.end(next(job for job in floor.running if job[0].org_id == 1))
     assert floor.held() == {1: 3, 2: 2, 3: 1}
 
@@ -143,7 +143,7 @@ async def test_who_holds_all_slots_leaves_the_guests_slots_to_others() -> None:
 async def test_one_that_is_cancelled_in_the_moment_of_its_turn_gives_the_slot_on() -> None:
     floor = Floor(FairSlots(1))
     for org_id in (1, 2, 3):
-        await floor.ask(Place(org_id))
+        await floor.ask(SlotHolder(org_id))
     first, second, third = floor.tasks
     floor._ends[first].set()
     await asyncio.sleep(0)
@@ -156,13 +156,13 @@ async def test_a_slot_that_is_freed_as_those_who_wait_for_it_are_cancelled_goes_
     slots = FairSlots(1)
     got: list[str] = []
 
-    async def wants(name: str, place: Place) -> None:
+    async def wants(name: str, place: SlotHolder) -> None:
         async with slots.slot(place):
             got.append(name)
 
-    async with slots.slot(Place(1)):
-        gone = [asyncio.ensure_future(wants(f"gone {n}", Place(2, 7))) for n in range(3)]
-        stays = asyncio.ensure_future(wants("stays", Place(2, 7)))
+    async with slots.slot(SlotHolder(1)):
+        gone = [asyncio.ensure_future(wants(f"gone {n}", SlotHolder(2, 7))) for n in range(3)]
+        stays = asyncio.ensure_future(wants("stays", SlotHolder(2, 7)))
         await asyncio.sleep(0)
         for task in gone:
             task.cancel()
@@ -170,5 +170,5 @@ async def test_a_slot_that_is_freed_as_those_who_wait_for_it_are_cancelled_goes_
     results = await asyncio.gather(*gone, stays, return_exceptions=True)
     assert [type(result) for result in results] == [asyncio.CancelledError] * 3 + [type(None)]
     assert got == ["stays"]
-    async with asyncio.timeout(1), slots.slot(Place(3)):
+    async with asyncio.timeout(1), slots.slot(SlotHolder(3)):
         pass

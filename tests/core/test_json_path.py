@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.core.text.json_path import MAX_STEPS, InvalidPath, Steps, TooManySteps, compiled
+from pipelines.core.text.json_path import MAX_STEPS, InvalidPath, Steps, TooManySteps, compile_path
 
 ORDER = {
     "order_id": 4521,
@@ -47,7 +47,7 @@ FOUND = {
 
 @pytest.mark.parametrize("path", FOUND)
 def test_a_path_finds_what_the_standard_says(path):
-    assert compiled(path).found_in(ORDER, Steps()) == FOUND[path]
+    assert compile_path(path).found_in(ORDER, Steps()) == FOUND[path]
     assert package.find(path, ORDER).values() == FOUND[path]
 
 
@@ -78,7 +78,7 @@ segments = st.one_of(
 @given(st.lists(segments, max_size=4).map("".join), values)
 def test_it_finds_what_the_package_itself_finds(tail, value):
     path = "$" + tail
-    assert compiled(path).found_in(value, Steps(10**9)) == package.find(path, value).values()
+    assert compile_path(path).found_in(value, Steps(10**9)) == package.find(path, value).values()
 
 
 REFUSED = {
@@ -103,21 +103,21 @@ REFUSED = {
 @pytest.mark.parametrize(("path", "said"), REFUSED.values(), ids=REFUSED)
 def test_what_is_no_allowed_path_is_refused_with_its_place(path, said):
     with pytest.raises(InvalidPath) as refused:
-        compiled(path)
+        compile_path(path)
     assert said in str(refused.value)
 
 
 @given(st.text(max_size=60) | st.text(alphabet="$.@[]()?*'\"&|!=<>,:01a-", max_size=60))
 def test_any_text_is_a_path_or_is_refused(text):
     with suppress(InvalidPath):
-        assert compiled("$" + text).text == "$" + text
+        assert compile_path("$" + text).text == "$" + text
 
 
 def test_what_can_lead_to_one_place_only_is_known():
     one = ("$", "$.a[0]['b']")
     several = ("$.*", "$..a", "$[0:1]", "$[?@.a]", "$[0, 1]")
-    assert all(compiled(path).is_singular for path in one)
-    assert not any(compiled(path).is_singular for path in several)
+    assert all(compile_path(path).is_singular for path in one)
+    assert not any(compile_path(path).is_singular for path in several)
 
 
 MANY = [{"a": n, "text": "x" * 400} for n in range(400)]
@@ -139,12 +139,12 @@ BOMBS = {
 def test_a_bomb_ends_after_its_steps(path, value):
     steps = Steps()
     with pytest.raises(TooManySteps):
-        compiled(path).found_in(value, steps)
+        compile_path(path).found_in(value, steps)
     assert steps.left < 0
 
 
 def test_an_honest_reply_is_far_from_the_bound():
     page = {"orders": [{"id": n, "total": n * 2, "state": "open"} for n in range(1000)]}
     steps = Steps()
-    assert len(compiled("$.orders[?@.state == 'open'].id").found_in(page, steps)) == 1000
+    assert len(compile_path("$.orders[?@.state == 'open'].id").found_in(page, steps)) == 1000
     assert steps.left > MAX_STEPS / 2

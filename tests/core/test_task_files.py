@@ -19,7 +19,7 @@ CELL = '"' + json.dumps(ORDER).replace('"', '""') + '"'
 BARE = json.dumps({"order": {"4521": {"total": 79.5}}})
 SEMICOLONS = "The columns are separated by semicolons."
 TABS = "The columns are separated by tabs."
-UTF_16 = "The file is UTF-16 and is read as that."
+UTF_16 = "The file is read as UTF-16."
 
 
 def read_as(*names):

@@ -17,7 +17,7 @@ import httpx2
 import pytest
 
 from pipelines.core.models.model_names import read_model_name
-from pipelines.core.models.model_question import Failure, ModelAnswer, ModelGaveNothing, ModelQuestion
+from pipelines.core.models.model_question import Failure, ModelAnswer, ModelCallFailed, ModelQuestion
 from pipelines.core.text.problems import Problem
 from pipelines.models.open_model import open_model
 from pipelines.models.retrying import Patience, RetryingModel
@@ -154,7 +154,7 @@ async def test_each_fault_has_its_word_and_its_number_of_requests(
     aimock: Aimock, model: str, text: str, rates: dict[str, float], failure: Failure, requests: int
 ) -> None:
     aimock.chaos(**rates)
-    with pytest.raises(ModelGaveNothing) as raised:
+    with pytest.raises(ModelCallFailed) as raised:
         await asked(aimock, model, question(text))
     assert (raised.value.failure, raised.value.requests) == (failure, requests)
 

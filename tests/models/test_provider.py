@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pipelines.core.models.model_names import KEY_VARIABLES, ModelName, read_model_name
-from pipelines.core.models.model_question import Failure, ModelAnswer, ModelGaveNothing
+from pipelines.core.models.model_question import Failure, ModelAnswer, ModelCallFailed
 from pipelines.models.open_model import open_model
 from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.outbound.model_transport import ModelTransport, _check_parts
@@ -189,7 +189,7 @@ async def test_each_fault_has_its_own_word(
     reply: Reply, failure: Failure, is_worth_retry: bool, tokens: int | None
 ) -> None:
     async with played(reply) as provider:
-        with pytest.raises(ModelGaveNothing) as raised:
+        with pytest.raises(ModelCallFailed) as raised:
             await asked(provider)
     nothing = raised.value
     assert (nothing.failure, nothing.is_worth_retry, nothing.tokens) == (failure, is_worth_retry, tokens)
@@ -200,7 +200,7 @@ async def test_each_fault_has_its_own_word(
 async def test_what_the_provider_asks_to_wait_is_handed_on() -> None:
     for headers, seconds in (({"Retry_After": "7"}, 7.0), ({"retry_after_ms": "1500"}, 1.5)):
         async with played(refused(429, **headers)) as provider:
-            with pytest.raises(ModelGaveNothing) as raised:
+            with pytest.raises(ModelCallFailed) as raised:
                 await asked(provider)
         assert raised.value.retry_after_s == seconds
 
@@ -208,7 +208,7 @@ async def test_what_the_provider_asks_to_wait_is_handed_on() -> None:
 async def test_nobody_there_is_worth_another_try_and_was_not_billed() -> None:
     async with played(chat("{}")) as provider:
         pass
-    with pytest.raises(ModelGaveNothing) as raised:
+    with pytest.raises(ModelCallFailed) as raised:
         await asked(provider)
     assert (raised.value.failure, raised.value.tokens) == (Failure.UNAVAILABLE, 0)
     assert raised.value.is_worth_retry
@@ -218,7 +218,7 @@ async def test_an_address_that_an_org_may_not_name_is_not_called() -> None:
     async with played(chat('{"n": 3}')) as provider:
         guarded = ModelTransport(AddressPolicy())
         client = open_model(named(f"{provider.url}/v1#local"), key=None, transport=guarded)
-        with pytest.raises(ModelGaveNothing, match="loopback") as raised:
+        with pytest.raises(ModelCallFailed, match="loopback") as raised:
             await client.ask(question())
         await guarded.aclose()
     assert (raised.value.failure, raised.value.is_worth_retry, provider.got) == (
@@ -248,6 +248,6 @@ def test_looking_at_the_parts_of_an_answer_is_linear() -> None:
     half = size // 2
     for body in (b'"' + b'\\"' * half, b'"' * size, b'\\"' * half, b"[" * size, b'"\\' * half):
         began = time.process_time()
-        with suppress(ModelGaveNothing):
+        with suppress(ModelCallFailed):
             _check_parts(bytearray(body))
         assert time.process_time() - began < 0.5

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from pipelines.core.models.model_question import Failure, ModelAnswer, ModelGaveNothing, ModelQuestion
+from pipelines.core.models.model_question import Failure, ModelAnswer, ModelCallFailed, ModelQuestion
 from pipelines.models.retrying import Patience, RetryingModel
 from played_provider import question
 
@@ -17,7 +17,7 @@ ANSWER = ModelAnswer(text="{}", data={})
 class Faulty:
     """Fails so often, then answers."""
 
-    def __init__(self, *faults: ModelGaveNothing) -> None:
+    def __init__(self, *faults: ModelCallFailed) -> None:
         self.faults = [*faults]
         self.asked = 0
 
@@ -53,8 +53,8 @@ class Turns:
         return RetryingModel(inner, patience, self.turn, sleep=self.sleep, draw=lambda: draw)
 
 
-def busy(after: float | None = None) -> ModelGaveNothing:
-    return ModelGaveNothing(Failure.RATE_LIMITED, "busy", tokens=0, is_worth_retry=True, retry_after_s=after)
+def busy(after: float | None = None) -> ModelCallFailed:
+    return ModelCallFailed(Failure.RATE_LIMITED, "busy", tokens=0, is_worth_retry=True, retry_after_s=after)
 
 
 async def test_what_passes_is_tried_again_with_growing_pauses_and_counted() -> None:
@@ -65,12 +65,12 @@ async def test_what_passes_is_tried_again_with_growing_pauses_and_counted() -> N
 
 
 async def test_what_broke_off_may_have_been_paid_for_and_is_told() -> None:
-    broken = ModelGaveNothing(Failure.UNAVAILABLE, "the connection broke", is_worth_retry=True)
+    broken = ModelCallFailed(Failure.UNAVAILABLE, "the connection broke", is_worth_retry=True)
     answer = await Turns().model(Faulty(broken, busy())).ask(question())
     assert (answer.requests, answer.perhaps_paid) == (3, 1)
-    given_up = ModelGaveNothing(Failure.REFUSED, "declined", tokens=0)
-    broken = ModelGaveNothing(Failure.UNAVAILABLE, "the connection broke", is_worth_retry=True)
-    with pytest.raises(ModelGaveNothing) as nothing:
+    given_up = ModelCallFailed(Failure.REFUSED, "declined", tokens=0)
+    broken = ModelCallFailed(Failure.UNAVAILABLE, "the connection broke", is_worth_retry=True)
+    with pytest.raises(ModelCallFailed) as nothing:
         await Turns().model(Faulty(broken, given_up)).ask(question())
     assert (nothing.value.requests, nothing.value.perhaps_paid) == (2, 1)
 
@@ -83,7 +83,7 @@ async def test_pauses_are_spread_so_that_not_all_come_back_at_once() -> None:
 
 async def test_after_four_requests_it_is_over() -> None:
     turns, inner = Turns(), Faulty(*[busy() for _ in range(9)])
-    with pytest.raises(ModelGaveNothing) as raised:
+    with pytest.raises(ModelCallFailed) as raised:
         await turns.model(inner).ask(question())
     assert (inner.asked, raised.value.requests, raised.value.failure) == (4, 4, Failure.RATE_LIMITED)
 
@@ -92,14 +92,14 @@ async def test_what_the_provider_asks_to_wait_is_kept_to_within_bounds() -> None
     turns = Turns()
     await turns.model(Faulty(busy(7.0))).ask(question())
     assert turns.slept == [7.0]
-    with pytest.raises(ModelGaveNothing):
+    with pytest.raises(ModelCallFailed):
         await turns.model(Faulty(busy(61.0))).ask(question())
     assert turns.slept == [7.0], "nobody waits for an hour"
 
 
 async def test_what_does_not_pass_is_asked_once() -> None:
-    turns, inner = Turns(), Faulty(ModelGaveNothing(Failure.AUTH, "wrong key", tokens=0))
-    with pytest.raises(ModelGaveNothing):
+    turns, inner = Turns(), Faulty(ModelCallFailed(Failure.AUTH, "wrong key", tokens=0))
+    with pytest.raises(ModelCallFailed):
         await turns.model(inner).ask(question())
     assert (inner.asked, turns.slept) == (1, [])
 
@@ -113,6 +113,6 @@ async def test_a_silent_model_is_a_timeout_and_gives_its_place_back() -> None:
 
     turns, silent = Turns(), Silent()
     model = RetryingModel(silent, Patience(timeout_s=0.01), turns.turn, sleep=turns.sleep)
-    with pytest.raises(ModelGaveNothing, match="no answer within") as raised:
+    with pytest.raises(ModelCallFailed, match="no answer within") as raised:
         await model.ask(question())
     assert (raised.value.failure, raised.value.tokens, silent.asked) == (Failure.TIMEOUT, None, 1)

@@ -6,7 +6,7 @@ import pytest
 
 from pipelines.core.models.model_question import (
     Failure,
-    ModelGaveNothing,
+    ModelCallFailed,
     ModelMessage,
     ModelQuestion,
     Purpose,
@@ -52,7 +52,7 @@ async def test_a_script_answers_by_what_a_question_is_about(tmp_path: Path, text
     first = await model.ask(question("of order 4521"))
     assert first.data == {"n": 1}
     assert first.cost_nanousd == 2_500 * ((first.input_tokens or 0) + (first.output_tokens or 0))
-    with pytest.raises(ModelGaveNothing) as raised:
+    with pytest.raises(ModelCallFailed) as raised:
         await model.ask(question("of order 4521"))
     assert raised.value.failure is Failure.TIMEOUT
     assert (await model.ask(question("else", Purpose.USER))).text == "no JSON"
@@ -92,12 +92,12 @@ async def test_a_cassette_is_found_by_the_whole_question(tmp_path: Path) -> None
     assert [each.data for each in given] == [{"n": 1}, {"n": 2}, {"n": 2}]
     assert (given[0].input_tokens, given[0].cost_nanousd) == (7, 0)
     for text, failure in (("Who?", Failure.REFUSED), ("Who else?", Failure.NOT_RECORDED)):
-        with pytest.raises(ModelGaveNothing) as raised:
+        with pytest.raises(ModelCallFailed) as raised:
             await model.ask(question(text))
         assert raised.value.failure is failure
 
 
 async def test_a_refusing_model_refuses_for_the_reason_it_was_given() -> None:
-    with pytest.raises(ModelGaveNothing) as raised:
+    with pytest.raises(ModelCallFailed) as raised:
         await RefusingModel(Failure.RATE_LIMITED).ask(question("?"))
     assert raised.value.failure is Failure.RATE_LIMITED

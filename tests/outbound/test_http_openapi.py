@@ -26,7 +26,7 @@ from raw_agents import (
 from test_tls import NAME, contexts  # noqa: F401 - a fixture
 
 from pipelines.core.openapi.document import MAX_DOCUMENT_BYTES
-from pipelines.core.openapi.translate import translated
+from pipelines.core.openapi.translate import translate
 from pipelines.core.text.json_text import dumps
 from pipelines.core.tools.live_tools import LiveCallFailed
 from pipelines.outbound.address_guard import AddressPolicy
@@ -66,7 +66,7 @@ DOCUMENT = {
         },
     },
 }
-TOOLS = {tool.name: tool for tool in translated(dumps(DOCUMENT)).tools}
+TOOLS = {tool.name: tool for tool in translate(dumps(DOCUMENT)).tools}
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +118,7 @@ async def test_a_call_is_one_request_with_the_endpoints_auth():
 async def test_no_argument_takes_the_place_of_the_endpoints_auth():
     header = {"name": "x-orders-key", "in": "header", "schema": {"type": "string"}}
     operation = DOCUMENT["paths"]["/orders"]["post"] | {"parameters": [header]}
-    [tool] = translated(dumps(DOCUMENT | {"paths": {"/orders": {"post": operation}}})).tools
+    [tool] = translate(dumps(DOCUMENT | {"paths": {"/orders": {"post": operation}}})).tools
     auth = {"X-Orders-Key": SECRET}
     async with raw_agent(answers(200, b"")) as service, endpoint(service.url(), auth_headers=auth) as live:
         await live.call(tool, {"x-orders-key": "another", "item": "a"})
@@ -444,7 +444,10 @@ NO_DOCUMENTS = {
     "a redirect": (answers(302, b"", "Location: http://169.254.169.254/"), "the answer was 302, a redirect"),
     "HTML": (answers(200, b"<html></html>"), "The OpenAPI document cannot be used: "),
     "broken JSON": (answers(200, b'{"openapi": '), "cannot be read: not valid JSON"),
-    "Swagger 2": (answers(200, b'{"swagger": "2.0"}'), "is Swagger 2.0; OpenAPI 3.0, 3.1 and 3.2 are read"),
+    "Swagger 2": (
+        answers(200, b'{"swagger": "2.0"}'),
+        ("is Swagger 2.0; OpenAPI 3.0, 3.1 and 3.2 are supported"),
+    ),
     "a bomb": (answers(200, b"a: &a [1]\nb: *a"), "anchors and aliases are not part of"),
     "compressed": (answers(200, gzip.compress(b"{}"), "Content-Encoding: gzip"), "came compressed"),
     "closed at once": (resets_at_once, "could not be fetched: the connection was closed"),

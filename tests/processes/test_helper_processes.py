@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.core.limits.fair_slots import FairSlots, Place
+from pipelines.core.limits.fair_slots import FairSlots, SlotHolder
 from pipelines.core.text.json_text import InvalidJson, JsonObject, dumps, loads
 from pipelines.core.text.problems import Refused
 from pipelines.processes import frames, worker
@@ -177,7 +177,7 @@ async def test_nobody_waits_behind_the_queue_of_another() -> None:
     gate = asyncio.Event()
 
     async def work(owner: int, number: int) -> None:
-        async with turns.slot(Place(owner)):
+        async with turns.slot(SlotHolder(owner)):
             order.append((owner, number))
             await gate.wait()
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from boxes import Boxes
 
-from pipelines.core.limits.fair_slots import Place
+from pipelines.core.limits.fair_slots import SlotHolder
 from pipelines.sandbox import layered
 from pipelines.sandbox.pool import SandboxPool
 from pipelines.sandbox.recipe import is_root
@@ -58,7 +58,7 @@ def box(pool: SandboxPool, folder: Path, *, is_grading: bool = False):
         source_dir=folder / "empty",
         is_grading=is_grading,
     )
-    return opened_box(pool, layout, place=Place(1), is_single=True)
+    return opened_box(pool, layout, place=SlotHolder(1), is_single=True)
 
 
 async def packed(pool: SandboxPool, folder: Path) -> None:
@@ -69,7 +69,7 @@ async def packed(pool: SandboxPool, folder: Path) -> None:
         workspace_bytes=16 * MEBIBYTE,
         source_dir=folder / "empty",
     )
-    async with opened_box(pool, layout, place=Place(1), is_single=True) as making:
+    async with opened_box(pool, layout, place=SlotHolder(1), is_single=True) as making:
         await making.make_seed(archive=None, files=FILES)
         await making.make_baseline(most_files=10)
         await making.save_archives(folder / "base", most_bytes=MEBIBYTE)
@@ -85,7 +85,7 @@ async def shared(pool: SandboxPool, folder: Path, *, most_files: int = 1_000) ->
         empty=folder / "empty",
         most_files=most_files,
         most_bytes=MEBIBYTE,
-        place=Place(1),
+        place=SlotHolder(1),
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 from boxes import Boxes
 
 from pipelines.core.coding.diff import parse_diff
-from pipelines.core.limits.fair_slots import Place
+from pipelines.core.limits.fair_slots import SlotHolder
 from pipelines.sandbox.pool import SandboxPool
 from pipelines.sandbox.recipe import is_root
 from pipelines.sandbox.shared_trees import SHARED, share
@@ -51,7 +51,7 @@ async def box(folder: Path, given: str = "base", *, grading: bool = False, size:
         is_grading=grading,
     )
     try:
-        async with opened_box(pool, layout, place=Place(1)) as opened:
+        async with opened_box(pool, layout, place=SlotHolder(1)) as opened:
             yield opened
     finally:
         await pool.close()
@@ -83,7 +83,7 @@ async def shared_in(folder: Path) -> None:
             empty=folder / "empty",
             most_files=1_000,
             most_bytes=MEBIBYTE,
-            place=Place(1),
+            place=SlotHolder(1),
         )
     finally:
         await pool.close()
@@ -266,7 +266,7 @@ async def test_a_workspace_may_have_the_name_of_a_folder_that_holds_the_interpre
         workdir=top,
     )
     try:
-        async with opened_box(pool, layout, place=Place(1)) as opened:
+        async with opened_box(pool, layout, place=SlotHolder(1)) as opened:
             await opened.unpack()
             python = pool.python.executable
             ran = await sh(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from desk import House, Org, Row, answered, every_item, refused
-from pipelines.core.endpoints.endpoint_drift import KnownTool
+from pipelines.core.endpoints.endpoint_drift import StoredTool
 from pipelines.core.text.json_text import Json
 from pipelines.core.tools.live_tools import RECORD, DiscoveredTool, LiveCall, LiveCallFailed, LiveReply
 from pipelines.core.tools.mcp_answers import discovery_of
@@ -251,7 +251,7 @@ async def add_endpoint(house: House, found: Sequence[DiscoveredTool] = ()) -> No
         created_at=NOW,
         updated_at=NOW,
     )
-    known = [KnownTool(tool) for tool in found or operations()]
+    known = [StoredTool(tool) for tool in found or operations()]
 
     def add(connection: Any) -> None:
         tool_endpoints.add_endpoint(connection, endpoint)

@@ -13,7 +13,7 @@ from twins import Served, call_of, converse, twins
 
 from desk import House, Org, answered, open_house, outage, refused
 from pipelines import __version__
-from pipelines.core.limits.fair_slots import Place
+from pipelines.core.limits.fair_slots import SlotHolder
 from pipelines.engine.platform import DISPATCHES
 from pipelines.server.proxy.tally import Tally
 from pipelines.server.service import loop_lag
@@ -189,8 +189,8 @@ async def test_runs_that_hold_a_slot_or_wait_for_one_are_counted(house: House) -
     dispatching = house.platform.dispatching
     async with AsyncExitStack() as held:
         while dispatching.held < DISPATCHES:
-            await held.enter_async_context(dispatching.slot(Place(1)))
-        waiting = asyncio.ensure_future(held.enter_async_context(dispatching.slot(Place(1))))
+            await held.enter_async_context(dispatching.slot(SlotHolder(1)))
+        waiting = asyncio.ensure_future(held.enter_async_context(dispatching.slot(SlotHolder(1))))
         await asyncio.sleep(0)
         told = await scraped(house.stranger)
         waiting.cancel()

@@ -175,8 +175,8 @@ async def test_a_credential_that_the_endpoint_tells_of_its_tools_is_not_stored(
     hidden = "[secret SEARCH_KEY]"
     assert endpoint["discovery_notes"] == [
         f"sent {hidden}",
-        "tool `find` is left out: a schema has a secret of the endpoint in it, and is none without",
-        f"tool `get_{hidden}` is left out: its name, or how it is called, has a secret of the endpoint in it",
+        "tool `find` is left out: a schema contains a secret of the endpoint, and is not valid without it",
+        f"tool `get_{hidden}` is left out: its name or its request contains a secret of the endpoint",
     ]
     tools = await every_item(org.client, f"{ENDPOINTS}/{endpoint['id']}/tools", limit=1)
     assert [tool["name"] for tool in tools] == ["search", "ping"]

@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pytest
 
-from pipelines.core.endpoints.endpoint_drift import CHANGED, GONE, KnownTool
+from pipelines.core.endpoints.endpoint_drift import CHANGED, GONE, StoredTool
 from pipelines.core.tools.live_tools import DiscoveredTool
 from pipelines.storage.accounts.keys import add_org
 from pipelines.storage.agents import tool_endpoints
@@ -100,16 +100,16 @@ async def test_tools_are_stored_changed_listed_and_removed(database: Database) -
     before, after, gone = tool("get_order"), tool("get_order", "By id."), tool("ping")
 
     def change(connection: Connection) -> None:
-        tool_endpoints.store_tools(connection, made.id, [KnownTool(before), KnownTool(gone)])
+        tool_endpoints.store_tools(connection, made.id, [StoredTool(before), StoredTool(gone)])
         tool_endpoints.store_tools(
-            connection, made.id, [KnownTool(before, CHANGED, after), KnownTool(gone, GONE)]
+            connection, made.id, [StoredTool(before, CHANGED, after), StoredTool(gone, GONE)]
         )
         assert tool_endpoints.found_tool(connection, made.id, "get_order") == before
         assert tool_endpoints.found_tool(connection, made.id, "none") is None
         drifted = tool_endpoints.tools_of_endpoint(
             connection, made.id, is_drifted=True, limit=1, after_id=None
         )
-        assert drifted.items == [KnownTool(before, CHANGED, after)]
+        assert drifted.items == [StoredTool(before, CHANGED, after)]
         assert drifted.last_id is not None
         counted = tool_endpoints.counted_endpoint(connection, 1, made.id)
         assert counted is not None
@@ -117,11 +117,11 @@ async def test_tools_are_stored_changed_listed_and_removed(database: Database) -
         page = tool_endpoints.endpoints_of_org(connection, 1, name="orders-api", limit=5, before_id=None)
         assert page.items == [counted]
         assert tool_endpoints.endpoints_of_org(connection, 2, limit=5, before_id=None).items == []
-        tool_endpoints.store_tools(connection, made.id, [KnownTool(after)])
+        tool_endpoints.store_tools(connection, made.id, [StoredTool(after)])
         tool_endpoints.remove_tools(connection, made.id, ["ping"])
         assert tool_endpoints.tool_names(connection, made.id) == {"get_order"}
         assert tool_endpoints.tools_by_name(connection, made.id, ["get_order", "ping"]) == {
-            "get_order": KnownTool(after)
+            "get_order": StoredTool(after)
         }
 
     await database.write(change)

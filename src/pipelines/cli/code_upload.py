@@ -11,7 +11,7 @@ from pathlib import Path
 import pipelines
 from pipelines.cli.project import TASKS_FILES, Project
 from pipelines.core.code.code_source import MAX_FILE_BYTES, MAX_FILES, MAX_FILES_BYTES
-from pipelines.core.code.code_tree import CodeFile, packed
+from pipelines.core.code.code_tree import CodeFile, pack_tree
 from pipelines.core.code.code_zip import MAX_FILES as MAX_ZIP_FILES
 from pipelines.core.code.code_zip import MAX_UNPACKED_BYTES, MAX_ZIP_BYTES, MEBIBYTE
 from pipelines.core.text.json_text import JsonObject
@@ -47,7 +47,7 @@ class Code:
 
     def as_zip(self) -> bytes:
         """Raises CannotUpload."""
-        raw = packed(CodeFile(name, content) for name, content in self.files.items())
+        raw = pack_tree(CodeFile(name, content) for name, content in self.files.items())
         if len(raw) > MAX_ZIP_BYTES:
             raise CannotUpload(f"packed, the files are over {MAX_ZIP_BYTES // MEBIBYTE} MB: {_AWAY}")
         return raw

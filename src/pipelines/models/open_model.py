@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipelines.core.models.model_names import ModelName
-from pipelines.core.models.model_question import Failure, ModelGaveNothing
+from pipelines.core.models.model_question import Failure, ModelCallFailed
 from pipelines.core.text.problems import Refused
 from pipelines.models.client import ModelClient
 
@@ -23,7 +23,7 @@ def open_model(name: ModelName, *, key: str | None, transport: "httpx2.AsyncBase
         from pipelines.models.provider import open_provider
     except ImportError as error:
         message = f"asking `{name.text}` needs a package that is not installed ({error.name}): {INSTALL}"
-        raise ModelGaveNothing(Failure.UNAVAILABLE, message, requests=0, tokens=0) from None
+        raise ModelCallFailed(Failure.UNAVAILABLE, message, requests=0, tokens=0) from None
     return open_provider(name, key=key, transport=transport)
 
 
@@ -39,7 +39,7 @@ def is_priced(name: ModelName) -> bool:
         return cost_of(name, 1_000, 1_000) is not None
     try:
         return open_stand_in(name).cost_nanousd(1_000, 1_000) is not None
-    except ModelGaveNothing:
+    except ModelCallFailed:
         return False
 
 
@@ -55,4 +55,4 @@ def open_stand_in(name: ModelName) -> ModelClient:
     except Refused as refused:
         said = "; ".join(problem.said() for problem in refused.problems[:10])
         message = f"`{name.text}` cannot be read: {said}"
-        raise ModelGaveNothing(Failure.BAD_REQUEST, message, requests=0, tokens=0) from None
+        raise ModelCallFailed(Failure.BAD_REQUEST, message, requests=0, tokens=0) from None

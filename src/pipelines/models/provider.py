@@ -31,7 +31,7 @@ from pipelines.core.models.model_names import ModelName
 from pipelines.core.models.model_question import (
     Failure,
     ModelAnswer,
-    ModelGaveNothing,
+    ModelCallFailed,
     ModelMessage,
     ModelQuestion,
 )
@@ -65,9 +65,9 @@ def open_provider(
         return ProviderModel(name, model, key=key)
     except ImportError as error:
         message = f"the provider `{name.provider}` needs a package that is not installed: {error}"
-        raise ModelGaveNothing(Failure.UNAVAILABLE, message, requests=0, tokens=0) from error
+        raise ModelCallFailed(Failure.UNAVAILABLE, message, requests=0, tokens=0) from error
     except UserError as error:
-        raise ModelGaveNothing(Failure.UNKNOWN_MODEL, str(error), requests=0, tokens=0) from error
+        raise ModelCallFailed(Failure.UNKNOWN_MODEL, str(error), requests=0, tokens=0) from error
 
 
 def _model(name: ModelName, key: str | None, http: httpx2.AsyncClient) -> Model:
@@ -166,7 +166,7 @@ class ProviderModel:
         cost = cost_of(self._name, used.input_tokens, used.output_tokens, usage=used) if is_counted else None
         if response.finish_reason == "content_filter":
             said = str((response.provider_details or {}).get("refusal") or "it said no more")[:300]
-            raise ModelGaveNothing(
+            raise ModelCallFailed(
                 Failure.REFUSED,
                 f"the provider declined: {said}",
                 tokens=used.total_tokens if is_counted else None,

@@ -14,7 +14,7 @@ from pydantic_ai.exceptions import (
     ModelTimeoutError,
 )
 
-from pipelines.core.models.model_question import Failure, ModelGaveNothing
+from pipelines.core.models.model_question import Failure, ModelCallFailed
 from pipelines.core.text.json_text import dumps
 
 LONGEST_SAID = 300
@@ -23,36 +23,36 @@ _PASSING = (408, 409, 429)  # besides 5xx
 _SECONDS = re.compile(r"[0-9]{1,9}(\.[0-9]{1,6})?")
 
 
-def nothing_of(error: Exception, *, key: str | None) -> ModelGaveNothing:
+def nothing_of(error: Exception, *, key: str | None) -> ModelCallFailed:
     """Keys never stand in it: a provider may repeat them."""
     for cause in _causes(error):
-        if isinstance(cause, ModelGaveNothing):  # found out by the transport
+        if isinstance(cause, ModelCallFailed):  # found out by the transport
             return cause
     if isinstance(error, ModelHTTPError):
         return _of_status(error, key)
     if isinstance(error, ContentFilterError):
-        return ModelGaveNothing(Failure.REFUSED, "the provider declined to answer")
+        return ModelCallFailed(Failure.REFUSED, "the provider declined to answer")
     if isinstance(error, ModelTimeoutError):
-        return ModelGaveNothing(Failure.TIMEOUT, "there was no answer in time")
+        return ModelCallFailed(Failure.TIMEOUT, "there was no answer in time")
     if isinstance(error, ModelConnectionError):
-        return ModelGaveNothing(Failure.UNAVAILABLE, "the connection broke", is_worth_retry=True)
+        return ModelCallFailed(Failure.UNAVAILABLE, "the connection broke", is_worth_retry=True)
     first, _, _ = str(error).partition("\n")
     said = _without(f"{type(error).__name__}: {first}"[:LONGEST_SAID], key)
-    return ModelGaveNothing(Failure.UNAVAILABLE, f"what came back is no answer of its API ({said})")
+    return ModelCallFailed(Failure.UNAVAILABLE, f"what came back is no answer of its API ({said})")
 
 
-def _of_status(error: ModelHTTPError, key: str | None) -> ModelGaveNothing:
+def _of_status(error: ModelHTTPError, key: str | None) -> ModelCallFailed:
     """A refused request was not billed. A 5xx may have been: nobody says."""
     status = error.status_code
     if status < 400:  # a 200 whose body is something else
-        return ModelGaveNothing(
+        return ModelCallFailed(
             Failure.UNAVAILABLE, f"what came back is no answer of its API (status {status})"
         )
     is_passing = (status in _PASSING or status >= 500) and not isinstance(error, ModelQuotaExceededError)
     failure = _BY_STATUS.get(status, Failure.UNAVAILABLE if is_passing else Failure.BAD_REQUEST)
     if isinstance(error, ModelContextWindowExceededError):
         failure = Failure.BAD_REQUEST
-    return ModelGaveNothing(
+    return ModelCallFailed(
         failure,
         f"it answered with status {status}: {_without(_said(error.body), key)}",
         tokens=0 if status < 500 else None,

@@ -8,7 +8,7 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipelines.core.models.model_question import Failure, ModelAnswer, ModelGaveNothing, ModelQuestion
+from pipelines.core.models.model_question import Failure, ModelAnswer, ModelCallFailed, ModelQuestion
 from pipelines.core.text.authored import Fields, as_object
 from pipelines.core.text.json_text import JsonObject, canonical
 from pipelines.core.text.problems import Problem, Refused
@@ -35,12 +35,12 @@ class RecordedModel:
     async def ask(self, question: ModelQuestion) -> ModelAnswer:
         found = self._exchanges.get(_key(question.as_json()))
         if not found:
-            raise ModelGaveNothing(
+            raise ModelCallFailed(
                 Failure.NOT_RECORDED, f"the cassette has no such {question.purpose} question", tokens=0
             )
         recorded = found.pop(0) if len(found) > 1 else found[0]
         if recorded.answer is None:
-            raise ModelGaveNothing(recorded.failure or Failure.UNAVAILABLE, "so it was recorded", tokens=0)
+            raise ModelCallFailed(recorded.failure or Failure.UNAVAILABLE, "so it was recorded", tokens=0)
         return ModelAnswer(
             text=recorded.answer,
             data=object_in(recorded.answer),

@@ -1,6 +1,6 @@
 """`refusing:` and `refusing:REASON`: a model that never answers, to see what happens then."""
 
-from pipelines.core.models.model_question import Failure, ModelAnswer, ModelGaveNothing, ModelQuestion
+from pipelines.core.models.model_question import Failure, ModelAnswer, ModelCallFailed, ModelQuestion
 
 
 class RefusingModel:
@@ -8,7 +8,7 @@ class RefusingModel:
         self._failure = failure
 
     async def ask(self, question: ModelQuestion) -> ModelAnswer:
-        raise ModelGaveNothing(self._failure, "this model is a stand-in that refuses everything", tokens=0)
+        raise ModelCallFailed(self._failure, "this model is a stand-in that refuses everything", tokens=0)
 
     def cost_nanousd(self, input_tokens: int, output_tokens: int) -> int | None:
         return 0

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 
-from pipelines.core.models.model_question import Failure, ModelAnswer, ModelGaveNothing, ModelQuestion
+from pipelines.core.models.model_question import Failure, ModelAnswer, ModelCallFailed, ModelQuestion
 from pipelines.models.client import ModelClient
 
 TRIES = 4
@@ -47,7 +47,7 @@ class RetryingModel:
         while True:
             try:
                 answer = await self._once(question)
-            except ModelGaveNothing as nothing:
+            except ModelCallFailed as nothing:
                 sent += nothing.requests
                 pause = self._pause_s(nothing, sent)
                 if pause is None:
@@ -69,9 +69,9 @@ class RetryingModel:
                     return await self._model.ask(question)
             except TimeoutError:
                 message = f"there was no answer within {self._patience.timeout_s:g} s"
-                raise ModelGaveNothing(Failure.TIMEOUT, message) from None
+                raise ModelCallFailed(Failure.TIMEOUT, message) from None
 
-    def _pause_s(self, nothing: ModelGaveNothing, sent: int) -> float | None:
+    def _pause_s(self, nothing: ModelCallFailed, sent: int) -> float | None:
         """How long until the next try; None: there is none. Never before the provider said."""
         if not nothing.is_worth_retry or sent >= self._patience.tries:
             return None

@@ -10,7 +10,7 @@ A line without `about` answers everything of its purpose. The last one says what
 from pathlib import Path
 
 from pipelines.core.models.model_question import NANO, Failure, Purpose
-from pipelines.core.text.authored import Fields, as_list, as_object, quoted
+from pipelines.core.text.authored import Fields, as_list, as_object, quote_names
 from pipelines.core.text.json_text import InvalidJson, Json, loads, pointer
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.core.text.yaml_text import read_yaml
@@ -110,7 +110,7 @@ def _price(fields: Fields) -> int | None:
     value = fields.get("price_per_million_tokens")
     if len(fields.body) > 1:
         fields.refuse(
-            "price_per_million_tokens", f"stands on a line of its own, without {quoted(_FIELDS[:5])}"
+            "price_per_million_tokens", f"stands on a line of its own, without {quote_names(_FIELDS[:5])}"
         )
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MILLION:
         fields.refuse("price_per_million_tokens", f"must be dollars from 0 to {MILLION:,}")

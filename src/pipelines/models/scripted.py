@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pipelines.core.models.model_question import Failure, ModelAnswer, ModelGaveNothing, ModelQuestion
+from pipelines.core.models.model_question import Failure, ModelAnswer, ModelCallFailed, ModelQuestion
 from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, dumps, loads
 
 CHARACTERS_A_TOKEN = 4  # about; a script has no tokenizer
@@ -49,14 +49,14 @@ class ScriptedModel:
                 if line.delay_s:
                     await asyncio.sleep(line.delay_s)
                 return self._answered(line, question, text)
-        raise ModelGaveNothing(
+        raise ModelCallFailed(
             Failure.NOT_RECORDED, f"no line of the script answers this {question.purpose} question"
         )
 
     def _answered(self, line: Scripted, question: ModelQuestion, asked: str) -> ModelAnswer:
         answer = line.answer(question) if callable(line.answer) else line.answer
         if isinstance(answer, Failure):
-            raise ModelGaveNothing(answer, f"the script says: {answer.value}")
+            raise ModelCallFailed(answer, f"the script says: {answer.value}")
         text = answer if isinstance(answer, str) else dumps(answer).decode()
         tokens = len(asked) // CHARACTERS_A_TOKEN + 1, len(text) // CHARACTERS_A_TOKEN + 1
         return ModelAnswer(

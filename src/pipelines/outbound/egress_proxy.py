@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from httpcore2 import AsyncNetworkStream, ConnectError, ConnectTimeout, NetworkError, TimeoutException
 
-from pipelines.core.code.allowed_hosts import AllowedHost, asked_host, is_allowed
+from pipelines.core.code.allowed_hosts import AllowedHost, is_allowed, normalize_host
 from pipelines.outbound.address_guard import AddressRefused, GuardedBackend
 
 LARGEST_HEAD = 32 * 1024
@@ -118,7 +118,7 @@ class EgressProxy:
         return _read(head), rest
 
     async def _connected(self, asked: _Asked, allowance: Allowance) -> AsyncNetworkStream:
-        host = asked_host(asked.host)
+        host = normalize_host(asked.host)
         if host is None or not is_allowed(self._hosts, host, asked.port):
             raise _Refused(403, f"{asked.host[:200]}:{asked.port} is not in allow_hosts")
         allowance.connections_left -= 1

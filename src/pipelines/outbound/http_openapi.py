@@ -12,10 +12,10 @@ from typing import IO
 from httpx2 import URL, InvalidURL
 
 from pipelines.core.openapi.base_url import base_path, base_url_complaint
-from pipelines.core.openapi.build_request import OpenapiRequest, built_request
+from pipelines.core.openapi.build_request import OpenapiRequest, build_request
 from pipelines.core.openapi.document import MAX_DOCUMENT_BYTES
 from pipelines.core.openapi.operation import Operation
-from pipelines.core.openapi.read_answer import MAX_ANSWER_BYTES, Unreadable, read_answer
+from pipelines.core.openapi.read_answer import MAX_ANSWER_BYTES, UnreadableAnswer, read_answer
 from pipelines.core.openapi.styles import CannotBuild
 from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, dumps, loads_own
 from pipelines.core.text.problems import Refused
@@ -181,7 +181,7 @@ class HttpOpenapiEndpoint:
             if answer.file is None and len(answer.body) <= READ_ASIDE_BYTES:
                 return _read(answer)
             return await aside(self._org_id, _read, answer)
-        except Unreadable as error:
+        except UnreadableAnswer as error:
             raise LiveCallFailed(
                 f"The tool's service answered {answer.status}, and the answer cannot be used: {error}."
             ) from None
@@ -200,8 +200,8 @@ class HttpOpenapiEndpoint:
 async def _built(tool: DiscoveredTool, arguments: JsonObject) -> OpenapiRequest:
     operation = Operation.from_json(tool.call)
     if len(dumps(arguments)) <= READ_ASIDE_BYTES:
-        return built_request(operation, arguments)
-    return await asyncio.to_thread(built_request, operation, arguments)
+        return build_request(operation, arguments)
+    return await asyncio.to_thread(build_request, operation, arguments)
 
 
 def joined_headers(*parts: Mapping[str, str]) -> dict[str, str]:

@@ -13,7 +13,7 @@ from itertools import islice
 import httpcore2
 import httpx2
 
-from pipelines.core.models.model_question import Failure, ModelGaveNothing
+from pipelines.core.models.model_question import Failure, ModelCallFailed
 from pipelines.outbound.address_guard import (
     AddressPolicy,
     AddressRefused,
@@ -55,10 +55,10 @@ class ModelTransport(httpx2.AsyncBaseTransport):
         try:
             answer = await self._sent(request)
         except AddressRefused as refused:
-            raise ModelGaveNothing(Failure.UNAVAILABLE, f"{refused}; {refused.hint}", tokens=0) from refused
+            raise ModelCallFailed(Failure.UNAVAILABLE, f"{refused}; {refused.hint}", tokens=0) from refused
         except (httpcore2.ConnectError, httpcore2.ConnectTimeout, httpcore2.PoolTimeout) as error:
             message = f"it cannot be reached: {reason_of(error)}"
-            raise ModelGaveNothing(Failure.UNAVAILABLE, message, tokens=0, is_worth_retry=True) from error
+            raise ModelCallFailed(Failure.UNAVAILABLE, message, tokens=0, is_worth_retry=True) from error
         except (
             httpcore2.NetworkError,
             httpcore2.ProtocolError,
@@ -108,18 +108,18 @@ class ModelTransport(httpx2.AsyncBaseTransport):
         """Reading stops at the limit, before anything is made of it."""
         if 300 <= answer.status < 400:
             message = f"it answered with a redirect (status {answer.status}), which is not followed"
-            raise ModelGaveNothing(Failure.UNAVAILABLE, message, tokens=0)
+            raise ModelCallFailed(Failure.UNAVAILABLE, message, tokens=0)
         coded = [value for name, value in answer.headers if name.lower() == b"content-encoding"]
         if coded and coded != [b"identity"]:
             message = "it answered with compressed content, though none was asked for"
-            raise ModelGaveNothing(Failure.UNAVAILABLE, message)
+            raise ModelCallFailed(Failure.UNAVAILABLE, message)
         found = bytearray()
         try:
             async for part in answer.aiter_stream():
                 found += part
                 if len(found) > self._most_bytes:
                     message = f"its answer is over {self._most_bytes >> 10:,} KiB"
-                    raise ModelGaveNothing(Failure.TOO_LARGE, message)
+                    raise ModelCallFailed(Failure.TOO_LARGE, message)
         except (
             httpcore2.NetworkError,
             httpcore2.ProtocolError,
@@ -137,10 +137,10 @@ def _check_parts(body: bytearray) -> None:
     parts = islice(_PARTS.finditer(body), MOST_PARTS + 1)
     if sum(1 for _ in parts) > MOST_PARTS:
         message = f"its answer has over {MOST_PARTS:,} parts around its text"
-        raise ModelGaveNothing(Failure.TOO_LARGE, message)
+        raise ModelCallFailed(Failure.TOO_LARGE, message)
 
 
-def _broken() -> ModelGaveNothing:
+def _broken() -> ModelCallFailed:
     """Whether it was answered, and billed, nobody knows."""
     message = "the connection broke before there was a whole answer"
-    return ModelGaveNothing(Failure.UNAVAILABLE, message, is_worth_retry=True)
+    return ModelCallFailed(Failure.UNAVAILABLE, message, is_worth_retry=True)

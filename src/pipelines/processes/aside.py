@@ -13,7 +13,7 @@ from functools import partial
 from typing import ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
-from pipelines.core.limits.fair_slots import FairSlots, Place
+from pipelines.core.limits.fair_slots import FairSlots, SlotHolder
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -25,5 +25,5 @@ _turns: WeakKeyDictionary[asyncio.AbstractEventLoop, FairSlots] = WeakKeyDiction
 async def aside(owner: int, read: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
     """What `read` returns or raises; `owner` is the org for which it is done."""
     loop = asyncio.get_running_loop()
-    async with _turns.setdefault(loop, FairSlots(1)).slot(Place(owner)):
+    async with _turns.setdefault(loop, FairSlots(1)).slot(SlotHolder(owner)):
         return await loop.run_in_executor(_thread, partial(read, *given, **named))

@@ -231,12 +231,12 @@ def openapi_tools(data: bytes) -> Iterator[bytes]:
     """The tools of an OpenAPI document, after the notes on it."""
     import gc
 
-    from pipelines.core.openapi.translate import translated
+    from pipelines.core.openapi.translate import translate
 
     # Millions of small values, none of which is in a loop: looking for loops takes a fifth of the time.
     gc.disable()
     try:
-        found = translated(data)
+        found = translate(data)
         yield dumps(list(found.notes))
         for tool in found.tools:
             yield dumps(tool.as_json())

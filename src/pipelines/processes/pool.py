@@ -14,7 +14,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import IO, Literal, NamedTuple, TypeAlias, TypeVar
 
-from pipelines.core.limits.fair_slots import FairSlots, Place
+from pipelines.core.limits.fair_slots import FairSlots, SlotHolder
 from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, dumps, loads_own
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.processes import frames
@@ -81,7 +81,7 @@ class HelperProcesses:
             task.exception()  # is seen, also where whoever asked has hung up
 
     async def _run(self, parts: list[bytes] | PartsInFile, job: Job, data: Input, owner: int) -> None:
-        async with self._turns.slot(Place(owner)):
+        async with self._turns.slot(SlotHolder(owner)):
             helper = self._idle.pop()
             try:
                 loop = asyncio.get_running_loop()

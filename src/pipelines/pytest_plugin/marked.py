@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.core.text.authored import did_you_mean, quoted
+from pipelines.core.text.authored import did_you_mean, quote_names
 from pipelines.core.text.json_text import JsonObject, dumps, loads
 from pipelines.pytest_plugin import MARK, PENDING_WORDS
 
@@ -44,7 +44,7 @@ def read_mark(definition: pytest.Item) -> Marked:
         given |= ({"dataset": mark.args[0]} if mark.args else {}) | dict(mark.kwargs)
     for name in given:
         if name not in KNOWN:
-            hint = did_you_mean(name, KNOWN) or f"known are {quoted(KNOWN)}"
+            hint = did_you_mean(name, KNOWN) or f"known are {quote_names(KNOWN)}"
             problems.append(f"unknown argument `{name}` ({hint})")
     reader = _Reader(given, definition, problems)
     marked = reader.read()
@@ -143,7 +143,7 @@ class _Reader:
     def _pending(self) -> str:
         given = self._given.get("pending", self._definition.config.getini("odyssey_pending"))
         if given not in PENDING_WORDS:
-            self._problems.append(f"`pending` must be {quoted(PENDING_WORDS)}, not {given!r}")
+            self._problems.append(f"`pending` must be {quote_names(PENDING_WORDS)}, not {given!r}")
         return str(given)
 
     def _fault_seed(self) -> int | str:

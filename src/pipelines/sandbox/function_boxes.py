@@ -6,7 +6,7 @@ from collections.abc import Coroutine
 from typing import Any
 from weakref import WeakSet
 
-from pipelines.core.limits.fair_slots import FairSlots, Place
+from pipelines.core.limits.fair_slots import FairSlots, SlotHolder
 from pipelines.core.text.json_text import JsonObject
 from pipelines.sandbox.door import Serve
 from pipelines.sandbox.function_box import Answered, CannotLoad, FunctionBox, Program, layout_of
@@ -41,7 +41,7 @@ class FunctionBoxes:
     ) -> Answered:
         """What came of it. A cancelled one is killed. The time is the call's own, not that of waiting for a
         turn or of importing."""
-        async with self._slots.slot(Place(program.org_id)):
+        async with self._slots.slot(SlotHolder(program.org_id)):
             box = self._taken(program)
             try:
                 box = box or await self._started(program)

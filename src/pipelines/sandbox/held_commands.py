@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.core.code.held_commands import CannotStart, Command
-from pipelines.core.limits.fair_slots import Place
+from pipelines.core.limits.fair_slots import SlotHolder
 from pipelines.sandbox.job import CodeJob, CodeOutcome, Entrypoint, Limits
 from pipelines.sandbox.pool import CannotIsolate, SandboxPool
 
@@ -61,7 +61,7 @@ class HeldCommands:
                 connected.set_result(connection)
                 await is_over.wait()
 
-        place = Place(command.org_id)
+        place = SlotHolder(command.org_id)
         running = asyncio.create_task(pool.run(self._job(command), serve=serve, place=place))
         held = _Held(command=command, running=running)
         self._held.append(held)

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from pipelines.core.limits.fair_slots import FairSlots, Place
+from pipelines.core.limits.fair_slots import FairSlots, SlotHolder
 from pipelines.sandbox import recipe
 from pipelines.sandbox.cgroups import Groups
 from pipelines.sandbox.door import Serve
@@ -36,7 +36,7 @@ AT_ONCE_PER_CORE = 4  # most of them wait for their tools
 _MOVE = "move the data directory and the database to a folder of their own"
 
 _log = logging.getLogger(__name__)
-NOBODY = Place(0)
+NOBODY = SlotHolder(0)
 
 
 class CannotIsolate(Exception):
@@ -123,7 +123,7 @@ class SandboxPool:
         self._stock = Stock(self._launcher, way, idle_s=self._idle_s, **self._sizes)
 
     async def run(
-        self, job: CodeJob, *, serve: Serve, begins: Begins | None = None, place: Place = NOBODY
+        self, job: CodeJob, *, serve: Serve, begins: Begins | None = None, place: SlotHolder = NOBODY
     ) -> CodeOutcome:
         """What came of the job; it does not raise. Cancelling it kills the job's whole tree.
 
@@ -155,7 +155,7 @@ class SandboxPool:
 
     @asynccontextmanager
     async def held(
-        self, layout: Layout, *, place: Place, begins: Begins | None = None, expects_more: bool = True
+        self, layout: Layout, *, place: SlotHolder, begins: Begins | None = None, expects_more: bool = True
     ) -> AsyncIterator[Held]:
         """A sandbox for several messages, in its turn; thrown away afterwards. Raises StartFailed."""
         assert self._stock is not None, "start the pool first"

@@ -7,7 +7,7 @@ and a file system whose owners can be mapped. Elsewhere workspaces are unpacked 
 import os
 from pathlib import Path
 
-from pipelines.core.limits.fair_slots import Place
+from pipelines.core.limits.fair_slots import SlotHolder
 from pipelines.sandbox import layered, recipe
 from pipelines.sandbox.held_folders import new_folder
 from pipelines.sandbox.job import MEBIBYTE
@@ -83,7 +83,7 @@ async def share(
     empty: Path,
     most_files: int,
     most_bytes: int,
-    place: Place,
+    place: SlotHolder,
 ) -> None:
     """Makes the folder `made`: in it what the archives stand for as a folder, and the repository with what
     the file system says of it. Raises CannotShare, BoxFailed; what is there then the caller removes."""

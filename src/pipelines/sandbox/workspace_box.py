@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pipelines.core.limits.fair_slots import Place
+from pipelines.core.limits.fair_slots import SlotHolder
 from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, loads
 from pipelines.sandbox import recipe
 from pipelines.sandbox.door import Serve
@@ -278,7 +278,7 @@ async def opened_box(
     pool: SandboxPool,
     layout: Layout,
     *,
-    place: Place,
+    place: SlotHolder,
     begins: Begins | None = None,
     is_single: bool = False,
 ) -> AsyncIterator[WorkspaceBox]:

@@ -11,7 +11,7 @@ from fastapi import Request
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 
-from pipelines.core.text.authored import did_you_mean, quoted
+from pipelines.core.text.authored import did_you_mean, quote_names
 from pipelines.core.text.problems import Problem, Refused
 
 _LIST = "list_"  # how the names of functions begin that answer a list
@@ -43,7 +43,7 @@ def _names(dependant: Dependant) -> Iterator[str]:
 
 
 def _problem(name: str, known: tuple[str, ...]) -> Problem:
-    told = f"known are {quoted(known)}" if known else "there are none"
+    told = f"known are {quote_names(known)}" if known else "there are none"
     return Problem(
         path=name, message=f"is not a query parameter here; {told}", hint=did_you_mean(name, known)
     )

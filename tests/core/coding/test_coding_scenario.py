@@ -87,7 +87,7 @@ def test_a_workspace_starts_from(written: object, seed: object) -> None:
         ("../other", "must start with https://"),
         ("/etc", "must start with https://"),
         ("file:///etc", "must start with https://"),
-        ("--upload-pack=touch x", "has characters that no URL has"),
+        ("--upload-pack=touch x", "has characters that are not allowed in a URL"),
         ("-c", "must start with https://"),
         ("ext::sh -c x", "has characters"),
         ("git@github.com:a/b.git", "must start with https://"),

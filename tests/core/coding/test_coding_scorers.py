@@ -7,11 +7,11 @@ from pipelines.core.coding.junit import BadReport, TestCase, read_junit, score_t
 from pipelines.core.coding.paths import matches
 from pipelines.core.coding.ran_scorer import (
     JUNIT_FILE,
-    RanScorer,
-    changed_runner,
-    cut_off,
-    score_ran,
-    touched_tests,
+    ScorerRun,
+    changed_runner_sign,
+    cut_off_problem,
+    score_run,
+    touched_tests_sign,
 )
 from pipelines.core.coding.scenario import CodingScenario
 from pipelines.core.coding.scorers import (
@@ -25,8 +25,8 @@ from pipelines.core.coding.scorers import (
     Status,
     TestsScorer,
 )
-from pipelines.core.coding.scoring import changed_lines, combine, score_by_diff
-from pipelines.core.coding.tamper import signs_in_diff, signs_in_words, to_restore
+from pipelines.core.coding.scoring import changed_lines, combine_results, score_by_diff
+from pipelines.core.coding.tamper import files_to_restore, signs_in_diff, signs_in_words
 
 PATCH = """diff --git a/src/sum.py b/src/sum.py
 index 1..2 100644
@@ -158,20 +158,20 @@ def result(status: str, *, required: bool = True, weight: float = 1.0, score: fl
 
 
 def test_required_ones_gate_and_weights_give_the_score() -> None:
-    both = combine([result("PASS", weight=3), result("FAIL", required=False)])
+    both = combine_results([result("PASS", weight=3), result("FAIL", required=False)])
     assert (both.passed, both.score) == (True, 0.75)
-    assert combine([result("FAIL"), result("PASS", weight=9)]).passed is False
+    assert combine_results([result("FAIL"), result("PASS", weight=9)]).passed is False
 
 
 def test_what_could_not_be_judged_is_no_pass_and_counts_as_nothing() -> None:
-    combined = combine([result("N/A", score=1.0), result("PASS")])
+    combined = combine_results([result("N/A", score=1.0), result("PASS")])
     assert (combined.passed, combined.score) == (None, 0.5)
-    assert combine([result("N/A"), result("FAIL")]).passed is False
-    assert combine([]).passed is None
+    assert combine_results([result("N/A"), result("FAIL")]).passed is False
+    assert combine_results([]).passed is None
 
 
 def test_without_a_required_one_all_of_them_decide() -> None:
-    assert combine([result("FAIL", required=False), result("PASS", required=False)]).passed is False
+    assert combine_results([result("FAIL", required=False), result("PASS", required=False)]).passed is False
 
 
 # Reports
@@ -238,9 +238,9 @@ def test_a_whole_file_stands_for_all_its_tests() -> None:
 # What was run
 
 
-def ran(**changes: object) -> RanScorer:
+def ran(**changes: object) -> ScorerRun:
     whole = {"code": 0, "timed_out": False, "output": "", "left": (), "sessions": (), "files": {}} | changes
-    return RanScorer(**whole)  # type: ignore[arg-type]
+    return ScorerRun(**whole)  # type: ignore[arg-type]
 
 
 SESSION = {"begun": True, "ended": 0, "left": True, "must_fail": "failed", "outcomes": {"a.py::b": "passed"}}
@@ -261,8 +261,8 @@ REWARD = CommandScorer(name="c", type="command", command="x", reward_file="/logs
     ids=["whole", "cut off", "cut off at its end", "nothing can fail", "failed, and the process says not"],
 )
 def test_a_test_session_is_believed_only_if_it_came_to_its_own_end(told, is_passed: bool) -> None:
-    assert score_ran(PYTEST, ran(sessions=[told])).passed is is_passed
-    own = score_ran(scorer_of_tests("a.py::b"), ran(sessions=[told]))
+    assert score_run(PYTEST, ran(sessions=[told])).passed is is_passed
+    own = score_run(scorer_of_tests("a.py::b"), ran(sessions=[told]))
     assert own.passed is (is_passed or told.get("ended") == 1)  # there its own outcomes count
 
 
@@ -278,19 +278,19 @@ def test_a_test_session_is_believed_only_if_it_came_to_its_own_end(told, is_pass
     ],
 )
 def test_a_runner_that_was_changed_or_contradicts_itself_is_a_sign(told, says: str | None) -> None:
-    sign = changed_runner(ran(sessions=[told]))
+    sign = changed_runner_sign(ran(sessions=[told]))
     assert sign is None if says is None else says in str(sign)
 
 
 def test_a_command_passes_by_its_exit_code() -> None:
-    assert score_ran(MAKE, ran()).passed
-    assert score_ran(MAKE, ran(code=2)).reason == "The command ended with 2."
-    assert "30" not in score_ran(MAKE, ran(code=None, timed_out=True)).reason
-    assert not score_ran(MAKE, ran(code=None, timed_out=True)).passed
+    assert score_run(MAKE, ran()).passed
+    assert score_run(MAKE, ran(code=2)).reason == "The command exited with code 2."
+    assert "30" not in score_run(MAKE, ran(code=None, timed_out=True)).reason
+    assert not score_run(MAKE, ran(code=None, timed_out=True)).passed
 
 
 def test_a_command_that_names_pytest_must_have_run_it() -> None:
-    assert "no session" in score_ran(PYTEST, ran()).reason
+    assert "no session" in score_run(PYTEST, ran()).reason
 
 
 @pytest.mark.parametrize(
@@ -308,38 +308,38 @@ def test_a_command_that_names_pytest_must_have_run_it() -> None:
     ],
 )
 def test_a_reward_is_a_number_from_0_to_1(data, status: str, score: float) -> None:
-    found = score_ran(REWARD, ran(code=1, files={"/logs/r": data}), "/logs/r")
+    found = score_run(REWARD, ran(code=1, files={"/logs/r": data}), "/logs/r")
     assert (found.status, found.score) == (status, score)
 
 
 @pytest.mark.parametrize("code", [-9, 137, 143])
 def test_a_reward_beside_a_command_that_was_killed_is_not_believed(code: int) -> None:
     scorer = CommandScorer(name="r", type="command", command="x", reward_file="/logs/r")
-    told = score_ran(scorer, ran(code=code, files={"/logs/r": b"1"}), "/logs/r")
+    told = score_run(scorer, ran(code=code, files={"/logs/r": b"1"}), "/logs/r")
     assert (told.status, told.score) == ("FAIL", 0.0)
     assert "killed" in told.reason
-    assert cut_off(scorer, ran(code=1)) is None  # a script may end with the tests' own code
+    assert cut_off_problem(scorer, ran(code=1)) is None  # a script may end with the tests' own code
 
 
 def test_tests_that_were_rewritten_while_they_ran_are_not_believed() -> None:
     scorer = CommandScorer(name="c", type="command", command="x")
-    told = score_ran(scorer, ran(rewritten=["/tests/test.sh"]))
+    told = score_run(scorer, ran(rewritten=["/tests/test.sh"]))
     assert told.status == "FAIL"
     assert "/tests/test.sh" in told.reason
     made_a_program = ran(touched=["/tests/run.sh"])
-    assert score_ran(scorer, made_a_program).passed
-    assert "/tests/run.sh" in str(touched_tests(made_a_program))
+    assert score_run(scorer, made_a_program).passed
+    assert "/tests/run.sh" in str(touched_tests_sign(made_a_program))
 
 
 def test_a_reward_that_a_process_left_behind_could_have_written_is_not_believed() -> None:
-    found = score_ran(REWARD, ran(files={"/logs/r": b"1"}, left=["sleep"]), "/logs/r")
+    found = score_run(REWARD, ran(files={"/logs/r": b"1"}, left=["sleep"]), "/logs/r")
     assert "not believed" in found.reason
 
 
 def test_tests_of_another_runner_are_read_from_its_report() -> None:
     scorer = scorer_of_tests("tests/test_a.py::test_one", command="run-them")
-    assert score_ran(scorer, ran(files={JUNIT_FILE: JUNIT})).passed
-    assert not score_ran(scorer, ran(files={JUNIT_FILE: None})).passed
+    assert score_run(scorer, ran(files={JUNIT_FILE: JUNIT})).passed
+    assert not score_run(scorer, ran(files={JUNIT_FILE: None})).passed
 
 
 # Diffs
@@ -403,7 +403,7 @@ def test_files_that_decide_how_a_change_is_graded_are_put_back() -> None:
         *(file("tests/__init__.py"), file("__init__.py"), file("src/__init__.py")),
         *(file("tests/own/__init__.py"), file("tests/own/test_own.py")),
     )
-    restored = to_restore(SCENARIO, diff)
+    restored = files_to_restore(SCENARIO, diff)
     assert set(restored.paths) == {
         *("a/conftest.py", "x.pth", "sitecustomize.py", "pytest.py", "checks/named.py"),
         *("tests/test_old.py", "__pycache__/a.pyc", "reward.txt"),

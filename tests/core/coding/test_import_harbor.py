@@ -73,7 +73,7 @@ def test_a_variable_of_the_machine_has_the_default_that_the_task_names_for_it():
     env = 'MODE = "${MODE:-quiet}", EMPTY = "${MY_EMPTY:-}", PLAIN = "1"'
     found = read("word-frequencies", **{"task.toml": f"[environment]\nenv = {{{env}}}\n"})
     assert found.scenario["env_vars"] == {"MODE": "quiet", "EMPTY": "", "PLAIN": "1"}
-    told = "MODE, EMPTY have the task's own defaults: no variable of the server's machine is handed on"
+    told = "MODE, EMPTY have the task's own defaults: variables of the server are not passed on"
     assert told in found.notes
 
 

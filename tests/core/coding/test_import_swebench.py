@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.core.coding.import_swebench import Setting, read_swebench_file, read_swebench_row
+from pipelines.core.coding.import_swebench import TestSetting, read_swebench_file, read_swebench_row
 from pipelines.core.coding.imported import ImportedTask, RefusedTask
 
 ROW = {
@@ -56,11 +56,13 @@ def test_the_fix_and_the_hints_are_not_in_what_the_agent_is_told():
     task = read(hints_text="look at x", patch="diff --git a/secret b/secret\n")
     assert "secret" not in json.dumps(task.scenario)
     assert "look at x" not in json.dumps(task.scenario)
-    assert task.notes == ("its hints are not told to the agent",)
+    assert task.notes == ("its hints are not given to the agent",)
 
 
 def test_how_tests_are_run_is_taken_from_whoever_imports():
-    setting = Setting(requirements="attrs\n", setup_command="make", test_command="make test", timeout_s=60)
+    setting = TestSetting(
+        requirements="attrs\n", setup_command="make", test_command="make test", timeout_s=60
+    )
     task = read_swebench_row(ROW | {"FAIL_TO_PASS": ["test_a (x.Y)"]}, 1, None, setting)
     assert isinstance(task, ImportedTask)
     assert task.scenario["requirements"] == "attrs\n"
@@ -79,7 +81,7 @@ def test_how_tests_are_run_is_taken_from_whoever_imports():
         ({"PASS_TO_PASS": ["test_x (app.tests.T)"]}, "`test_x (app.tests.T)` is no test of pytest's"),
         ({"image_name": "swebench/x:1"}, "needs the container image `swebench/x:1` (image_name)"),
         ({"patch": 3}, "`patch` must be a text"),
-        ({"test_patch": "GIT binary patch\n"}, "its tests come with binary files"),
+        ({"test_patch": "GIT binary patch\n"}, "its tests have binary files"),
     ],
 )
 def test_rows_that_cannot_be_had_are_refused_with_the_reason(changes, reason):

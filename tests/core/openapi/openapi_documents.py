@@ -5,9 +5,9 @@ from io import BytesIO
 from typing import Any
 from urllib.parse import unquote
 
-from pipelines.core.openapi.build_request import OpenapiRequest, built_request
+from pipelines.core.openapi.build_request import OpenapiRequest, build_request
 from pipelines.core.openapi.operation import Operation
-from pipelines.core.openapi.translate import translated
+from pipelines.core.openapi.translate import translate
 from pipelines.core.text.json_text import dumps, loads_own
 
 OK = {"200": {"description": "OK"}}
@@ -34,7 +34,7 @@ def one_operation(
 
 
 def found(body: Any):
-    return translated(dumps(body))
+    return translate(dumps(body))
 
 
 def only_tool(body: Any):
@@ -44,7 +44,7 @@ def only_tool(body: Any):
 
 
 def request_of(tool, **arguments) -> OpenapiRequest:
-    return built_request(Operation.from_json(tool.call), arguments)
+    return build_request(Operation.from_json(tool.call), arguments)
 
 
 def as_werkzeug(request: OpenapiRequest):

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from pipelines.core.limits.json_schema import schema_problems
-from pipelines.core.openapi.build_request import OpenapiRequest, built_request
+from pipelines.core.openapi.build_request import OpenapiRequest, build_request
 from pipelines.core.openapi.document import read_document
 from pipelines.core.openapi.operation import Operation
 from pipelines.core.openapi.styles import CannotBuild
-from pipelines.core.openapi.translate import METHODS, translated
+from pipelines.core.openapi.translate import METHODS, translate
 
 pytestmark = pytest.mark.slow
 
@@ -58,7 +58,7 @@ def operations(text: bytes, name: str) -> int:
 def test_nearly_all_operations_become_tools_that_could_be_registered(documents):
     wanted = made = 0
     for name, text in documents.items():
-        discovery = translated(text)
+        discovery = translate(text)
         for tool in discovery.tools:
             assert schema_problems(tool.input_schema, "", "it") == [], (name, tool.name)
             assert tool.output_schema is None or schema_problems(tool.output_schema, "", "it") == []
@@ -71,7 +71,7 @@ def test_nearly_all_operations_become_tools_that_could_be_registered(documents):
 
 
 def test_all_of_github_is_found(documents):
-    tools = translated(documents["package/generated/api.github.com.json"]).tools
+    tools = translate(documents["package/generated/api.github.com.json"]).tools
     assert len(tools) == len({tool.name for tool in tools}) >= 1_223
 
 
@@ -82,7 +82,7 @@ def test_json_and_yaml_say_the_same(documents):
         other = documents.get(name.replace("/json/", "/yaml/").replace(".json", ".yaml"))
         if name.endswith(".json") and other is not None:
             same = read_document(text).root == read_document(other).root
-            assert not same or translated(text) == translated(other), name
+            assert not same or translate(text) == translate(other), name
             pairs += same
     assert pairs > 40
 
@@ -93,13 +93,13 @@ def test_every_tool_makes_a_request_of_simple_arguments(documents):
     for name, text in documents.items():
         if name.endswith(".yaml"):
             continue
-        for tool in translated(text).tools:
+        for tool in translate(text).tools:
             operation = Operation.from_json(tool.call)
             arguments = {
                 parameter.argument: "1" for parameter in operation.parameters if parameter.place == "path"
             }
             try:
-                assert isinstance(built_request(operation, arguments), OpenapiRequest)
+                assert isinstance(build_request(operation, arguments), OpenapiRequest)
                 built += 1
             except CannotBuild:
                 refused += 1

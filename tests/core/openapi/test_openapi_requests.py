@@ -161,7 +161,7 @@ def test_members_of_an_exploded_object_do_not_pass_for_other_parameters():
     ]
     tool = only_tool(one_operation(parameters=parameters))
     assert request_of(tool, filter={"a": 1}).target == "/x?a=1"
-    with pytest.raises(CannotBuild, match="`filter` has members named as other parameters are: `admin`"):
+    with pytest.raises(CannotBuild, match="`filter` has members with the names of other parameters: `admin`"):
         request_of(tool, filter={"admin": True})
 
 
@@ -200,5 +200,5 @@ def test_what_no_server_would_read_is_not_sent(place, style, value, said):
     path = "/x/{p}" if place == "path" else "/x"
     parameter = {"name": "p", "in": place, "required": True, "style": style, "schema": {}}
     tool = only_tool(one_operation(path, "get", parameters=[parameter]))
-    with pytest.raises(CannotBuild, match=f"{said} [0-9,]+ characters; the most is 65,536"):
+    with pytest.raises(CannotBuild, match=f"{said} [0-9,]+ characters; at most 65,536"):
         request_of(tool, p=value)

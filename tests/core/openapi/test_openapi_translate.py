@@ -7,7 +7,7 @@ from openapi_documents import OK, document, found, one_operation, only_tool, req
 
 from pipelines.core.limits.json_schema import CompiledSchema, schema_problems
 from pipelines.core.openapi.document import MAX_DOCUMENT_BYTES
-from pipelines.core.openapi.translate import LONGEST_DESCRIPTION, LONGEST_PATH, MOST_NOTES, translated
+from pipelines.core.openapi.translate import LONGEST_DESCRIPTION, LONGEST_PATH, MOST_NOTES, translate
 from pipelines.core.text.json_text import InvalidJson, dumps
 from pipelines.core.text.problems import Refused
 
@@ -122,7 +122,7 @@ def test_a_body_of_numbers_and_texts_as_they_are():
         request_of(tool, body=[10**30, 0.1, "é\u2028"]).body
         == '[1000000000000000000000000000000,0.1,"é\u2028"]'.encode()
     )
-    with pytest.raises(ValueError, match="`body` has a value that JSON cannot say"):
+    with pytest.raises(ValueError, match="`body` has a value that JSON cannot represent"):
         request_of(tool, body=["\ud800"])
 
 
@@ -259,8 +259,8 @@ def test_what_the_path_says_and_nobody_declares_is_text():
         "c": {"type": "string"},
     }
     assert discovery.notes == (
-        "GET /a/{b}/{c}: the path parameter `gone` is not in the path, and is left out",
-        "GET /a/{b}/{c}: `c` of the path is not declared; it is taken as text",
+        "GET /a/{b}/{c}: the path parameter `gone` is not in the path, so it is left out",
+        "GET /a/{b}/{c}: `c` of the path is not declared, so it is taken as text",
     )
 
 
@@ -393,7 +393,7 @@ def test_a_pattern_that_cannot_be_checked_here_is_left_to_the_backend():
     discovery = found(one_operation(method="post", requestBody=body({"type": "string", "pattern": "(?<=a"})))
     assert discovery.tools[0].input_schema["properties"]["body"] == {"type": "string"}
     assert discovery.notes == (
-        "POST /x: the pattern `(?<=a` cannot be checked here and is left to the backend",
+        "POST /x: the pattern `(?<=a` is not supported here; the backend has to check it",
     )
 
 
@@ -417,10 +417,10 @@ def test_an_output_schema_that_cannot_be_used_leaves_the_tool():
     answer = {"description": "", "content": {JSON: {"schema": {"$ref": "http://evil.example/s.json"}}}}
     discovery = found(one_operation(responses={"200": answer}))
     assert discovery.tools[0].output_schema is None
-    assert "has no output schema here" in discovery.notes[0]
+    assert "its output schema is left out" in discovery.notes[0]
     assert (
-        "`http://evil.example/s.json`; references out of the document are not followed" in discovery.notes[0]
-    )
+        "`http://evil.example/s.json`; references outside of the document are not followed"
+    ) in discovery.notes[0]
 
 
 # -- names
@@ -457,7 +457,7 @@ def test_names_are_the_operations_own_or_as_near_as_can_be():
         "listOrders",
         "repos/list for-org",
     ]
-    why = "an operation with an operationId that no tool can have, or that two have"
+    why = "an operation whose operationId is not a valid tool name, or is not unique"
     assert f"`repos/list for-org` (POST /a) is `repos_list_for-org`: {why}" in discovery.notes
     assert f"`listOrders` (GET /b/{{id}}) is `listOrders_get_b_id`: {why}" in discovery.notes
     unnamed = "an operation without an operationId, named by method and path"
@@ -496,7 +496,7 @@ LEFT_OUT = [
     ),
     (
         {"parameters": [{"$ref": "file:///etc/passwd"}]},
-        "`file:///etc/passwd`; references out of the document are not followed",
+        "`file:///etc/passwd`; references outside of the document are not followed",
     ),
     (
         {"requestBody": body({"properties": {"a": {"$ref": "other.yaml#/A"}}})},
@@ -504,13 +504,13 @@ LEFT_OUT = [
     ),
     (
         {"requestBody": body({"$ref": "#/components/schemas/Gone"})},
-        "`#/components/schemas/Gone`, which leads nowhere",
+        "`#/components/schemas/Gone`, which does not exist",
     ),
     ({"parameters": [{"name": "a", "in": "body"}]}, "`in` one of `path`, `query`, `header`"),
     ({"parameters": [{"name": "a", "in": "query", "style": "matrix"}]}, "has the style `matrix`"),
     ({"parameters": [{"name": "a\r\nb", "in": "header"}]}, "a name that no header can have"),
     ({"requestBody": body({"type": "tuple"})}, "its input schema is not a valid JSON Schema"),
-    ({"requestBody": body({"type": "array", "items": 7})}, "a schema is a JSON object, not a number"),
+    ({"requestBody": body({"type": "array", "items": 7})}, "a schema must be a JSON object, not a number"),
     ({"parameters": "all"}, "parameters must be a list"),
 ]
 
@@ -551,7 +551,7 @@ def test_references_that_only_lead_to_references_end():
     made = one_operation(
         parameters=[{"$ref": "#/components/parameters/a"}], components={"parameters": parameters}
     )
-    assert "refers only to more references" in found(made).notes[0]
+    assert "leads to too many references in a row" in found(made).notes[0]
 
 
 def test_descriptions_are_bounded():
@@ -575,7 +575,7 @@ paths:
       responses:
         "200": {description: OK}
 """
-    [tool] = translated(text).tools
+    [tool] = translate(text).tools
     assert tool.name == "get_order"
     assert schema_problems(tool.input_schema, "", "it") == []
 
@@ -584,7 +584,7 @@ BOMB = b"a: &a [x,x,x,x,x,x,x,x,x]\n" + b"".join(
     b"%c: &%c [%s]\n" % (97 + at, 97 + at, b",".join([b"*%c" % (96 + at)] * 9)) for at in range(1, 12)
 )
 NO_DOCUMENTS = [
-    (b'{"swagger": "2.0", "paths": {}}', "/swagger is Swagger 2.0; OpenAPI 3.0, 3.1 and 3.2 are read"),
+    (b'{"swagger": "2.0", "paths": {}}', "/swagger is Swagger 2.0; OpenAPI 3.0, 3.1 and 3.2 are supported"),
     (b'{"openapi": "4.0", "paths": {}}', "/openapi is '4.0'"),
     (b"{}", "/openapi is not there"),
     (b'{"openapi": "3.0.0"}', "/paths must be a JSON object with the operations, not null"),
@@ -599,18 +599,18 @@ NO_DOCUMENTS = [
 @pytest.mark.parametrize(("text", "words"), NO_DOCUMENTS)
 def test_what_is_no_document_is_refused(text, words):
     with pytest.raises(Refused) as refused:
-        translated(text)
+        translate(text)
     assert words in refused.value.problems[0].said()
 
 
 def test_json_that_can_be_read_in_two_ways_is_refused():
     with pytest.raises(InvalidJson, match="twice"):
-        translated(b'{"openapi": "3.1.0", "openapi": "3.0.0", "paths": {}}')
+        translate(b'{"openapi": "3.1.0", "openapi": "3.0.0", "paths": {}}')
 
 
 def test_a_document_of_fifty_megabytes_is_not_read():
     with pytest.raises(Refused) as refused:
-        translated(b" " * (50 * 1024 * 1024))
+        translate(b" " * (50 * 1024 * 1024))
     assert f"at most {MAX_DOCUMENT_BYTES:,} are read" in refused.value.problems[0].message
 
 
@@ -643,7 +643,7 @@ def test_an_operation_that_takes_too_much_to_describe_is_left_out_and_its_neighb
     assert [tool.name for tool in discovery.tools] == ["small"]
     wide_note, long_note = discovery.notes
     assert "POST /wide: left out: its input schema takes" in wide_note
-    assert f"its path has {LONGEST_PATH + 1:,} characters; the most is {LONGEST_PATH:,}" in long_note
+    assert f"its path has {LONGEST_PATH + 1:,} characters; at most {LONGEST_PATH:,}" in long_note
     assert len(long_note) < 500
 
 

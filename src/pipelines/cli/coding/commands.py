@@ -112,9 +112,9 @@ def swebench_command(
     from pipelines.cli.coding.imports import import_swebench
     from pipelines.cli.coding.proving import Wish
     from pipelines.cli.files import read_text
-    from pipelines.core.coding.import_swebench import Setting
+    from pipelines.core.coding.import_swebench import TestSetting
 
-    setting = Setting(
+    setting = TestSetting(
         requirements=read_text(requirements) if requirements is not None else None,
         setup_command=setup,
         test_command=test_command,

@@ -7,7 +7,7 @@ from pipelines.cli.coding.repositories import NoRepository, seed_at
 from pipelines.cli.coding.scenario_files import read_tree
 from pipelines.cli.files import read_text, stop
 from pipelines.core.coding.import_harbor import CONFIG, read_harbor_task
-from pipelines.core.coding.import_swebench import Setting, read_swebench_file, read_swebench_row
+from pipelines.core.coding.import_swebench import TestSetting, read_swebench_file, read_swebench_row
 from pipelines.core.coding.imported import ImportedTask, RefusedTask
 from pipelines.core.text.json_text import InvalidJson, JsonObject
 
@@ -22,7 +22,7 @@ def import_harbor(wish: Wish, path: Path) -> None:
 
 
 def import_swebench(
-    wish: Wish, file: Path, *, repos: Path | None, setting: Setting, only: tuple[str, ...] = ()
+    wish: Wish, file: Path, *, repos: Path | None, setting: TestSetting, only: tuple[str, ...] = ()
 ) -> None:
     try:
         rows = read_swebench_file(read_text(file), file.name)
@@ -45,7 +45,9 @@ def _task_folders(path: Path) -> list[Path]:
     return [each for each in found if len(each.relative_to(top).parts) <= DEEPEST]
 
 
-def _read_row(row: object, number: int, repos: Path | None, setting: Setting) -> ImportedTask | RefusedTask:
+def _read_row(
+    row: object, number: int, repos: Path | None, setting: TestSetting
+) -> ImportedTask | RefusedTask:
     seed: JsonObject | None = None
     if repos is not None and isinstance(row, dict) and row.get("repo") and row.get("base_commit"):
         try:

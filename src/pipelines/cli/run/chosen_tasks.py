@@ -5,7 +5,7 @@ from typing import Any
 
 from pipelines.cli.client import Server
 from pipelines.cli.files import stop
-from pipelines.core.text.authored import nearest_names, quoted
+from pipelines.core.text.authored import nearest_names, quote_names
 
 ROW = "row:"
 
@@ -28,7 +28,7 @@ def chosen_tasks(
         if (not named or task["id"] in found) and (not tags or set(tags) & set(task["tags"]))
     ]
     if not wanted:
-        stop(f"No task that --task names has the tag {quoted(tags)}.")
+        stop(f"No task that --task names has the tag {quote_names(tags)}.")
     return wanted
 
 
@@ -61,7 +61,11 @@ def _why_not(tasks: Sequence[Any], name: str, fitting: Sequence[Any]) -> str:
     keys = [task["task_key"] for task in tasks if task["task_key"]]
     if not fitting:
         near = nearest_names(name, keys)
-        hint = f"did you mean {quoted(near)}?" if near else f"rows are 1 to {len(tasks)}; keys: {_some(keys)}"
+        hint = (
+            f"did you mean {quote_names(near)}?"
+            if near
+            else f"rows are 1 to {len(tasks)}; keys: {_some(keys)}"
+        )
         return f"--task {name}: there is no such task; {hint}"
     if any(task["task_key"] == name for task in fitting):
         (row,) = [task for task in fitting if task["task_key"] != name]
@@ -79,7 +83,7 @@ def _unknown_tags(tasks: Sequence[Any], tags: Sequence[str]) -> list[str]:
         if tag not in known:
             near = nearest_names(tag, known)
             listed = f"the tags are {_some(known)}" if known else "the dataset has no tags"
-            hint = f"did you mean {quoted(near)}?" if near else listed
+            hint = f"did you mean {quote_names(near)}?" if near else listed
             problems.append(f"--tag {tag}: no task has it; {hint}")
     return problems
 

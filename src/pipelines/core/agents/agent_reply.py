@@ -16,8 +16,8 @@ from pipelines.core.agents.agent_response_schema import (
 from pipelines.core.agents.transcript import Message, oddities, read_messages
 from pipelines.core.text.authored import kind
 from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, count_values, dumps
-from pipelines.core.text.mended_json import loads_mended
 from pipelines.core.text.problems import Problem
+from pipelines.core.text.repaired_json import loads_repaired
 
 MAX_REPLY_BYTES = 8 * 1024 * 1024  # a long rich transcript has some hundred kilobytes
 MOST_VALUES = 100_000  # in messages, and in metadata: a transcript of thousands of messages has fewer
@@ -73,7 +73,7 @@ def parse_agent_reply(raw: bytes, content_type: str | None = None) -> AgentReply
     if _HTML.match(raw) or ("html" in (content_type or "").lower() and raw.lstrip()[:1] == b"<"):
         return _html(raw)
     try:
-        body, warnings = loads_mended(raw)
+        body, warnings = loads_repaired(raw)
     except InvalidJson as error:
         return BadReply(detail=f"the reply is not JSON: {error}", hint=_ENVELOPE_HINT)
     if not isinstance(body, dict):

@@ -2,7 +2,7 @@
 
 from typing import Literal, TypeAlias, cast
 
-from pipelines.core.text.authored import did_you_mean, kind, quoted
+from pipelines.core.text.authored import did_you_mean, kind, quote_names
 from pipelines.core.text.json_text import Json
 from pipelines.core.text.problems import Problem
 
@@ -17,7 +17,7 @@ def delivery_problem(value: Json, path: str, what: str = "`delivery`") -> Proble
     """Why a value is not a valid delivery; None if it is."""
     if value in DELIVERIES:
         return None
-    choices = quoted(DELIVERIES)
+    choices = quote_names(DELIVERIES)
     shown = f"`{value[:80]}`" if isinstance(value, str) else kind(value)
     near = did_you_mean(value, DELIVERIES) if isinstance(value, str) else None
     return Problem(path=path, message=f"{what} must be {choices}, not {shown}", hint=near)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
-from pipelines.core.text.authored import kind, quoted
+from pipelines.core.text.authored import kind, quote_names
 from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, loads, pointer
 from pipelines.core.text.problems import Problem
 
@@ -137,7 +137,7 @@ def _read_message(value: Json, path: str) -> Message:
     role = value.get("role")
     if not isinstance(role, str) or role not in ROLES:
         shown = f"`{role[:40]}`" if isinstance(role, str) else kind(role)
-        raise MalformedMessage(f"{path}/role", f"must be {quoted(ROLES)}, not {shown}")
+        raise MalformedMessage(f"{path}/role", f"must be {quote_names(ROLES)}, not {shown}")
     answers = value.get("tool_call_id")
     if answers is not None and not isinstance(answers, str):
         raise MalformedMessage(f"{path}/tool_call_id", f"must be a string, not {kind(answers)}")

@@ -51,7 +51,7 @@ def read_allow_hosts(texts: Iterable[str], place: str, problems: list[Problem]) 
     return tuple(found)
 
 
-def asked_host(name: str) -> str | None:
+def normalize_host(name: str) -> str | None:
     """A host as a program asked for it, in the form that is compared; None where no host name is spelled so,
     an address included."""
     host = name.lower().removesuffix(".")
@@ -65,19 +65,19 @@ def is_allowed(hosts: Iterable[AllowedHost], host: str, port: int) -> bool:
 def _read(text: str) -> AllowedHost | str:
     """The entry, or what is wrong with it."""
     if "//" in text:
-        return "is a URL; only the host is compared"
+        return "is a URL; give only the host"
     if "/" in text:
-        return "has a path; only the host is compared"
+        return "has a path; give only the host"
     name, colon, port = (
         text.strip().lower().rpartition(":") if text.count(":") == 1 else (text.lower(), "", "")
     )
     if colon and (_PORT.fullmatch(port) is None or int(port) > 65_535):
-        return "has a port that is none"
+        return "has an invalid port"
     name = name.strip().removesuffix(".")
     is_wildcard = name.startswith("*.")
     bare = name.removeprefix("*.")
     if "*" in bare:
-        return "has a * that is not its whole first part"
+        return "has a * that is not its whole first label"
     if is_wildcard and "." not in bare:
         return "would allow a whole top-level domain"
     complaint = _complaint(bare)
@@ -91,9 +91,9 @@ def _complaint(host: str) -> str | None:
     if _ADDRESS.fullmatch(host):
         return "is an IP address; hosts are allowed by name"
     if not host.isascii():
-        return "is not ASCII; write it as it is sent, xn--…"
+        return "is not ASCII; write its punycode form, xn--…"
     if not host:
-        return "names no host"
+        return "has no host"
     if _NAME.fullmatch(host) is None:
-        return "has characters that no host name has"
+        return "has characters that are not allowed in a host name"
     return host_complaint(urlsplit(f"https://{host}/"))

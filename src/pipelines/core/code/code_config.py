@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pipelines.core.code.allowed_hosts import AllowedHost, read_allow_hosts
 from pipelines.core.code.code_secrets import CREDENTIAL_NAME, MOST_SECRETS, NAME_RULE, name_complaint
 from pipelines.core.code.code_source import MAX_FILE_BYTES, read_files
-from pipelines.core.code.code_tree import CodeFile, packed
+from pipelines.core.code.code_tree import CodeFile, pack_tree
 from pipelines.core.code.code_zip import read_archive
 from pipelines.core.text.authored import Fields, kind
 from pipelines.core.text.json_text import JsonObject, pointer
@@ -89,7 +89,7 @@ def read_env_vars(fields: Fields) -> dict[str, str]:
     found: dict[str, str] = {}
     for variable, credential in pairs.items():
         place = fields.at("env_vars") + (pointer([variable]) if isinstance(given, dict) else "")
-        complaint = name_complaint(variable) or _set_by_us(variable)
+        complaint = name_complaint(variable) or _platform_variable_complaint(variable)
         if complaint is not None:
             fields.problems.append(Problem(path=place, message=f"`{variable[:120]}` {complaint}"))
         elif not isinstance(credential, str):
@@ -98,7 +98,7 @@ def read_env_vars(fields: Fields) -> dict[str, str]:
         elif CREDENTIAL_NAME.fullmatch(credential) is None:
             # Not quoted: somebody may have written the secret itself.
             hint = "store it with POST /api/credentials and write its name here, never a value"
-            message = f"the value of `{variable}` is no name of a credential: {NAME_RULE}"
+            message = f"the value of `{variable}` is not a valid credential name: {NAME_RULE}"
             fields.problems.append(Problem(path=place, message=message, hint=hint))
         else:
             found[variable] = credential
@@ -107,9 +107,9 @@ def read_env_vars(fields: Fields) -> dict[str, str]:
     return found
 
 
-def _set_by_us(variable: str) -> str | None:
+def _platform_variable_complaint(variable: str) -> str | None:
     is_ours = variable.upper() in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "SSL_CERT_FILE")
-    return "is set by the platform: the way to `allow_hosts`" if is_ours else None
+    return "is set by the platform, for access to `allow_hosts`" if is_ours else None
 
 
 def _read_code(fields: Fields) -> tuple[bytes, tuple[str, ...]]:
@@ -128,7 +128,7 @@ def _read_code(fields: Fields) -> tuple[bytes, tuple[str, ...]]:
     else:
         text = fields.text("source", longest=MAX_FILE_BYTES) or ""
         files = (CodeFile(SOURCE_FILE, text.encode("utf-8", "replace")),)
-    return packed(files), tuple(file.path for file in files)
+    return pack_tree(files), tuple(file.path for file in files)
 
 
 def _read_zip(fields: Fields) -> tuple[bytes, tuple[str, ...]]:
@@ -139,7 +139,7 @@ def _read_zip(fields: Fields) -> tuple[bytes, tuple[str, ...]]:
     try:
         archive = read_archive(base64.b64decode(text, validate=True))
     except binascii.Error:
-        fields.refuse("zip", "`zip` is no base64", "send the archive's bytes in base64")
+        fields.refuse("zip", "`zip` is not base64", "send the archive's bytes in base64")
         return b"", ()
     except Refused as refused:
         place = fields.at("zip")
@@ -167,7 +167,7 @@ def _read_functions(fields: Fields, names: tuple[str, ...]) -> tuple[FunctionEnt
     found: dict[str, FunctionEntry] = {}
     for index, text in enumerate(listed):
         entry = _entry(text, names, alone)
-        told = entry if isinstance(entry, str) else _twice(entry, found)
+        told = entry if isinstance(entry, str) else _duplicate_complaint(entry, found)
         if told is not None:
             place = fields.at("functions") + pointer([index])
             fields.problems.append(Problem(path=place, message=f"`{text[:200]}` {told}", hint=_HOW))
@@ -179,17 +179,17 @@ def _read_functions(fields: Fields, names: tuple[str, ...]) -> tuple[FunctionEnt
 def _entry(text: str, names: tuple[str, ...], alone: list[str]) -> FunctionEntry | str:
     match = _ENTRY.fullmatch(text)
     if match is None:
-        return "names no function"
+        return "has no function name"
     file = match["file"] or (alone[0] if len(alone) == 1 else None)
     if file is None:
-        return "does not say in which file it is"
+        return "does not name its file"
     if names and file not in names:
         return f"is in `{file}`, which is not among the files"
     return FunctionEntry(file=file, function=match["function"])
 
 
-def _twice(entry: FunctionEntry, found: Mapping[str, FunctionEntry]) -> str | None:
+def _duplicate_complaint(entry: FunctionEntry, found: Mapping[str, FunctionEntry]) -> str | None:
     known = found.get(str(entry.function))
     if known is None:
         return None
-    return "stands there twice" if known == entry else f"has the name of one in `{known.file}`"
+    return "is listed twice" if known == entry else f"has the name of one in `{known.file}`"

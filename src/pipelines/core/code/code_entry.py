@@ -1,4 +1,4 @@
-"""The entry file of a code agent: is it Python, and has it a `run` that can be called as the platform will.
+"""Checks the entry file of a code agent: is it Python, and does it have a `run` that the platform can call?
 
     def run(task_input, *, proxy_url, run_token): ...
 
@@ -19,7 +19,7 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 def entry_problems(source: bytes, filename: str, *, function: str, place: str) -> list[Problem]:
     """Everything wrong with an entry file, with the line it stands in."""
     if len(source) > MAX_ENTRY_BYTES:
-        message = f"`{filename}` is over {MAX_ENTRY_BYTES // 1024} KB, which is much for an entry file"
+        message = f"`{filename}` is over {MAX_ENTRY_BYTES // 1024} KB, which is too large for an entry file"
         return [Problem(path=place, message=message)]
     try:
         text = source.decode("utf-8-sig")
@@ -88,5 +88,7 @@ def _signature_complaints(function: _Function) -> list[str]:
     only_named = zip(given.kwonlyargs, given.kw_defaults, strict=True)
     unknown += [word.arg for word, default in only_named if default is None and word.arg not in HANDED]
     if unknown:
-        complaints.append(f"asks for {', '.join(f'`{name}`' for name in unknown)}, which nobody hands over")
+        complaints.append(
+            f"requires {', '.join(f'`{name}`' for name in unknown)}, which the platform does not pass"
+        )
     return complaints

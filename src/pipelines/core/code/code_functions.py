@@ -1,5 +1,5 @@
-"""Tools of a code endpoint, from what was said about its functions inside the sandbox. That is the code's own
-word, and checked like everything that comes from outside."""
+"""Makes tools from the functions that the sandbox reports for a code endpoint. The report comes from the code
+itself, so it is checked like all foreign input."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -15,20 +15,20 @@ MOST_NOTES = 100
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 
 
-def discovered(said: Json, entries: Sequence[FunctionEntry]) -> Discovery:
+def tools_of_functions(said: Json, entries: Sequence[FunctionEntry]) -> Discovery:
     """Each function that can be a tool; the others are in the notes, each with its reason."""
     tools: dict[str, DiscoveredTool] = {}
     notes: list[str] = []
     for one in (said if isinstance(said, list) else [])[:MAX_TOOLS]:
-        if not isinstance(one, dict) or not _is_asked_for(one, entries):
-            notes.append("what the sandbox said about a function cannot be read")
+        if not isinstance(one, dict) or not _is_requested(one, entries):
+            notes.append("the sandbox's report on a function cannot be read")
             continue
         tool = _tool(one)
         if isinstance(tool, str):
-            notes.append(f"{one['name']} is no tool: {tool}")
+            notes.append(f"{one['name']} is not a tool: {tool}")
             continue
         if tool.name in tools:
-            notes.append(f"{tool.name} is there twice; the first is taken")
+            notes.append(f"{tool.name} is defined twice; the first is used")
             continue
         tools[tool.name] = tool
         notes += [f"{tool.name}: {note}" for note in _texts(one.get("notes"))]
@@ -39,7 +39,7 @@ def discovered(said: Json, entries: Sequence[FunctionEntry]) -> Discovery:
     )
 
 
-def _is_asked_for(one: JsonObject, entries: Sequence[FunctionEntry]) -> bool:
+def _is_requested(one: JsonObject, entries: Sequence[FunctionEntry]) -> bool:
     name, file = one.get("name"), one.get("file")
     if not isinstance(name, str) or one.get("function") != name:
         return False
@@ -52,7 +52,7 @@ def _tool(one: JsonObject) -> DiscoveredTool | str:
     if isinstance(problem, str):
         return problem
     if _NAME.fullmatch(name) is None:
-        return "tools have names of ASCII letters, digits and `_`, at most 128"
+        return "a tool's name must have only ASCII letters, digits and `_`, at most 128"
     input_schema, output_schema = one.get("input_schema"), one.get("output_schema")
     if not isinstance(input_schema, dict):
         return "it has no input schema"

@@ -22,7 +22,7 @@ _RESERVED = re.compile(
 
 def name_complaint(name: str) -> str | None:
     if CREDENTIAL_NAME.fullmatch(name) is None:
-        return f"is no name of an environment variable: {NAME_RULE}"
+        return f"is not a valid name of an environment variable: {NAME_RULE}"
     if _RESERVED.fullmatch(name) is not None:
         return "is set by the platform or the system; choose another name"
     return None
@@ -32,8 +32,8 @@ def value_complaint(value: str) -> str | None:
     """Why a value could not be kept secret; never the value itself."""
     if len(value.strip()) < SHORTEST_VALUE:
         return (
-            f"`value` has fewer than {SHORTEST_VALUE} characters besides spaces, too few to be kept out of"
-            " what a run prints: they stand in other texts by chance"
+            f"`value` has fewer than {SHORTEST_VALUE} characters besides spaces, too few to be masked in"
+            " what a run prints: they occur in other texts by chance"
         )
     return None
 
@@ -44,8 +44,8 @@ def value_warnings(value: str) -> list[str]:
     if not short or len(value.strip().splitlines()) == 1:
         return []
     return [
-        f"{len(short)} of its lines have fewer than {SHORTEST_LINE} characters: printed without the lines"
-        " around them, they are not hidden"
+        f"{len(short)} of its lines have fewer than {SHORTEST_LINE} characters: if printed without the lines"
+        " around them, they are not masked"
     ]
 
 
@@ -53,4 +53,4 @@ def together_complaint(secrets: Mapping[str, str]) -> str | None:
     together = sum(map(len, secrets.values()))
     if together <= LONGEST_TOGETHER:
         return None
-    return f"its secrets have {together:,} characters together, more than {LONGEST_TOGETHER:,}"
+    return f"its secrets have {together:,} characters in all; at most {LONGEST_TOGETHER:,} are allowed"

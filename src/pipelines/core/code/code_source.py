@@ -116,7 +116,7 @@ def _read(name: str, fields: Fields, entrypoint: str, *, allow_http: bool) -> Co
         case "git":
             return _read_git(fields, allow_http=allow_http)
     hint = "register the agent as a draft, then PUT the archive to /api/agents/{id}/code and publish it"
-    fields.refuse("source", "a zip archive is not sent as JSON", hint)
+    fields.refuse("source", "a zip archive cannot be sent as JSON", hint)
     return None
 
 
@@ -152,7 +152,9 @@ def read_files(fields: Fields) -> UploadedFiles | None:
     whole = sum(len(file.content) for file in files)
     if whole > MAX_FILES_BYTES:
         most = MAX_FILES_BYTES // KIBIBYTE
-        fields.refuse("files", f"`files` come to {whole // KIBIBYTE:,} KB; at most {most:,} KB are allowed")
+        fields.refuse(
+            "files", f"`files` have {whole // KIBIBYTE:,} KB in all; at most {most:,} KB are allowed"
+        )
     return UploadedFiles(source="files", files=files)
 
 
@@ -164,7 +166,7 @@ def _content(text: Json, place: str, problems: list[Problem], what: str) -> byte
     try:
         content = text.encode()
     except UnicodeEncodeError:
-        problems.append(Problem(path=place, message=f"{what} has half a character (a lone surrogate)"))
+        problems.append(Problem(path=place, message=f"{what} has a lone surrogate, which is not a character"))
         return b""
     if len(content) > MAX_FILE_BYTES:
         size, most = len(content) // KIBIBYTE, MAX_FILE_BYTES // KIBIBYTE
@@ -180,8 +182,8 @@ def _read_git(fields: Fields, *, allow_http: bool) -> GitSource | None:
         fields.refuse("url", f"`url` {complaint}", "such as https://git.example.com/team/agent.git")
     ref = fields.text("ref") or DEFAULT_REF
     if not is_git_ref(ref):
-        hint = "a branch, a tag, or a whole commit id"
-        fields.refuse("ref", f"`{ref[:80]}` is no name of a branch, a tag or a commit", hint)
+        hint = "a branch, a tag, or a full commit id"
+        fields.refuse("ref", f"`{ref[:80]}` is not a valid branch, tag or commit", hint)
     directory = (fields.text("directory", may_be_blank=True) or "").strip("/")
     if directory:
         fields.problems += name_problems([directory], lambda _: fields.at("directory"))
@@ -196,7 +198,7 @@ def is_git_ref(text: str) -> bool:
 def git_url_complaint(url: str, *, allow_http: bool) -> str | None:
     """Git has many spellings of `run this` and `read that file`; only plain web addresses are taken."""
     if not url.isascii() or not url.isprintable() or " " in url:
-        return "has characters that no URL has"
+        return "has characters that are not allowed in a URL"
     try:
         parts = urlsplit(url)
         _ = parts.hostname, parts.port
@@ -206,9 +208,9 @@ def git_url_complaint(url: str, *, allow_http: bool) -> str | None:
     if not url.startswith(tuple(f"{scheme}://" for scheme in schemes)):
         return f"must start with {' or '.join(f'{scheme}://' for scheme in schemes)}"
     if "@" in parts.netloc:
-        return "contains credentials, which would be stored for everyone to read"
+        return "contains credentials, which everyone in the org could read"
     if complaint := host_complaint(parts):
         return complaint
     if parts.query or parts.fragment or not parts.path.strip("/"):
-        return "must name a repository and nothing else"
+        return "must be the URL of a repository, without a query or fragment"
     return None

@@ -15,7 +15,7 @@ from pipelines.core.text.problems import MOST_SHOWN, Problem
 LONGEST_PATH = 512
 LONGEST_PART = 255  # bytes: what file systems take for one name
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the oldest date a zip can hold: the same files give the same bytes
-Place = Callable[[str], str]
+PathLocator = Callable[[str], str]
 
 
 class CodeFile(NamedTuple):
@@ -23,7 +23,7 @@ class CodeFile(NamedTuple):
     content: bytes
 
 
-def name_problems(paths: Iterable[str], at: Place) -> list[Problem]:
+def name_problems(paths: Iterable[str], at: PathLocator) -> list[Problem]:
     """Everything wrong with the names of a tree; `at` says where a name stands in what was sent."""
     problems: list[Problem] = []
     seen: dict[str, str] = {}
@@ -31,16 +31,16 @@ def name_problems(paths: Iterable[str], at: Place) -> list[Problem]:
     for path in paths:
         complaint = _complaint(path)
         if complaint is not None:
-            problems.append(Problem(path=at(path), message=f"{_shown(path)} {complaint}"))
+            problems.append(Problem(path=at(path), message=f"{_printable(path)} {complaint}"))
             continue
-        alike = seen.setdefault(_folded(path), path)
+        alike = seen.setdefault(_fold(path), path)
         if alike is not path:
-            problems.append(Problem(path=at(path), message=_twice(path, alike)))
+            problems.append(Problem(path=at(path), message=_same_name_complaint(path, alike)))
         parts = path.split("/")
         for end in range(1, len(parts)):
-            folders.setdefault(_folded("/".join(parts[:end])), path)
+            folders.setdefault(_fold("/".join(parts[:end])), path)
     for folded in seen.keys() & folders.keys():
-        message = f"{_shown(seen[folded])} is a file here, and a folder in {_shown(folders[folded])}"
+        message = f"{_printable(seen[folded])} is a file here, but a folder in {_printable(folders[folded])}"
         problems.append(Problem(path=at(seen[folded]), message=message))
     return problems[:MOST_SHOWN]
 
@@ -53,7 +53,7 @@ def tree_hash(digests: Mapping[str, str]) -> str:
     return whole.hexdigest()
 
 
-def packed(files: Iterable[CodeFile]) -> bytes:
+def pack_tree(files: Iterable[CodeFile]) -> bytes:
     """The same files always give the same archive."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -68,13 +68,13 @@ def packed(files: Iterable[CodeFile]) -> bytes:
 def _complaint(path: str) -> str | None:
     parts = path.split("/")
     if not path or not path.strip():
-        return "is no file name"
+        return "is not a valid file name"
     if "\\" in path:
         return "has a backslash; write paths with /"
     if path.startswith("/") or path[1:2] == ":":
         return "is an absolute path; write it from the top of the tree"
     if ".." in parts:
-        return "leads out of the tree"
+        return "points outside of the tree"
     if "" in parts or "." in parts:
         return "has an empty part"
     if any(unicodedata.category(character) in ("Cc", "Cs") for character in path):
@@ -84,17 +84,20 @@ def _complaint(path: str) -> str | None:
     return None
 
 
-def _twice(path: str, alike: str) -> str:
+def _same_name_complaint(path: str, alike: str) -> str:
     if path == alike:
-        return f"{_shown(path)} stands there twice"
-    return f"{_shown(path)} and {_shown(alike)} are one name on file systems that ignore letter case"
+        return f"{_printable(path)} is listed twice"
+    return (
+        f"{_printable(path)} and {_printable(alike)} are the same name on file systems that "
+        "ignore letter case"
+    )
 
 
-def _folded(path: str) -> str:
+def _fold(path: str) -> str:
     return unicodedata.normalize("NFC", path).casefold()
 
 
-def _shown(path: str) -> str:
+def _printable(path: str) -> str:
     """A name as it may be printed: what a terminal would act upon is escaped."""
     printable = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in path[:120])
     return f"`{printable}`" + ("…" if len(path) > 120 else "")

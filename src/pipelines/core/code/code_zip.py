@@ -53,7 +53,7 @@ def read_archive(raw: bytes) -> CodeArchive:
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as archive:
             entries = [entry for entry in archive.infolist() if not entry.is_dir() or _is_odd(entry)]
-            problems = _declared_problems(entries, len(raw))
+            problems = _entry_problems(entries, len(raw))
             if problems:
                 raise Refused(problems, _WHAT)
             digests = _digests(archive, entries)
@@ -65,7 +65,7 @@ def read_archive(raw: bytes) -> CodeArchive:
         ValueError,
         IndexError,
     ) as error:
-        message = f"is damaged: {_said(error)}"
+        message = f"is damaged: {_error_text(error)}"
         raise Refused([Problem(path="", message=message, hint="pack it again")], _WHAT) from None
     return CodeArchive(
         hash=tree_hash(digests),
@@ -75,7 +75,7 @@ def read_archive(raw: bytes) -> CodeArchive:
     )
 
 
-def unpacked(raw: bytes) -> Iterator[tuple[str, Iterator[bytes]]]:
+def unpack_archive(raw: bytes) -> Iterator[tuple[str, Iterator[bytes]]]:
     """Each file of an archive that was checked when it was stored, in parts."""
     with zipfile.ZipFile(io.BytesIO(raw)) as archive:
         for entry in archive.infolist():
@@ -91,7 +91,7 @@ def _refuse_early(raw: bytes) -> None:
     else:
         directory_bytes = _directory_bytes(raw)
         if directory_bytes is None:
-            problem = Problem(path="", message="is no zip archive", hint="send the bytes of a .zip file")
+            problem = Problem(path="", message="is not a zip archive", hint="send the bytes of a .zip file")
         elif directory_bytes > MAX_DIRECTORY_BYTES:
             problem = Problem(path="", message=f"has more than {MAX_FILES:,} files, or very long names")
     if problem is not None:
@@ -112,7 +112,7 @@ def _directory_bytes(raw: bytes) -> int | None:
     return int(_END.unpack_from(raw, start)[5])
 
 
-def _declared_problems(entries: list[zipfile.ZipInfo], zip_bytes: int) -> list[Problem]:
+def _entry_problems(entries: list[zipfile.ZipInfo], zip_bytes: int) -> list[Problem]:
     if not entries:
         return [Problem(path="", message="has no files")]
     problems = name_problems([entry.orig_filename for entry in entries], lambda path: path[:200])
@@ -136,20 +136,20 @@ def _size_problems(entries: list[zipfile.ZipInfo], zip_bytes: int) -> list[Probl
             Problem(path="", message=f"unpacks to {whole // MEBIBYTE:,} MB; at most {most} MB are allowed")
         ]
     if packed > zip_bytes:
-        return [Problem(path="", message="is damaged: its files lie over each other")]
+        return [Problem(path="", message="is damaged: its files overlap")]
     if whole > RATIO_MATTERS_BYTES and whole > MAX_RATIO * zip_bytes:
-        message = f"unpacks to {whole // max(1, zip_bytes)} times its size, which source code does not"
+        message = f"unpacks to {whole // max(1, zip_bytes)} times its size, which source code never does"
         return [Problem(path="", message=message)]
     return []
 
 
 def _entry_complaint(entry: zipfile.ZipInfo) -> str | None:
     if _is_odd(entry):
-        return "is a symbolic link or a special file; put the file itself there"
+        return "is a symbolic link or a special file; include the file itself"
     if entry.flag_bits & _ENCRYPTED:
         return "is encrypted; pack it without a password"
     if entry.compress_type not in _METHODS:
-        return "is packed in a way that is not read here; use deflate, as every zip program does"
+        return "uses an unsupported compression; use deflate, which every zip program supports"
     return None
 
 
@@ -169,9 +169,9 @@ def _digests(archive: zipfile.ZipFile, entries: list[zipfile.ZipInfo]) -> dict[s
                 digest.update(part)
                 size += len(part)
             if size != entry.file_size:
-                raise zipfile.BadZipFile("it is not as long as it says")
+                raise zipfile.BadZipFile("its size does not match its header")
         except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-            problems.append(Problem(path=entry.filename[:200], message=f"is damaged: {_said(error)}"))
+            problems.append(Problem(path=entry.filename[:200], message=f"is damaged: {_error_text(error)}"))
         digests[entry.filename] = digest.hexdigest()
     if problems:
         raise Refused(problems, _WHAT)
@@ -184,5 +184,5 @@ def _parts(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Iterator[bytes]:
             yield part
 
 
-def _said(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     return str(error)[:200] or type(error).__name__

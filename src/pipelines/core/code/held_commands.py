@@ -1,4 +1,4 @@
-"""A program of somebody else's that is kept running and talked to over its input and output."""
+"""A foreign program that is kept running, with communication over its standard input and output."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager

@@ -1,4 +1,4 @@
-"""Taking the values of secrets out of text and JSON: `[secret NAME]` stands there instead.
+"""Masks the values of secrets in text and JSON as `[secret NAME]`.
 
 A value is looked for in every spelling that programs give it without meaning to hide it: as it stands, its
 lines alone, escaped as JSON and Python do, URL-encoded, in base64 within whatever else was encoded, in hex,
@@ -97,7 +97,7 @@ class Redaction:
         return value if hidden == written else hidden
 
 
-class Place(NamedTuple):
+class SecretMatch(NamedTuple):
     """Where in a text a secret is."""
 
     start: int
@@ -110,21 +110,21 @@ class _Spellings(NamedTuple):
     probes: dict[str, str]  # each PROBE characters of a long spelling -> name
     numbers: dict[float, str]
 
-    def places(self, text: str) -> Iterator[Place]:
+    def places(self, text: str) -> Iterator[SecretMatch]:
         yield from self._short_places(text)
         if self.probes:
             yield from self._pieces(text)
 
-    def _short_places(self, text: str) -> Iterator[Place]:
+    def _short_places(self, text: str) -> Iterator[SecretMatch]:
         for length, names in self.short.items():
             if len(names) <= PROBE and not any(spelling in text for spelling in names):
                 continue  # the usual case, at the speed of a search
             for start in range(len(text) - length + 1):
                 name = names.get(text[start : start + length])
                 if name is not None:
-                    yield Place(start, start + length, name)
+                    yield SecretMatch(start, start + length, name)
 
-    def _pieces(self, text: str) -> Iterator[Place]:
+    def _pieces(self, text: str) -> Iterator[SecretMatch]:
         """Wherever PIECE characters or more are all of long spellings."""
         last = len(text) - PROBE
         at = 0
@@ -139,7 +139,7 @@ class _Spellings(NamedTuple):
             while end < last and text[end + 1 : end + 1 + PROBE] in self.probes:
                 end += 1
             if end + PROBE - start >= PIECE:
-                yield Place(start, end + PROBE, name)
+                yield SecretMatch(start, end + PROBE, name)
             at = end + PROBE
 
 
@@ -149,7 +149,7 @@ def _spellings(secrets: tuple[tuple[str, str], ...]) -> _Spellings:
     probes: dict[str, str] = {}
     numbers: dict[float, str] = {}
     for name, value in sorted(secrets, key=lambda pair: -len(pair[1])):  # one may be part of another
-        for spelling in set(_spelled(value)):
+        for spelling in set(_spellings_of(value)):
             if len(spelling) < PIECE:
                 short.setdefault(len(spelling), {}).setdefault(spelling, name)
             else:
@@ -160,19 +160,19 @@ def _spellings(secrets: tuple[tuple[str, str], ...]) -> _Spellings:
     return _Spellings(dict(sorted(short.items(), reverse=True)), probes, numbers)
 
 
-def _spelled(value: str) -> Iterator[str]:
+def _spellings_of(value: str) -> Iterator[str]:
     """In every way. Long lines are pieces of the whole, and found as such."""
     bare = value.strip()
     if len(bare) < SHORTEST_VALUE:
         return
-    yield from (bare, *_escaped(bare), *_encoded(bare.encode("utf-8", "surrogatepass")))
+    yield from (bare, *_escaped_forms(bare), *_encoded_forms(bare.encode("utf-8", "surrogatepass")))
     for line in {line.strip() for line in bare.splitlines()}:
         if SHORTEST_LINE <= len(line) < len(bare):
-            encoded = _encoded(line.encode("utf-8", "surrogatepass")) if len(line) < PIECE else ()
-            yield from (line, *_escaped(line), *encoded)
+            encoded = _encoded_forms(line.encode("utf-8", "surrogatepass")) if len(line) < PIECE else ()
+            yield from (line, *_escaped_forms(line), *encoded)
 
 
-def _escaped(text: str) -> Iterable[str]:
+def _escaped_forms(text: str) -> Iterable[str]:
     raw = text.encode("utf-8", "surrogatepass")
     url = {quote(raw, safe=""), quote(raw), quote_plus(raw)}
     small = {re.sub("%[0-9A-F]{2}", lambda match: match[0].lower(), one) for one in url}
@@ -188,7 +188,7 @@ def _escaped(text: str) -> Iterable[str]:
     }
 
 
-def _encoded(raw: bytes) -> Iterator[str]:
+def _encoded_forms(raw: bytes) -> Iterator[str]:
     """In hex, and in base64 wherever in an encoded text it stands: the characters that it alone decides."""
     every = [raw.hex(), raw.hex().upper()]
     for before in range(3):

@@ -1,1 +1,1 @@
-"""Coding tasks as values: scenarios, scorers, what an agent changed in a workspace and what that is worth."""
+"""Coding tasks: scenarios, scorers, the agent's change to a workspace, and its grading."""

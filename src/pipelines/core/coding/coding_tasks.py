@@ -1,4 +1,4 @@
-"""Rows of coding tasks: which scenario they name, what they say otherwise, and what no run could do with."""
+"""Rows of coding tasks: the scenario they name, their overrides, and what cannot be run."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -15,8 +15,8 @@ from pipelines.core.text.problems import Problem
 REF = "scenario_ref"
 OVERRIDES = ("workspace_seed", "setup_command", "eval")
 HTTP_REFUSAL = (
-    "is a coding task, and the agent is reached over HTTP: there it would work on files of its own, where"
-    " nothing can be set up and nothing be compared"
+    "is a coding task, but the agent is reached over HTTP: it would work on its own files, where"
+    " the platform can neither set up nor compare anything"
 )
 HTTP_HINT = "register the agent as code (docs/howto/code-mode.md): it runs in the sandbox with the workspace"
 
@@ -54,13 +54,13 @@ def coding_problems(axes: JsonObject, context: CodingContext) -> Iterator[Proble
         return
     if given[0] != REF:
         hint = "name a scenario as `scenario_ref`; make one with POST /api/coding-scenarios"
-        message = f"`{given[0]}` changes a coding scenario, and the row names none"
+        message = f"`{given[0]}` overrides a coding scenario, but the row has no `scenario_ref`"
         yield Problem(path=f"/{given[0]}", message=message, hint=hint)
         return
     yield from _scenario_problems(axes, context)
     read, _ = with_modes(axes)
     if read.get("turn_mode") == CONVERSATION:
-        yield Problem(path="/turn_mode", message="a coding task has one turn", hint="leave it out")
+        yield Problem(path="/turn_mode", message="a coding task has only one turn", hint="remove `turn_mode`")
     problems: list[Problem] = []
     _read_overrides(axes, problems, allow_http=context.allow_http)
     yield from problems

@@ -1,4 +1,4 @@
-"""What an agent changed in its workspace, read from git's own output. Every byte of it is the agent's.
+"""The agent's change to its workspace, parsed from git's output. Every byte of it comes from the agent.
 
 A patch is kept as text that gives back its bytes exactly (`surrogateescape`): files need not be UTF-8.
 """
@@ -34,7 +34,7 @@ class ChangedFile:
 
     def as_json(self) -> JsonObject:
         body: JsonObject = {
-            "path": shown(self.path),
+            "path": printable(self.path),
             "change": self.change,
             "old_mode": self.old_mode,
             "new_mode": self.new_mode,
@@ -42,7 +42,7 @@ class ChangedFile:
             "added": self.added,
             "removed": self.removed,
         }
-        return body | ({"old_path": shown(self.old_path)} if self.old_path is not None else {})
+        return body | ({"old_path": printable(self.old_path)} if self.old_path is not None else {})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -76,7 +76,7 @@ class WorkspaceDiff:
         """Everything but the patch."""
         return {
             "files": [file.as_json() for file in self.files],
-            "ignored_files": [shown(path) for path in self.ignored_files],
+            "ignored_files": [printable(path) for path in self.ignored_files],
             "ignored_total": self.ignored_total,
             "truncated": self.truncated,
             "bytes": len(self.patch_bytes),
@@ -86,7 +86,7 @@ class WorkspaceDiff:
 
     def as_json(self) -> JsonObject:
         """For people: bytes that are no UTF-8 are replaced in it."""
-        return {"patch": shown(self.patch), **self.summary()}
+        return {"patch": printable(self.patch), **self.summary()}
 
     @classmethod
     def from_stored(cls, patch: bytes, body: Any) -> "WorkspaceDiff":
@@ -94,7 +94,7 @@ class WorkspaceDiff:
         files = tuple(ChangedFile(**known_fields(ChangedFile, one)) for one in stored_list(body.get("files")))
         ignored = tuple(map(str, stored_list(body.get("ignored_files"))))
         return cls(
-            patch=decoded(patch),
+            patch=decode_git(patch),
             files=files,
             ignored_files=ignored,
             ignored_total=int(body.get("ignored_total", len(ignored))),
@@ -106,14 +106,14 @@ class WorkspaceDiff:
         whole = self.patch_bytes
         if len(whole) <= most:
             return self
-        return replace(self, patch=decoded(whole[:most]), truncated=True)
+        return replace(self, patch=decode_git(whole[:most]), truncated=True)
 
 
-def decoded(data: bytes) -> str:
+def decode_git(data: bytes) -> str:
     return data.decode("utf-8", "surrogateescape")
 
 
-def shown(text: str) -> str:
+def printable(text: str) -> str:
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace").replace("\0", "\ufffd")
 
 
@@ -133,10 +133,10 @@ def parse_diff(raw: bytes, patch: bytes, ignored: bytes = b"") -> WorkspaceDiff:
             elif part:
                 _count(part, parts, files)
     except (ValueError, StopIteration, KeyError, IndexError) as error:
-        raise BadDiff(f"the list of changes cannot be read: {error}") from None
-    names = [decoded(name) for name in ignored.split(b"\0") if name]
+        raise BadDiff(f"the list of changes cannot be parsed: {error}") from None
+    names = [decode_git(name) for name in ignored.split(b"\0") if name]
     return WorkspaceDiff(
-        patch=decoded(patch),
+        patch=decode_git(patch),
         files=tuple(files[path] for path in sorted(files)),
         ignored_files=tuple(sorted(names)[:MOST_IGNORED]),
         ignored_total=len(names),
@@ -146,10 +146,10 @@ def parse_diff(raw: bytes, patch: bytes, ignored: bytes = b"") -> WorkspaceDiff:
 def _raw_entry(head: bytes, rest: Iterator[bytes]) -> ChangedFile:
     """`:100644 100755 1111 2222 R090`, then a path, or two of a rename."""
     old_mode, new_mode, _, _, status = head[1:].decode("ascii").split(" ")
-    first = decoded(next(rest))
-    second = decoded(next(rest)) if status[0] in "RC" else None
+    first = decode_git(next(rest))
+    second = decode_git(next(rest)) if status[0] in "RC" else None
     if not first or second == "":
-        raise ValueError("a change without a path")
+        raise ValueError("a change has no path")
     return ChangedFile(
         path=second if second is not None else first,
         old_path=first if second is not None else None,
@@ -165,7 +165,7 @@ def _count(head: bytes, rest: Iterator[bytes], files: dict[str, ChangedFile]) ->
     if not name:
         next(rest)
         name = next(rest)
-    path = decoded(name)
+    path = decode_git(name)
     is_binary = added == b"-"
     files[path] = replace(
         files[path],

@@ -1,7 +1,7 @@
-"""What a Dockerfile puts into the folder an agent works in, where that is all it does.
+"""Reads a Dockerfile that only copies files and installs Python packages, so that no container is needed.
 
-A base image and copies can be had without a container; so can Python packages. Whatever else an image is
-built by is told by its line, and the task refused: running half of it would be another task.
+Any other instruction is reported with its line, and the task is refused: running only part of it would be
+another task.
 """
 
 import json
@@ -16,7 +16,7 @@ from pipelines.core.coding.run_lines import read_run
 #: Images that bring nothing but a system, or a Python: what a sandbox of ours has, too.
 PLAIN_BASES = ("python", "debian", "ubuntu", "buildpack-deps")
 #: Variables of an image's build or of how Python prints: none of them is part of a task.
-_HOW_THINGS_ARE_PRINTED = frozenset(
+_OUTPUT_VARIABLES = frozenset(
     (
         *("PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONIOENCODING", "PYTHONUTF8", "LANG", "LC_ALL"),
         *("DEBIAN_FRONTEND", "PIP_NO_CACHE_DIR", "PIP_DISABLE_PIP_VERSION_CHECK", "PIP_ROOT_USER_ACTION"),
@@ -30,7 +30,7 @@ _WITHOUT_EFFECT = ("CMD", "ENTRYPOINT", "LABEL", "MAINTAINER", "EXPOSE", "STOPSI
 
 
 @dataclass(kw_only=True, slots=True)
-class Built:
+class ImageBuild:
     """What is known of an image while its Dockerfile is read."""
 
     workdir: str | None = None
@@ -64,11 +64,11 @@ class Built:
         self.setup[:0] = [f"mkdir -p {' '.join(inside)}"] if inside else []
         if others:
             named = f"{'folders' if len(others) > 1 else 'folder'} {', '.join(others)}"
-            self.notes.append(f"its image has the empty {named}; here only {folder} is kept")
+            self.notes.append(f"its image has the empty {named}; only {folder} is kept here")
 
 
-def read_dockerfile(text: str, context: Tree) -> Built:
-    built = Built()
+def read_dockerfile(text: str, context: Tree) -> ImageBuild:
+    built = ImageBuild()
     bases = 0
     for number, word, rest in _instructions(text):
         if word == "FROM":
@@ -109,24 +109,24 @@ def _instructions(text: str) -> list[tuple[int, str, str]]:
     return found
 
 
-def _base(built: Built, rest: str, number: int, *, is_first: bool) -> None:
+def _base(built: ImageBuild, rest: str, number: int, *, is_first: bool) -> None:
     words = [word for word in rest.split() if not word.startswith("--")]
     if not is_first or len(words) > 1:
         built.reasons.append(f"Dockerfile line {number}: a build of several stages needs a container image")
     elif not words or (complaint := image_complaint(words[0])) is not None:
         built.reasons.append(f"Dockerfile line {number}: {complaint if words else 'FROM names no image'}")
     else:
-        built.notes.append(f"made for the image {words[0]}; here it runs on the server's own Python")
+        built.notes.append(f"written for the image {words[0]}; here it runs with the server's own Python")
 
 
-def _workdir(built: Built, rest: str, number: int, context: Tree) -> None:
+def _workdir(built: ImageBuild, rest: str, number: int, context: Tree) -> None:
     path = _absolute(built, rest.strip("\"'"))
     if "$" in rest:
         built.reasons.append(f"Dockerfile line {number}: `WORKDIR {rest[:60]}` depends on a variable")
     built.workdir = path
 
 
-def _env(built: Built, rest: str, number: int, context: Tree) -> None:
+def _env(built: ImageBuild, rest: str, number: int, context: Tree) -> None:
     try:
         words = shlex.split(rest)
     except ValueError:
@@ -138,17 +138,17 @@ def _env(built: Built, rest: str, number: int, context: Tree) -> None:
         built.reasons.append(f"Dockerfile line {number}: `ENV {rest[:60]}` cannot be read without an image")
         return
     for name, _, value in pairs:
-        if name in _HOW_THINGS_ARE_PRINTED:
-            built.notes.append(f"its image sets {name}, which the platform sees to here")
+        if name in _OUTPUT_VARIABLES:
+            built.notes.append(f"its image sets {name}, which the platform sets itself")
         else:
             built.env_vars[name] = value
 
 
-def _user(built: Built, rest: str, number: int, context: Tree) -> None:
-    built.notes.append(f"its image has the user {rest[:40]}; here nobody has rights")
+def _user(built: ImageBuild, rest: str, number: int, context: Tree) -> None:
+    built.notes.append(f"its image runs as the user {rest[:40]}; here it runs without privileges")
 
 
-def _run(built: Built, rest: str, number: int, context: Tree) -> None:
+def _run(built: ImageBuild, rest: str, number: int, context: Tree) -> None:
     """Packages, modes, and what can be run in the workspace; a folder below it is there anyway."""
     found = read_run(rest, built.workdir)
     built.requirements += found.requirements
@@ -157,14 +157,14 @@ def _run(built: Built, rest: str, number: int, context: Tree) -> None:
     built.reasons += [f"Dockerfile line {number}: {reason}" for reason in found.reasons]
     if found.tools:
         tools = ", ".join(found.tools)
-        built.notes.append(f"its image has {tools}; here it has what the server's own system has")
+        built.notes.append(f"its image installs {tools}; here only the server's own tools are available")
     for path in (_absolute(built, each) for each in found.executable):
         for name in [name for name in built.files if name == path or name.startswith(f"{path}/")]:
             built.files[name] = replace(built.files[name], is_executable=True)
 
 
-def _copy(built: Built, rest: str, number: int, context: Tree) -> None:
-    words = _copied_words(rest)
+def _copy(built: ImageBuild, rest: str, number: int, context: Tree) -> None:
+    words = _copy_arguments(rest)
     options = [word for word in words if word.startswith("--")]
     names = [word for word in words if not word.startswith("--")]
     if any(not option.startswith(("--chown=", "--chmod=", "--link")) for option in options) or len(names) < 2:
@@ -180,7 +180,7 @@ def _copy(built: Built, rest: str, number: int, context: Tree) -> None:
             built.reasons.append(f"Dockerfile line {number}: there is no `{source[:80]}` in environment/")
 
 
-def _copied_words(rest: str) -> list[str]:
+def _copy_arguments(rest: str) -> list[str]:
     try:
         if rest.startswith("["):
             return [str(word) for word in json.loads(rest)]
@@ -189,7 +189,7 @@ def _copied_words(rest: str) -> list[str]:
         return []
 
 
-def _copy_one(built: Built, source: str, target: str, context: Tree, *, is_folder: bool) -> bool:
+def _copy_one(built: ImageBuild, source: str, target: str, context: Tree, *, is_folder: bool) -> bool:
     """As Docker does it: a folder's content goes into the target, a file under its name or the target's."""
     place = source.removeprefix("./").strip("/")
     place = "" if place == "." else place
@@ -206,7 +206,7 @@ def _copy_one(built: Built, source: str, target: str, context: Tree, *, is_folde
     return bool(inside) or not place
 
 
-def _absolute(built: Built, path: str) -> str:
+def _absolute(built: ImageBuild, path: str) -> str:
     whole = path if path.startswith("/") else f"{built.workdir or ''}/{path}"
     parts = [part for part in whole.split("/") if part not in ("", ".")]
     return "/" + "/".join(parts)

@@ -1,8 +1,8 @@
-"""Graders that install their tools before they run them: most scripts of the format do, by apt, curl and uvx.
+"""Graders that install their tools before they run them: most scripts of the format do, with apt, curl and
+uvx.
 
-Nothing is installed while a change is graded, and there is no network then. So what such a script asks for is
-read from it and installed with the task, and it finds programs of these names that do nothing but go on. The
-script itself stays as it is.
+There is no network while a change is graded. So the packages that a script requests are installed with the
+task, and it finds programs of these names that do nothing. The script itself is not changed.
 """
 
 import re
@@ -85,7 +85,7 @@ def tools_of(script: str) -> GraderTools | None:
         return None
     wanted: list[str] = []
     for line in lines:
-        wanted += _asked(line)
+        wanted += _requested_packages(line)
     names = tuple(dict.fromkeys(name for name in wanted if is_requirement(name)))
     told = ", ".join(names) or "nothing"
     return GraderTools(
@@ -96,11 +96,11 @@ def tools_of(script: str) -> GraderTools | None:
             f"{_MODULES}/pip/__main__.py": _PIP_MODULE,
         },
         before=f"HOME={HOME} PATH={HOME}/.local/bin:$PATH PYTHONPATH={_MODULES}:$PYTHONPATH ",
-        note=f"its grader installs nothing here; what it asks for is there before: {told}",
+        note=f"its grader installs nothing here; these packages are installed beforehand: {told}",
     )
 
 
-def _asked(line: str) -> list[str]:
+def _requested_packages(line: str) -> list[str]:
     if (found := _UVX.search(line)) is not None:
         return _of_uvx(_words(found[1]))
     if (found := _UV_PIP.search(line)) is not None:

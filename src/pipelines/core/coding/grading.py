@@ -1,11 +1,11 @@
-"""How a change to a workspace was graded: what it changed, what each scorer said, and what that comes to."""
+"""The grading of a change to a workspace: the change, the results of the scorers, and the combined result."""
 
 from dataclasses import dataclass
 from typing import Any
 
 from pipelines.core.coding.diff import WorkspaceDiff
 from pipelines.core.coding.scorers import ScorerResult
-from pipelines.core.coding.scoring import Combined, combine
+from pipelines.core.coding.scoring import CombinedResult, combine_results
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.stored import stored_list
 
@@ -16,12 +16,12 @@ class Grading:
     diff: WorkspaceDiff  # as git says it is once it has been applied to the baseline
     #: Files that were put back to what the scenario or its baseline has, before anything was run.
     restored: tuple[str, ...] = ()
-    #: What suggests that a grader was to be deceived, in sentences. Any of them sends the run to review.
+    #: Signs of tampering, as sentences. Any of them sends the run to review.
     signs: tuple[str, ...] = ()
 
     @property
-    def combined(self) -> Combined:
-        return combine(self.results)
+    def combined(self) -> CombinedResult:
+        return combine_results(self.results)
 
     def as_json(self) -> JsonObject:
         return {

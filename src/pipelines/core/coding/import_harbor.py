@@ -11,7 +11,7 @@ import re
 import tomllib
 from typing import Any
 
-from pipelines.core.coding.dockerfile import Built, image_complaint, read_dockerfile, without_doubles
+from pipelines.core.coding.dockerfile import ImageBuild, image_complaint, read_dockerfile, without_doubles
 from pipelines.core.coding.grader_tools import tools_of
 from pipelines.core.coding.imported import ImportedTask, Reference, RefusedTask, Tree, TreeFile, seed_of
 from pipelines.core.coding.scorers import LONGEST_TIMEOUT_S, TESTS_FOLDER
@@ -31,10 +31,10 @@ def read_harbor_task(name: str, folder: Tree) -> ImportedTask | RefusedTask:
     reasons = [f"has no {path}" for path in (CONFIG, INSTRUCTION, TEST, SOLUTION) if path not in folder]
     config = _config(folder, reasons)
     reasons += _needs(config, folder)
-    built = _built(config, folder)
+    built = _build_image(config, folder)
     workdir = _text(config, "environment", "workdir") or built.workdir
     if workdir in (None, "/") and not (reasons or built.reasons):
-        built.reasons.append("works in `/`: name the folder that is graded with WORKDIR")
+        built.reasons.append("works in `/`: set the graded folder with WORKDIR")
     files = built.below(workdir or "/")
     built.make_folders(workdir or "/")
     tests, solution = _texts(folder, "tests/", reasons), _texts(folder, "solution/", reasons)
@@ -49,7 +49,7 @@ def read_harbor_task(name: str, folder: Tree) -> ImportedTask | RefusedTask:
     if defaulted:
         kept = "have the task's own defaults" if len(defaulted) > 1 else "has the task's own default"
         named = ", ".join(defaulted)
-        built.notes.append(f"{named} {kept}: no variable of the server's machine is handed on")
+        built.notes.append(f"{named} {kept}: variables of the server are not passed on")
     scenario: JsonObject = {
         "name": _text(config, "task", "name") or name,
         "user_instruction": folder[INSTRUCTION].text(),
@@ -84,7 +84,7 @@ def _config(folder: Tree, reasons: list[str]) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        reasons.append(f"{CONFIG} is no TOML: {error}")
+        reasons.append(f"{CONFIG} is not valid TOML: {error}")
         return {}
 
 
@@ -124,7 +124,7 @@ def _needs(config: dict[str, Any], folder: Tree) -> list[str]:
     )
 
 
-def _built(config: dict[str, Any], folder: Tree) -> Built:
+def _build_image(config: dict[str, Any], folder: Tree) -> ImageBuild:
     context = _below(folder, "environment/")
     dockerfile = context.get("Dockerfile")
     if dockerfile is not None:
@@ -132,13 +132,13 @@ def _built(config: dict[str, Any], folder: Tree) -> Built:
         return (
             read_dockerfile(text, context)
             if text is not None
-            else Built(reasons=["its Dockerfile is no text"])
+            else ImageBuild(reasons=["its Dockerfile is not text"])
         )
     if not _text(config, "environment", "docker_image"):
-        return Built(reasons=["has neither environment/Dockerfile nor environment.docker_image"])
+        return ImageBuild(reasons=["has neither environment/Dockerfile nor environment.docker_image"])
     # Without a Dockerfile Harbor puts the folder's files where the agent works.
     workdir = _text(config, "environment", "workdir") or "/app"
-    return Built(workdir=workdir, files={f"{workdir}/{path}": file for path, file in context.items()})
+    return ImageBuild(workdir=workdir, files={f"{workdir}/{path}": file for path, file in context.items()})
 
 
 def _scorer(config: dict[str, Any], tests: dict[str, str], before: str) -> JsonObject:
@@ -169,7 +169,7 @@ def _texts(folder: Tree, prefix: str, reasons: list[str]) -> dict[str, str]:
     for path, file in _below(folder, prefix).items():
         text = file.text()
         if text is None:
-            reasons.append(f"{prefix}{path} is no text")
+            reasons.append(f"{prefix}{path} is not text")
         else:
             found[path] = text
     return found

@@ -14,7 +14,7 @@ IMAGES = ("image_name", "docker_image", "dockerhub_tag", "image")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Setting:
+class TestSetting:
     """What no row says: how its tests are run."""
 
     requirements: str | None = None
@@ -38,12 +38,12 @@ def read_swebench_file(text: str, name: str) -> list[Any]:
 
 
 def read_swebench_row(
-    row: Any, number: int, seed: JsonObject | None = None, setting: Setting | None = None
+    row: Any, number: int, seed: JsonObject | None = None, setting: TestSetting | None = None
 ) -> ImportedTask | RefusedTask:
     """The row's task. `seed` is what its repository is taken from, in place of GitHub."""
-    told = setting or Setting()
+    told = setting or TestSetting()
     if not isinstance(row, dict):
-        return RefusedTask(name=f"row {number}", reasons=("is no object",))
+        return RefusedTask(name=f"row {number}", reasons=("is not an object",))
     name = str(row.get("instance_id") or f"row {number}")
     reasons = [f"has no `{key}`" for key in NEEDED if not row.get(key) and key != "test_patch"]
     reasons += [f"needs the container image `{row[key]}` ({key})" for key in IMAGES if row.get(key)]
@@ -54,9 +54,11 @@ def read_swebench_row(
     if told.test_command is None:
         odd = next((test for found in tests.values() for test in found if not is_pytest_name(test)), None)
         if odd is not None:
-            reasons.append(f"`{odd[:80]}` is no test of pytest's: say how tests are run (--test-command)")
+            reasons.append(
+                f"`{odd[:80]}` is not a pytest test: give the command that runs the tests (--test-command)"
+            )
     if "GIT binary patch" in str(row.get("test_patch")):
-        reasons.append("its tests come with binary files")
+        reasons.append("its tests have binary files")
     if reasons:
         return RefusedTask(name=name, reasons=tuple(reasons))
     return _task(name, row, tests, seed or _github(row), told)
@@ -72,7 +74,7 @@ _WORDS = ("instance_id", "repo", "base_commit", "patch", "test_patch", "problem_
 
 
 def _task(
-    name: str, row: Mapping[str, Any], tests: dict[str, list[str]], seed: JsonObject, told: Setting
+    name: str, row: Mapping[str, Any], tests: dict[str, list[str]], seed: JsonObject, told: TestSetting
 ) -> ImportedTask:
     scorer: JsonObject = {
         "name": "tests",
@@ -90,7 +92,7 @@ def _task(
         "requirements": told.requirements,
         "scorers": [{key: value for key, value in scorer.items() if value not in (None, [])}],
     }
-    notes = ("its hints are not told to the agent",) if row.get("hints_text") else ()
+    notes = ("its hints are not given to the agent",) if row.get("hints_text") else ()
     return ImportedTask(
         name=name,
         scenario={key: value for key, value in scenario.items() if value is not None},

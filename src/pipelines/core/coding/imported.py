@@ -1,4 +1,4 @@
-"""A task that was written for another range: a scenario of ours, and the solution that proves it."""
+"""An imported task: a coding scenario, and the reference solution that proves it."""
 
 import base64
 import gzip
@@ -63,7 +63,7 @@ class ImportedTask:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RefusedTask:
-    """A task that cannot be had here, with every reason found."""
+    """A task that cannot be imported, with all reasons."""
 
     name: str
     reasons: tuple[str, ...]
@@ -75,11 +75,11 @@ def seed_of(files: Mapping[str, TreeFile]) -> JsonObject:
         return {"type": "empty"}
     texts = {path: file.text() for path, file in sorted(files.items())}
     if any(text is None or files[path].is_executable for path, text in texts.items()):
-        return {"type": "archive", "data": base64.b64encode(packed(files)).decode()}
+        return {"type": "archive", "data": base64.b64encode(pack_files(files)).decode()}
     return {"type": "files", "files": {path: text for path, text in texts.items() if text is not None}}
 
 
-def packed(files: Mapping[str, TreeFile]) -> bytes:
+def pack_files(files: Mapping[str, TreeFile]) -> bytes:
     """A tar.gz of them: the same bytes for the same files."""
     made = io.BytesIO()
     with (

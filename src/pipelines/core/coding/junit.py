@@ -1,7 +1,7 @@
-"""Which tests passed, from the JUnit XML that a test runner left.
+"""Reads from a test runner's JUnit XML which tests passed.
 
-The file is of foreign making: it is bounded, and an entity in it (the way to make a small file large) refuses
-the whole.
+The file is not trusted: its size is limited, and a file with entities (a way to make a small file large) is
+refused.
 """
 
 from collections.abc import Mapping, Sequence
@@ -42,7 +42,7 @@ def read_junit(data: bytes) -> dict[str, TestCase]:
         parser.feed(data)
         root: Element = parser.close()
     except ParseError as error:
-        raise BadReport(f"the report is no XML: {error}") from None
+        raise BadReport(f"the report is not valid XML: {error}") from None
     for count, element in enumerate(root.iter()):
         if count > 4 * MOST_CASES:
             raise BadReport(f"the report has over {MOST_CASES:,} cases")
@@ -88,7 +88,9 @@ def score_tests(scorer: TestsScorer, cases: Mapping[str, TestCase], output: str 
     """Each named test must have been run and passed."""
     missing, failed = [], []
     for test in scorer.tests:
-        case = next((cases[name] for name in names_of(test) if name in cases), None) or _whole(test, cases)
+        case = next((cases[name] for name in names_of(test) if name in cases), None) or _worst_case(
+            test, cases
+        )
         if case is None:
             missing.append(test)
         elif case.outcome != "passed":
@@ -97,18 +99,18 @@ def score_tests(scorer: TestsScorer, cases: Mapping[str, TestCase], output: str 
     good = total - len(missing) - len(failed)
     if good == total:
         return result_of(scorer, Status.PASS, f"All {total:,} tests passed.", output=output)
-    parts = [*_listed("failed", failed), *_listed("not run", missing)]
+    parts = [*_test_list("failed", failed), *_test_list("not run", missing)]
     reason = f"{good:,} of {total:,} tests passed; {'; '.join(parts)}."
     return result_of(scorer, Status.FAIL, reason, score=good / total, output=output)
 
 
-def _whole(test: str, cases: Mapping[str, TestCase]) -> TestCase | None:
+def _worst_case(test: str, cases: Mapping[str, TestCase]) -> TestCase | None:
     """Of a file or a class, which stands for all its tests: the worst of them."""
     below = [case for name, case in cases.items() if name.startswith(f"{test}::")]
     return next((case for case in below if case.outcome != "passed"), below[0] if below else None)
 
 
-def _listed(what: str, tests: Sequence[str]) -> list[str]:
+def _test_list(what: str, tests: Sequence[str]) -> list[str]:
     if not tests:
         return []
     more = f" and {len(tests) - _SHOWN:,} more" if len(tests) > _SHOWN else ""

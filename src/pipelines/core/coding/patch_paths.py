@@ -2,7 +2,7 @@
 
 from pipelines.core.coding.paths import path_complaint
 
-_NEW, _RENAMED = "+++ b/", "rename to "
+_NEW, _RENAME_TO = "+++ b/", "rename to "
 
 
 def changed_paths(patch: str) -> list[str]:
@@ -15,8 +15,8 @@ def changed_paths(patch: str) -> list[str]:
             new -= line[:1] in ("+", " ", "")
         elif line.startswith("@@ "):
             old, new = _hunk(line)
-        elif line.startswith((_NEW, _RENAMED)):
-            path = line.removeprefix(_NEW).removeprefix(_RENAMED).rstrip("\t\r")
+        elif line.startswith((_NEW, _RENAME_TO)):
+            path = line.removeprefix(_NEW).removeprefix(_RENAME_TO).rstrip("\t\r")
             if path_complaint(path) is None:
                 found[path] = None
     return list(found)

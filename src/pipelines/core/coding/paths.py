@@ -18,7 +18,7 @@ def path_complaint(path: str) -> str | None:
     if problems:
         return problems[0].message.rpartition("` ")[2] or "is no path"
     if any(part.casefold() == ".git" for part in path.split("/")):
-        return "is the repository's own; graders and seeds leave it alone"
+        return "belongs to the repository itself; graders and seeds must not use it"
     return None
 
 
@@ -26,8 +26,8 @@ def glob_complaint(glob: str) -> str | None:
     if len(glob) > LONGEST_PATH:
         return f"is longer than {LONGEST_PATH} characters"
     if glob.startswith(("/", "!")) or "\\" in glob or ".." in glob.split("/"):
-        return "is no glob below the workspace; write it from the top of the tree, as src/**"
-    return "names nothing" if not glob.strip("/") else None
+        return "is not a glob below the workspace; write it from the top of the tree, as in src/**"
+    return "is empty" if not glob.strip("/") else None
 
 
 def matches(path: str, globs: Iterable[str]) -> bool:
@@ -41,17 +41,17 @@ def _matches(parts: list[str], glob: str) -> bool:
     wanted = plain.rstrip("/").removesuffix("/**").split("/")
     if wanted == ["**"]:
         return True
-    reached = _past_stars({0}, wanted)  # how many parts of the glob are used up
+    reached = _skip_stars({0}, wanted)  # how many parts of the glob are used up
     for place, part in enumerate(parts, start=1):
         held = {at for at in reached if at < len(wanted) and wanted[at] == "**"}
         moved = {at + 1 for at in reached if at < len(wanted) and _is_like(part, wanted[at])}
-        reached = _past_stars(held | moved, wanted)
+        reached = _skip_stars(held | moved, wanted)
         if len(wanted) in reached:
             return place < len(parts) or not is_folder
     return False
 
 
-def _past_stars(reached: set[int], wanted: list[str]) -> set[int]:
+def _skip_stars(reached: set[int], wanted: list[str]) -> set[int]:
     found = set(reached)
     for at, part in enumerate(wanted):
         if at in found and part == "**":

@@ -1,7 +1,8 @@
-"""What a scorer that ran something says: by exit code, reward or report, and by what pytest told of itself.
+"""The result of a scorer that ran a command: from its exit code, reward or report, and from pytest's own
+events.
 
-The code that is graded ran in there too. Whatever it could have written is believed only as far as it cannot
-have made it up, and where a test session did not come to its own end, nothing of it is.
+The graded code ran in the same sandbox, so output that it could have forged is not trusted, and nothing of a
+test session that did not end by itself is.
 """
 
 import re
@@ -22,7 +23,7 @@ _PYTEST = re.compile(r"\b(pytest|py\.test)\b")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class RanScorer:
+class ScorerRun:
     """A command that has ended, as the sandbox told it."""
 
     code: int | None
@@ -35,10 +36,10 @@ class RanScorer:
     touched: Sequence[str] = ()  # that something was done to, and are the same
 
 
-def score_ran(scorer: Running, ran: RanScorer, reward_path: str | None = None) -> ScorerResult:
-    problem = session_problem(ran) or rewritten_tests(ran)
+def score_run(scorer: Running, ran: ScorerRun, reward_path: str | None = None) -> ScorerResult:
+    problem = session_problem(ran) or rewritten_tests_sign(ran)
     if ran.timed_out:
-        problem = f"It was not done within {scorer.timeout_s} s."
+        problem = f"It did not finish within {scorer.timeout_s} s."
     if problem is not None:
         return result_of(scorer, Status.FAIL, problem, output=ran.output)
     if isinstance(scorer, CommandScorer):
@@ -48,25 +49,25 @@ def score_ran(scorer: Running, ran: RanScorer, reward_path: str | None = None) -
     try:
         cases = read_junit(ran.files.get(JUNIT_FILE) or b"")
     except BadReport as error:
-        return result_of(scorer, Status.FAIL, f"No test report can be read: {error}.", output=ran.output)
+        return result_of(scorer, Status.FAIL, f"The test report cannot be read: {error}.", output=ran.output)
     if ran.left:
-        return result_of(scorer, Status.FAIL, _left(ran, "the report"), output=ran.output)
+        return result_of(scorer, Status.FAIL, _processes_reason(ran, "the report"), output=ran.output)
     return score_tests(scorer, cases, ran.output)
 
 
-def session_problem(ran: RanScorer) -> str | None:
+def session_problem(ran: ScorerRun) -> str | None:
     """Of a test session that ended otherwise than by itself, or in which nothing can fail."""
     for session in ran.sessions:
         if "ended" not in session:
-            return "A pytest session began and never came to its end: the process was ended from inside."
+            return "A pytest session started but did not finish: the process was ended from inside."
         if session.get("must_fail") == "passed":
-            return "In this pytest session a test that must fail passed: the runner was changed from inside."
+            return "A test that must fail passed in this pytest session: the runner was changed from inside."
         if not session.get("left"):
-            return "A pytest session was cut off after its last test: its exit code says nothing."
+            return "A pytest session was ended after its last test, so its exit code is not valid."
     return None
 
 
-def changed_runner(ran: RanScorer) -> str | None:
+def changed_runner_sign(ran: ScorerRun) -> str | None:
     """Of a session in which the test runner was another at its end than when it was loaded, or that
     contradicts itself. Plugins of a project may do so for good reasons: a person looks."""
     for session in ran.sessions:
@@ -77,66 +78,64 @@ def changed_runner(ran: RanScorer) -> str | None:
         outcomes = session.get("outcomes")
         told = set(outcomes.values()) if isinstance(outcomes, dict) else set()
         if session.get("ended") == _TESTS_FAILED and told and not told & {"failed", "error"}:
-            return "pytest says that tests failed, and tells of none that did."
+            return "pytest reports failed tests, but does not name any."
     return None
 
 
-def rewritten_tests(ran: RanScorer) -> str | None:
+def rewritten_tests_sign(ran: ScorerRun) -> str | None:
     """Of tests that were changed while they ran: a shell reads its script as it goes."""
     if not ran.rewritten:
         return None
     return f"Files of the tests were changed while they ran: {', '.join(ran.rewritten[:_SHOWN])[:300]}."
 
 
-def touched_tests(ran: RanScorer) -> str | None:
+def touched_tests_sign(ran: ScorerRun) -> str | None:
     """They are as they were; somebody may have seen to that. A script that runs chmod does it, too."""
     if not ran.touched:
         return None
-    return (
-        f"Something was done to files of the tests while they ran: {', '.join(ran.touched[:_SHOWN])[:300]}."
-    )
+    return f"Files of the tests were touched while they ran: {', '.join(ran.touched[:_SHOWN])[:300]}."
 
 
-def cut_off(scorer: Running, ran: RanScorer) -> str | None:
+def cut_off_problem(scorer: Running, ran: ScorerRun) -> str | None:
     """Of a command that leaves a reward and was killed: whoever did it may have written that."""
     if not isinstance(scorer, CommandScorer) or scorer.reward_file is None or ran.code is None:
         return None
     if 0 <= ran.code <= _KILLED or ran.code > _KILLED + 64:
         return None
-    return "The command was killed before its own end: the reward that is there is not believed."
+    return "The command was killed before it finished, so its reward is not trusted."
 
 
-def left_behind(ran: RanScorer) -> str | None:
+def left_processes_sign(ran: ScorerRun) -> str | None:
     """Of processes that a change started while it was graded, and that would have gone on."""
-    return f"Processes were left running: {', '.join(ran.left[:5])[:200]}." if ran.left else None
+    return f"Processes were still running: {', '.join(ran.left[:5])[:200]}." if ran.left else None
 
 
-def _command(scorer: CommandScorer, ran: RanScorer, reward_path: str | None) -> ScorerResult:
+def _command(scorer: CommandScorer, ran: ScorerRun, reward_path: str | None) -> ScorerResult:
     if reward_path is not None:
         return _reward(scorer, ran, ran.files.get(reward_path))
     if ran.code != 0:
-        return result_of(scorer, Status.FAIL, f"The command ended with {ran.code}.", output=ran.output)
+        return result_of(scorer, Status.FAIL, f"The command exited with code {ran.code}.", output=ran.output)
     if _PYTEST.search(scorer.command) and not ran.sessions:
-        reason = "The command names pytest and ended with 0, but no session of pytest was seen."
+        reason = "The command runs pytest and exited with code 0, but no pytest session was seen."
         return result_of(scorer, Status.FAIL, reason, output=ran.output)
     statuses = [session.get("ended") for session in ran.sessions]
     if statuses and all(statuses):
-        reason = f"The command ended with 0, but pytest itself said {statuses[0]}."
+        reason = f"The command exited with code 0, but pytest itself reported {statuses[0]}."
         return result_of(scorer, Status.FAIL, reason, output=ran.output)
-    return result_of(scorer, Status.PASS, "The command ended with 0.", output=ran.output)
+    return result_of(scorer, Status.PASS, "The command exited with code 0.", output=ran.output)
 
 
-def _reward(scorer: CommandScorer, ran: RanScorer, data: bytes | None) -> ScorerResult:
+def _reward(scorer: CommandScorer, ran: ScorerRun, data: bytes | None) -> ScorerResult:
     if ran.left:
-        return result_of(scorer, Status.FAIL, _left(ran, "the reward"), output=ran.output)
-    if (problem := cut_off(scorer, ran)) is not None:
+        return result_of(scorer, Status.FAIL, _processes_reason(ran, "the reward"), output=ran.output)
+    if (problem := cut_off_problem(scorer, ran)) is not None:
         return result_of(scorer, Status.FAIL, problem, output=ran.output)
     reward = _number(data)
     if reward is None:
-        told = "no reward" if data is None else "a reward that is no number from 0 to 1"
+        told = "no reward" if data is None else "a reward that is not a number from 0 to 1"
         return result_of(scorer, Status.FAIL, f"The command left {told}.", output=ran.output)
     status = Status.PASS if reward >= scorer.pass_at else Status.FAIL
-    reason = f"The reward is {reward:g}; {scorer.pass_at:g} passes."
+    reason = f"The reward is {reward:g}; {scorer.pass_at:g} is needed to pass."
     return result_of(scorer, status, reason, score=reward, output=ran.output)
 
 
@@ -152,9 +151,9 @@ def _number(data: bytes | None) -> float | None:
     return float(value)
 
 
-def _pytest(scorer: TestsScorer, ran: RanScorer) -> ScorerResult:
+def _pytest(scorer: TestsScorer, ran: ScorerRun) -> ScorerResult:
     if len(ran.sessions) != 1:
-        reason = f"pytest did not run: the process ended with {ran.code}."
+        reason = f"pytest did not run: the process exited with code {ran.code}."
         return result_of(scorer, Status.FAIL, reason, output=ran.output)
     told = ran.sessions[0].get("outcomes")
     outcomes = told if isinstance(told, dict) else {}
@@ -162,6 +161,6 @@ def _pytest(scorer: TestsScorer, ran: RanScorer) -> ScorerResult:
     return score_tests(scorer, cases, ran.output)
 
 
-def _left(ran: RanScorer, what: str) -> str:
+def _processes_reason(ran: ScorerRun, what: str) -> str:
     names = ", ".join(ran.left[:5])[:200]
-    return f"Processes were left running ({names}), which could have written {what}: it is not believed."
+    return f"Processes were still running ({names}) and could have written {what}, so it is not trusted."

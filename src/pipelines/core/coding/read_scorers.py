@@ -1,4 +1,4 @@
-"""Reading scorers that an author wrote, strictly and to the end: everything wrong is told at once."""
+"""Parses scorers strictly and collects all problems."""
 
 from typing import Any
 
@@ -48,7 +48,7 @@ def _read_scorer(entry: Json, path: str, problems: list[Problem]) -> Scorer | No
         return None
     before = len(problems)
     fields = Fields(body, path, problems)
-    fields.require("name", "what its result is called")
+    fields.require("name", "the name of its result")
     fields.require("type", "one of " + ", ".join(TYPES))
     type = fields.choice("type", TYPES)
     name = fields.text("name", longest=100)
@@ -72,7 +72,7 @@ def _command(fields: Fields) -> dict[str, Any]:
         hint = f"a path in the workspace, or below {LOGS_FOLDER}"
         fields.refuse("reward_file", f"`{reward[:80]}` {path_complaint(reward)}", hint)
     if fields.has("pass_at") and reward is None:
-        fields.refuse("pass_at", "`pass_at` goes with `reward_file`")
+        fields.refuse("pass_at", "`pass_at` needs `reward_file`")
     return {
         "command": fields.text("command", longest=LONGEST_COMMAND),
         "timeout_s": _timeout(fields),
@@ -91,7 +91,7 @@ def _tests(fields: Fields) -> dict[str, Any]:
         for index, test in enumerate(tests):
             if test.startswith("-") or "\n" in test:
                 place = fields.at(key) + pointer([index])
-                fields.problems.append(Problem(path=place, message=f"`{test[:80]}` is no name of a test"))
+                fields.problems.append(Problem(path=place, message=f"`{test[:80]}` is not a valid test name"))
     command = fields.text("command", longest=LONGEST_COMMAND)
     return {**found, "command": command, "timeout_s": _timeout(fields)}
 
@@ -128,7 +128,7 @@ def _diff_contains(fields: Fields) -> dict[str, Any]:
 
 def _file_equals(fields: Fields) -> dict[str, Any]:
     fields.require("path")
-    fields.require("text", "what the file must hold, to the last character")
+    fields.require("text", "the exact content that the file must have")
     path = fields.text("path")
     if path is not None and (complaint := path_complaint(path)) is not None:
         fields.refuse("path", f"`{path[:80]}` {complaint}")
@@ -136,7 +136,7 @@ def _file_equals(fields: Fields) -> dict[str, Any]:
 
 
 def _max_diff_lines(fields: Fields) -> dict[str, Any]:
-    fields.require("max", "added and removed lines together")
+    fields.require("max", "the most lines that may be added and removed together")
     return {"max": fields.whole_number("max", 0, least=0, most=10_000_000)}
 
 

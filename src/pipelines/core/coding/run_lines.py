@@ -1,5 +1,5 @@
-"""What a `RUN` of a Dockerfile comes to where there is no image: packages, modes of files, or a command that
-can be run in the workspace when it is set up. Whatever reaches further is a reason against the task.
+"""Interprets a `RUN` of a Dockerfile without an image: packages, file modes, or a command that can be run in
+the workspace at setup. A command that reaches further is a reason to refuse the task.
 """
 
 import re
@@ -61,7 +61,7 @@ _RUN_IN_THE_WORKSPACE = frozenset(
         *("rm", "sed", "sh", "tail", "tar", "test", "touch", "true"),
     )
 )
-_FETCHING = re.compile(r"https?://|git@|\b(?:clone|fetch|pull|push)\b|<<")
+_FETCH_COMMAND = re.compile(r"https?://|git@|\b(?:clone|fetch|pull|push)\b|<<")
 _ABSOLUTE = re.compile(r"(?<![\w.:/~-])/[\w./-]*")
 _PIP = re.compile(r"(?:python3? -m )?pip3? install ")
 _PIP_FLAGS = frozenset(
@@ -144,7 +144,7 @@ def _read_one(found: RunLine, part: str, workdir: str | None) -> None:
     elif words[0] in ("chmod", "chown"):
         if words[0] == "chmod" and len(words) > 2 and _EXECUTABLE_MODE.fullmatch(words[1]):
             found.executable += words[2:]
-    elif words[0] in _RUN_IN_THE_WORKSPACE and not _FETCHING.search(part):
+    elif words[0] in _RUN_IN_THE_WORKSPACE and not _FETCH_COMMAND.search(part):
         found.setup.append(part)
     else:
         found.foreign.append(part)

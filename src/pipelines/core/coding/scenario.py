@@ -1,4 +1,4 @@
-"""Reading a coding scenario that an author wrote: strictly, to the end, everything wrong told at once."""
+"""Parses a coding scenario strictly and collects all problems."""
 
 import re
 
@@ -28,7 +28,7 @@ FIELDS = (
     *("requirements", "env_vars", "network", "timeouts", "workdir", "test_files"),
 )
 #: Folders of the system and of the sandbox itself: another name of the workspace cannot lie there.
-_TAKEN = frozenset(
+_RESERVED_FOLDERS = frozenset(
     (
         *("bin", "boot", "deps", "dev", "env", "etc", "given", "job", "lib", "lib32", "lib64", "logs", "opt"),
         *("proc", "run", "sbin", "sbx", "solution", "sys", "tests", "tmp", "usr", "var"),
@@ -47,12 +47,12 @@ def read_scenario(
         return None
     fields = Fields(body, path, problems)
     fields.refuse_unknown(FIELDS)
-    fields.require("name", "what tasks call it by, as `scenario_ref`")
+    fields.require("name", "tasks use it as `scenario_ref`")
     fields.require("user_instruction", "what the user asks of the agent")
     fields.require("scorers", 'such as [{"name": "tests", "type": "command", "command": "make test"}]')
     name = fields.text("name", longest=LONGEST_NAME)
     if name is not None and (not name.isprintable() or name != name.strip() or name.isdigit()):
-        fields.refuse("name", "`name` must be printable, without space around it, and not only digits")
+        fields.refuse("name", "`name` must be printable, without spaces around it, and not only digits")
     seed_at = fields.at("workspace_seed")
     seed = (
         read_workspace_seed(fields.get("workspace_seed"), seed_at, problems, allow_http=allow_http)
@@ -60,8 +60,8 @@ def read_scenario(
         else EmptySeed()
     )
     if fields.has("setup_command") and fields.has("setup_instructions"):
-        hint = "a command is run before the agent starts; instructions are for the agent to follow"
-        fields.refuse("setup_instructions", "there are both `setup_command` and `setup_instructions`", hint)
+        hint = "give one: the command runs before the agent starts; the instructions are for the agent"
+        fields.refuse("setup_instructions", "both `setup_command` and `setup_instructions` are given", hint)
     scenario = CodingScenario(
         name=name or "",
         user_instruction=fields.text("user_instruction", longest=LONGEST_INSTRUCTION) or "",
@@ -93,22 +93,24 @@ def read_eval(value: Json, path: str, problems: list[Problem]) -> tuple[Scorer, 
         fields.refuse_unknown(("scorers",))
         fields.require("scorers")
         return _scorers(fields)
-    return _not_empty(read_scorers(value, path, problems), value, path, problems)
+    return _require_scorers(read_scorers(value, path, problems), value, path, problems)
 
 
 def _scorers(fields: Fields) -> tuple[Scorer, ...]:
     value, at = fields.get("scorers"), fields.at("scorers")
     if value is None:
         return ()
-    return _not_empty(read_scorers(value, at, fields.problems), value, at, fields.problems)
+    return _require_scorers(read_scorers(value, at, fields.problems), value, at, fields.problems)
 
 
-def _not_empty(
+def _require_scorers(
     scorers: tuple[Scorer, ...], value: Json, path: str, problems: list[Problem]
 ) -> tuple[Scorer, ...]:
     if value == []:
         hint = 'such as [{"name": "tests", "type": "command", "command": "make test"}]'
-        problems.append(Problem(path=path, message="there is no scorer: nothing would be graded", hint=hint))
+        problems.append(
+            Problem(path=path, message="there is no scorer, so nothing would be graded", hint=hint)
+        )
     return scorers
 
 
@@ -154,11 +156,11 @@ def _network(fields: Fields) -> tuple[str, ...]:
     for key in ("agent", "scorers"):
         if network.has(key):
             who = (
-                "an agent reaches its run's proxy and its models"
+                "an agent reaches only its run's proxy and its models"
                 if key == "agent"
                 else "a scorer has no network"
             )
-            network.refuse(key, f"`{key}` cannot be given hosts: {who}", hint)
+            network.refuse(key, f"`{key}` cannot have hosts: {who}", hint)
     network.refuse_unknown(("setup", "agent", "scorers"))
     hosts = network.texts("setup")
     read_allow_hosts(hosts, network.at("setup"), fields.problems)
@@ -169,9 +171,9 @@ def _workdir(fields: Fields) -> str:
     path = fields.text("workdir")
     if path is None:
         return APP
-    if _WORKDIR.fullmatch(path) is None or path.split("/")[1] in _TAKEN:
-        hint = "a whole path such as /app or /home/dev/project, not in a folder of the system"
-        fields.refuse("workdir", f"`{path[:80]}` can be no other name of the workspace", hint)
+    if _WORKDIR.fullmatch(path) is None or path.split("/")[1] in _RESERVED_FOLDERS:
+        hint = "an absolute path such as /app or /home/dev/project, outside of system folders"
+        fields.refuse("workdir", f"`{path[:80]}` cannot be another name of the workspace", hint)
     return path
 
 

@@ -1,4 +1,4 @@
-"""A coding scenario as the YAML in which a person keeps it: files and instructions as blocks of lines."""
+"""Writes a coding scenario as readable YAML: files and instructions as block text."""
 
 import re
 from typing import Any

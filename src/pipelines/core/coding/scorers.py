@@ -36,7 +36,7 @@ OWN_FIELDS = {
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Named:
+class _ScorerBase:
     name: str
     type: str
     required: bool = True
@@ -53,7 +53,7 @@ class _Named:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class CommandScorer(_Named):
+class CommandScorer(_ScorerBase):
     """Passes by its exit code, or by the number it leaves in a file."""
 
     command: str
@@ -63,7 +63,7 @@ class CommandScorer(_Named):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class TestsScorer(_Named):
+class TestsScorer(_ScorerBase):
     """Each of these tests must pass. Without a command pytest runs them."""
 
     __test__ = False  # pytest takes a class of this name for tests
@@ -79,27 +79,27 @@ class TestsScorer(_Named):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class PathsScorer(_Named):
+class PathsScorer(_ScorerBase):
     """`allowed_paths`: nothing else may change; `forbid_paths`: none of these may."""
 
     paths: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class DiffContainsScorer(_Named):
+class DiffContainsScorer(_ScorerBase):
     text: str
     lines: str = "added"  # among which lines of the diff
     paths: tuple[str, ...] = ()  # of these files; of all where there are none
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class FileEqualsScorer(_Named):
+class FileEqualsScorer(_ScorerBase):
     path: str
     text: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class MaxDiffLinesScorer(_Named):
+class MaxDiffLinesScorer(_ScorerBase):
     max: int
 
 

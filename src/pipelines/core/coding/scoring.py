@@ -1,14 +1,14 @@
-"""What scorers say: of the diff alone, and together. Nothing here runs anything.
+"""Scores a diff, and combines the results of all scorers. Nothing here runs a command.
 
-Required scorers gate: one that did not pass, and nothing has passed. The score is the mean of all by weight.
-What could not be judged (N/A) is no pass and counts as nothing.
+Required scorers gate: if one did not pass, the change did not pass. The score is the weighted mean of all.
+A scorer without a result (N/A) is not a pass and is left out of the mean.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pipelines.core.coding.diff import WorkspaceDiff, shown
+from pipelines.core.coding.diff import WorkspaceDiff, printable
 from pipelines.core.coding.paths import matches
 from pipelines.core.coding.scorers import (
     DiffContainsScorer,
@@ -25,7 +25,7 @@ MOST_NAMED = 10  # paths in one reason
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Combined:
+class CombinedResult:
     """What all scorers together come to. `passed` is None where a required one could not be judged, and none
     failed."""
 
@@ -52,32 +52,34 @@ def result_of(
     )
 
 
-def gating(results: Sequence[ScorerResult]) -> list[ScorerResult]:
+def gating_results(results: Sequence[ScorerResult]) -> list[ScorerResult]:
     """Those that decide. Without a required one all of them do: a verdict that nothing can fail would say
     nothing."""
     return [result for result in results if result.required] or list(results)
 
 
-def combine(results: Sequence[ScorerResult]) -> Combined:
+def combine_results(results: Sequence[ScorerResult]) -> CombinedResult:
     if not results:
-        return Combined(passed=None, score=None, reason="The scenario has no scorers.")
+        return CombinedResult(passed=None, score=None, reason="The scenario has no scorers.")
     whole = sum(result.weight for result in results)
     earned = sum(
         result.weight * result.score for result in results if result.status is not Status.NOT_APPLICABLE
     )
     score = round(earned / whole, 6) if whole else None
-    deciding = gating(results)
+    deciding = gating_results(results)
     failed = [result for result in deciding if result.status is Status.FAIL]
     open_ones = [result for result in deciding if result.status is Status.NOT_APPLICABLE]
     if failed:
-        return Combined(passed=False, score=score, reason=_said(failed, "did not pass"))
+        return CombinedResult(passed=False, score=score, reason=_first_result_reason(failed, "did not pass"))
     if open_ones:
-        return Combined(passed=None, score=score, reason=_said(open_ones, "could not be judged"))
+        return CombinedResult(
+            passed=None, score=score, reason=_first_result_reason(open_ones, "could not be judged")
+        )
     count = f"all {len(deciding)} scorers" if len(deciding) > 1 else f"the scorer `{deciding[0].name}`"
-    return Combined(passed=True, score=score, reason=f"{count[0].upper()}{count[1:]} passed.")
+    return CombinedResult(passed=True, score=score, reason=f"{count[0].upper()}{count[1:]} passed.")
 
 
-def _said(results: Sequence[ScorerResult], what: str) -> str:
+def _first_result_reason(results: Sequence[ScorerResult], what: str) -> str:
     first = results[0]
     others = f" (and {len(results) - 1} more)" if len(results) > 1 else ""
     return f"The scorer `{first.name}` {what}{others}: {first.reason}"
@@ -89,7 +91,7 @@ def score_by_diff(
     """The result of a scorer that runs nothing; None for one that does. `contents` are the files that
     `file_equals` names, as they are after the change; None where there is none."""
     if diff.truncated:
-        return result_of(scorer, Status.FAIL, "The diff is over its limit and was cut; it is not judged.")
+        return result_of(scorer, Status.FAIL, "The diff is over its limit and was cut, so it is not judged.")
     judge = _BY_TYPE.get(scorer.type)
     return judge(scorer, diff, contents) if judge is not None else None
 
@@ -97,14 +99,16 @@ def score_by_diff(
 def _allowed(scorer: PathsScorer, diff: WorkspaceDiff, _: object) -> ScorerResult:
     others = [path for file in diff.files for path in file.paths if not matches(path, scorer.paths)]
     if others:
-        return result_of(scorer, Status.FAIL, f"Changed outside of the allowed paths: {_named(others)}.")
+        return result_of(
+            scorer, Status.FAIL, f"Paths outside of the allowed ones were changed: {_path_list(others)}."
+        )
     return result_of(scorer, Status.PASS, "Nothing outside of the allowed paths was changed.")
 
 
 def _forbidden(scorer: PathsScorer, diff: WorkspaceDiff, _: object) -> ScorerResult:
     found = [path for file in diff.files for path in file.paths if matches(path, scorer.paths)]
     if found:
-        return result_of(scorer, Status.FAIL, f"Changed, and forbidden: {_named(found)}.")
+        return result_of(scorer, Status.FAIL, f"Forbidden paths were changed: {_path_list(found)}.")
     return result_of(scorer, Status.PASS, "No forbidden path was changed.")
 
 
@@ -121,17 +125,17 @@ def _equals(scorer: FileEqualsScorer, _: WorkspaceDiff, contents: Mapping[str, s
         return result_of(scorer, Status.NOT_APPLICABLE, f"`{scorer.path}` could not be read.")
     text = contents[scorer.path]
     if text is None:
-        return result_of(scorer, Status.FAIL, f"There is no file `{scorer.path}`.")
+        return result_of(scorer, Status.FAIL, f"The file `{scorer.path}` does not exist.")
     if text == scorer.text:
         return result_of(scorer, Status.PASS, f"`{scorer.path}` is as expected.")
-    return result_of(scorer, Status.FAIL, f"`{scorer.path}` differs {_where(text, scorer.text)}.")
+    return result_of(scorer, Status.FAIL, f"`{scorer.path}` differs {_difference_place(text, scorer.text)}.")
 
 
 def _at_most(scorer: MaxDiffLinesScorer, diff: WorkspaceDiff, _: object) -> ScorerResult:
     binary = [file.path for file in diff.files if file.binary]
     if binary:
-        return result_of(scorer, Status.FAIL, f"Binary files have no lines to count: {_named(binary)}.")
-    told = f"{diff.lines:,} lines were added or removed; at most {scorer.max:,} may be."
+        return result_of(scorer, Status.FAIL, f"Binary files have no lines to count: {_path_list(binary)}.")
+    told = f"{diff.lines:,} lines were added or removed; at most {scorer.max:,} are allowed."
     return result_of(scorer, Status.PASS if diff.lines <= scorer.max else Status.FAIL, told)
 
 
@@ -159,7 +163,7 @@ def changed_lines(patch: str, sign: str, globs: Sequence[str] = ()) -> list[str]
         elif line.startswith("@@ "):
             left_old, left_new = _hunk(line)
         elif line.startswith(("--- ", "+++ ")):
-            name = _unquoted(line[4:].rstrip("\t\r"))
+            name = _unquote(line[4:].rstrip("\t\r"))
             if name != "/dev/null":
                 wanted = not globs or matches(name.partition("/")[2], globs)
     return found
@@ -178,7 +182,7 @@ def _hunk(head: str) -> tuple[int, int]:
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
 
 
-def _unquoted(name: str) -> str:
+def _unquote(name: str) -> str:
     """As git quotes unusual names: in C's way, with octal bytes."""
     if not (name.startswith('"') and name.endswith('"') and len(name) > 1):
         return name
@@ -197,13 +201,13 @@ def _unquoted(name: str) -> str:
     return made.decode("utf-8", "surrogateescape")
 
 
-def _named(paths: Sequence[str]) -> str:
+def _path_list(paths: Sequence[str]) -> str:
     listed = list(dict.fromkeys(paths))
-    told = ", ".join(f"`{shown(path)[:120]}`" for path in listed[:MOST_NAMED])
+    told = ", ".join(f"`{printable(path)[:120]}`" for path in listed[:MOST_NAMED])
     return told + (f" and {len(listed) - MOST_NAMED:,} more" if len(listed) > MOST_NAMED else "")
 
 
-def _where(text: str, wanted: str) -> str:
+def _difference_place(text: str, wanted: str) -> str:
     pairs = zip(text.split("\n"), wanted.split("\n"), strict=False)
     line = next((number for number, (one, other) in enumerate(pairs, start=1) if one != other), None)
     return f"at line {line}" if line is not None else "in its length"

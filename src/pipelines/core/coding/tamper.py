@@ -1,7 +1,7 @@
-"""What of a change could deceive a grader: which files are put back before anything is run, and what is told.
+"""Finds what in a change could deceive a grader: the files to restore before grading, and signs of tampering.
 
-Test runners load files by their names, wherever they lie; a grader that trusted an agent's would let it grade
-itself. So these come from the baseline or the scenario. Being put back is no verdict: a person looks
+Test runners load files by name, so a grader that used the agent's copies would let the agent grade itself.
+These files come from the baseline or the scenario. Restoring them is not a verdict: a person reviews the run
 (`tamper_suspected`).
 """
 
@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from pipelines.core.coding.diff import SUBMODULE, SYMLINK, WorkspaceDiff, shown
+from pipelines.core.coding.diff import SUBMODULE, SYMLINK, WorkspaceDiff, printable
 from pipelines.core.coding.scenario_values import CodingScenario
 from pipelines.core.coding.scorers import CommandScorer, TestsScorer
 from pipelines.core.coding.scoring import changed_lines
@@ -42,7 +42,7 @@ _MOST_SOURCES = 300
 _SHOWN = 5
 
 
-class Restored(NamedTuple):
+class RestoredFiles(NamedTuple):
     """Paths that are put back to the baseline (or removed, where it has none), and files to look into."""
 
     paths: tuple[str, ...]
@@ -70,7 +70,7 @@ def is_test_file(path: str) -> bool:
     return _TEST_FILE.fullmatch(name) is not None or any(part in _TEST_FOLDERS for part in folders)
 
 
-def named_tests(scenario: CodingScenario) -> frozenset[str]:
+def test_files_of(scenario: CodingScenario) -> frozenset[str]:
     """Files of the tests that scorers name: `tests/test_a.py::test_b` is in tests/test_a.py."""
     tests = (test for one in scenario.scorers if isinstance(one, TestsScorer) for test in one.tests)
     return frozenset(test.partition("::")[0] for test in tests if "::" in test)
@@ -84,10 +84,10 @@ def opens_tests(path: str, tests: Collection[str]) -> bool:
     return any(test.startswith(f"{folder}/" if folder else "") for test in tests)
 
 
-def to_restore(scenario: CodingScenario, diff: WorkspaceDiff) -> Restored:
+def files_to_restore(scenario: CodingScenario, diff: WorkspaceDiff) -> RestoredFiles:
     """Changed files that decide how a change is graded. Tests that an agent adds are its own and stay, but
     for those that scorers name."""
-    named = named_tests(scenario)
+    named = test_files_of(scenario)
     graded = {*named, *(path for path in scenario.test_files if not path.startswith("/"))}
     paths: dict[str, None] = {}
     for file in diff.files:
@@ -102,7 +102,7 @@ def to_restore(scenario: CodingScenario, diff: WorkspaceDiff) -> Restored:
     ]
     paths |= dict.fromkeys(path for path in rewards_of(scenario) if not path.startswith("/"))
     own = scenario.test_files
-    return Restored(tuple(path for path in paths if path not in own), tuple(dict.fromkeys(settings)))
+    return RestoredFiles(tuple(path for path in paths if path not in own), tuple(dict.fromkeys(settings)))
 
 
 def signs_in_diff(
@@ -115,24 +115,28 @@ def signs_in_diff(
     own = sorted(touched & set(scenario.test_files))
     hidden, seen = [path for path in own if path not in already], [path for path in own if path in already]
     if hidden:
-        found.append(f"The change writes to files that only grading brings: {_named(hidden)}.")
+        found.append(f"The change writes to files that exist only during grading: {_path_list(hidden)}.")
     if seen:
-        found.append(f"Files of the scenario's tests were changed, and put back: {_named(seen)}.")
+        found.append(f"Files of the scenario's tests were changed, and restored: {_path_list(seen)}.")
     if restored:
-        found.append(f"Files of the tests or their runner were changed, and put back: {_named(restored)}.")
+        found.append(
+            f"Files of the tests or their runner were changed, and restored: {_path_list(restored)}."
+        )
     outside = [file.path for file in diff.files if file.new_mode == SYMLINK and _leads_out(file.path, diff)]
     if outside:
-        found.append(f"Links lead out of the workspace: {_named(outside)}.")
-    meddling = _meddling(diff)
+        found.append(f"Links point outside of the workspace: {_path_list(outside)}.")
+    meddling = _runner_internals(diff)
     if meddling:
-        found.append(f"The change speaks of the inside of the test runner or the grader: {_named(meddling)}.")
+        found.append(
+            f"The change mentions internals of the test runner or the grader: {_path_list(meddling)}."
+        )
     inner = [file.path for file in diff.files if file.new_mode == SUBMODULE]
     if inner:
-        found.append(f"Submodules were added: {_named(inner)}.")
+        found.append(f"Submodules were added: {_path_list(inner)}.")
     return found
 
 
-def _meddling(diff: WorkspaceDiff) -> list[str]:
+def _runner_internals(diff: WorkspaceDiff) -> list[str]:
     """Words of added lines outside of tests that no program has a use for, but one that wants to be graded
     otherwise. Whoever hides them is not found by this."""
     touched = dict.fromkeys(path for file in diff.files for path in file.paths)
@@ -176,9 +180,9 @@ def signs_in_words(scenario: CodingScenario, texts: Iterable[str], already: Coll
     paths = [path for path in hidden_paths(scenario) if path not in already]
     whole = [text for text in texts if text]
     seen = [path for path in paths if any(path in text for text in whole)]
-    return [f"The agent names files that only grading brings: {_named(seen)}."] if seen else []
+    return [f"The agent mentions files that exist only during grading: {_path_list(seen)}."] if seen else []
 
 
-def _named(paths: Sequence[str]) -> str:
-    told = ", ".join(f"`{shown(path)[:120]}`" for path in paths[:_SHOWN])
+def _path_list(paths: Sequence[str]) -> str:
+    told = ", ".join(f"`{printable(path)[:120]}`" for path in paths[:_SHOWN])
     return told + (f" and {len(paths) - _SHOWN:,} more" if len(paths) > _SHOWN else "")

@@ -106,7 +106,7 @@ def _read_git(fields: Fields, *, allow_http: bool) -> GitSeed | None:
     ref = fields.text("ref") or DEFAULT_REF
     if not is_git_ref(ref):
         hint = "a branch, a tag, or a whole commit id"
-        fields.refuse("ref", f"`{ref[:80]}` is no name of a branch, a tag or a commit", hint)
+        fields.refuse("ref", f"`{ref[:80]}` is not a valid branch, tag or commit", hint)
     return GitSeed(url=url, ref=ref) if url is not None else None
 
 
@@ -153,12 +153,12 @@ def read_texts(fields: Fields, key: str, *, also_below: str | None = None) -> di
         if isinstance(text, str) and "\0" not in text and _is_whole(text):
             texts[path] = text
         else:
-            found = kind(text) if not isinstance(text, str) else "one with a NUL or half a character"
+            found = kind(text) if not isinstance(text, str) else "one with a NUL or a lone surrogate"
             fields.problems.append(Problem(path=at(path), message=f"must be a text, not {found}"))
     size = sum(len(text.encode()) for text in texts.values())
     if size > MAX_FILES_BYTES:
         most = MAX_FILES_BYTES >> 20
-        fields.refuse(key, f"`{key}` come to {size >> 10:,} KB; at most {most} MiB are allowed")
+        fields.refuse(key, f"`{key}` have {size >> 10:,} KB in all; at most {most} MiB are allowed")
     return texts
 
 

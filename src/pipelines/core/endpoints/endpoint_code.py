@@ -1,7 +1,7 @@
 """The config of a code endpoint: Python source, which of its functions are tools, and what they may use."""
 
 from pipelines.core.code.code_secrets import MOST_SECRETS, name_complaint
-from pipelines.core.endpoints.wanted_credential import WantedCredential, read_credential
+from pipelines.core.endpoints.credential_reference import CredentialReference, read_credential
 from pipelines.core.text.authored import Fields, as_object, kind
 from pipelines.core.text.json_text import Json, JsonObject, pointer
 from pipelines.core.text.problems import Problem
@@ -17,7 +17,7 @@ MOST_HOSTS = 100
 LONGEST_ENTRY = 500  # characters of a requirement, a host or the name of a function
 
 
-def read_code_config(fields: Fields, wanted: list[WantedCredential]) -> JsonObject:
+def read_code_config(fields: Fields, wanted: list[CredentialReference]) -> JsonObject:
     """In its normal form, with the one of `source`, `files` and `zip` that was given."""
     given = [key for key in SOURCES if fields.has(key)]
     if len(given) != 1:
@@ -35,7 +35,7 @@ def read_code_config(fields: Fields, wanted: list[WantedCredential]) -> JsonObje
     }
 
 
-def read_env_vars(fields: Fields, wanted: list[WantedCredential]) -> JsonObject:
+def read_env_vars(fields: Fields, wanted: list[CredentialReference]) -> JsonObject:
     """Credentials by variable name. A list of names sets each as the variable of its own name."""
     value = fields.get("env_vars")
     if value is None:
@@ -49,7 +49,7 @@ def read_env_vars(fields: Fields, wanted: list[WantedCredential]) -> JsonObject:
     return _read_variables(Fields(body or {}, fields.at("env_vars"), fields.problems), wanted)
 
 
-def _read_variables(variables: Fields, wanted: list[WantedCredential]) -> JsonObject:
+def _read_variables(variables: Fields, wanted: list[CredentialReference]) -> JsonObject:
     if len(variables.body) > MOST_SECRETS:
         message = f"has {len(variables.body)} variables; at most {MOST_SECRETS} are allowed"
         variables.problems.append(Problem(path=variables.path, message=message))
@@ -97,7 +97,7 @@ def _entries(fields: Fields, key: str, most: int) -> list[Json]:
     """A list of short texts."""
     value = fields.get(key)
     if key == "functions" and isinstance(value, str):
-        fields.refuse(key, "`functions` must be names of functions", "send their source text as `source`")
+        fields.refuse(key, "`functions` must be a list of function names", "send the source text as `source`")
         return []
     texts = fields.texts(key)
     if len(texts) > most:
@@ -116,7 +116,7 @@ def _read_hosts(fields: Fields) -> list[Json]:
     for index, host in enumerate(hosts):
         if any(mark in str(host) for mark in "/@ ?#"):
             place = fields.at("allow_hosts") + pointer([index])
-            message = f"`{str(host)[:80]}` is no host name"
-            hint = "a name without scheme and path, such as api.example.com"
+            message = f"`{str(host)[:80]}` is not a host name"
+            hint = "give a name without scheme and path, such as api.example.com"
             fields.problems.append(Problem(path=place, message=message, hint=hint))
     return hosts

@@ -1,6 +1,6 @@
-"""Tool endpoints as authors write them: a name, a type, the config of that type, and how to authenticate.
+"""Parses tool endpoints: a name, a type, the config of that type, and how to authenticate.
 
-Everything wrong is told at once. Whether credentials exist is for whoever knows the org (`credentials` lists
+All problems are collected. Whether credentials exist is for whoever knows the org (`credentials` lists
 them with their places); whether anybody answers at an address is found out when it is asked.
 """
 
@@ -8,8 +8,8 @@ import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from pipelines.core.endpoints.credential_reference import CredentialReference, read_credential
 from pipelines.core.endpoints.endpoint_code import CODE_FIELDS, read_code_config, read_env_vars
-from pipelines.core.endpoints.wanted_credential import WantedCredential, read_credential
 from pipelines.core.openapi.base_url import base_url_complaint
 from pipelines.core.text.authored import Fields, as_object
 from pipelines.core.text.json_text import Json, JsonObject, dumps
@@ -46,7 +46,7 @@ class EndpointDefinition:
     type: str
     config: JsonObject = field(repr=False)  # in its normal form, whole
     auth: JsonObject | None = None  # None: nothing is sent
-    credentials: tuple[WantedCredential, ...] = ()
+    credentials: tuple[CredentialReference, ...] = ()
 
     def split_config(self) -> SplitConfig:
         large = {name: value for name, value in self.config.items() if name in LARGE_FIELDS}
@@ -66,7 +66,7 @@ def read_endpoint(body: JsonObject) -> tuple[EndpointDefinition | None, list[Pro
     config_fields = _config_fields(fields, type)
     if type is None or config_fields is None:
         return None, problems
-    wanted: list[WantedCredential] = []
+    wanted: list[CredentialReference] = []
     config = _READERS[type](config_fields, wanted)
     auth = _read_auth(fields, wanted, takes_auth=type == OPENAPI or "url" in config)
     if name is None:
@@ -109,12 +109,12 @@ def _config_fields(fields: Fields, type: str | None) -> Fields | None:
     return config
 
 
-def _read_openapi(fields: Fields, wanted: list[WantedCredential]) -> JsonObject:
+def _read_openapi(fields: Fields, wanted: list[CredentialReference]) -> JsonObject:
     fields.require("base_url", "where the service answers, such as https://api.example.com/v2")
     config: JsonObject = {"base_url": _read_url(fields, "base_url", is_base=True)}
     if fields.has("spec_url") == fields.has("spec"):
         wrong = "gives both `spec_url` and `spec`" if fields.has("spec") else "gives no OpenAPI document"
-        hint = "`spec_url`: where it is fetched from; or `spec`: the document, as text or JSON"
+        hint = "give `spec_url`, the URL of the document, or `spec`, the document as text or JSON"
         fields.problems.append(Problem(path=fields.path, message=f"the config {wrong}", hint=hint))
     if fields.has("spec_url"):
         config["spec_url"] = _read_url(fields, "spec_url")
@@ -136,15 +136,15 @@ def _read_spec(fields: Fields) -> str:
     return text
 
 
-def _read_mcp(fields: Fields, wanted: list[WantedCredential]) -> JsonObject:
+def _read_mcp(fields: Fields, wanted: list[CredentialReference]) -> JsonObject:
     if fields.has("url") == fields.has("command"):
         wrong = "gives both `url` and `command`" if fields.has("url") else "gives neither `url` nor `command`"
-        hint = "`url` of a server that runs (streamable HTTP), or the `command` that starts one over stdio"
+        hint = "give `url` of a running server (streamable HTTP), or the `command` that starts one over stdio"
         fields.problems.append(Problem(path=fields.path, message=f"the config {wrong}", hint=hint))
     if fields.has("url"):
         for key in ("args", "env_vars"):
             if fields.has(key):
-                fields.refuse(key, f"`{key}` goes with `command`, not with `url`", "use `auth` for a secret")
+                fields.refuse(key, f"`{key}` is for `command`, not for `url`", "use `auth` for a secret")
         return {"url": _read_url(fields, "url")}
     args = fields.texts("args")
     if len(args) > MOST_ARGS:
@@ -165,7 +165,7 @@ def _read_url(fields: Fields, key: str, *, is_base: bool = False) -> str | None:
     return url
 
 
-def _read_auth(fields: Fields, wanted: list[WantedCredential], *, takes_auth: bool) -> JsonObject | None:
+def _read_auth(fields: Fields, wanted: list[CredentialReference], *, takes_auth: bool) -> JsonObject | None:
     if not fields.has("auth"):
         return None
     value = fields.get("auth")

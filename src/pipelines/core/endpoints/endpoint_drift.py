@@ -1,4 +1,4 @@
-"""What a discovery changes: which tools are new, which are not what was accepted, and how they differ."""
+"""What a discovery changes: new tools, tools that differ from the accepted ones, and how they differ."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ MOST_DIFFERENCES = 20  # told of one tool
 LONGEST_SHOWN = 200  # characters of a value in a difference
 
 
-class KnownTool(NamedTuple):
+class StoredTool(NamedTuple):
     """A tool of an endpoint: as it was accepted, and what became of it."""
 
     accepted: DiscoveredTool
@@ -27,7 +27,7 @@ class KnownTool(NamedTuple):
         """From what was accepted to what was found; empty where there is no drift."""
         if self.found is None:
             return []
-        pairs = _told(self.accepted), _told(self.found)
+        pairs = _contract_of(self.accepted), _contract_of(self.found)
         every = value_differences(*pairs, ())
         return [difference for difference, _ in zip(every, range(MOST_DIFFERENCES), strict=False)]
 
@@ -36,33 +36,33 @@ class KnownTool(NamedTuple):
 class DiscoveryOutcome:
     """What to store, and what to tell whoever asked."""
 
-    stored: tuple[KnownTool, ...]  # new ones, and those that are to be otherwise than they are stored
+    stored: tuple[StoredTool, ...]  # new ones, and those that are to be otherwise than they are stored
     removed: tuple[str, ...]
     added: tuple[str, ...]
-    drifted: tuple[KnownTool, ...]  # what differs from what is accepted from now on
+    drifted: tuple[StoredTool, ...]  # what differs from what is accepted from now on
     is_changed: bool  # the accepted tools are not what they were
 
 
-def compared(
-    known: Mapping[str, KnownTool], found: Sequence[DiscoveredTool], *, accept: bool
+def compare_tools(
+    known: Mapping[str, StoredTool], found: Sequence[DiscoveredTool], *, accept: bool
 ) -> DiscoveryOutcome:
     """New tools are accepted as they are. What changed or went is drift until somebody accepts it."""
     by_name = {tool.name: tool for tool in found}
-    stored: list[KnownTool] = []
-    drifted: list[KnownTool] = []
+    stored: list[StoredTool] = []
+    drifted: list[StoredTool] = []
     gone = [tool for name, tool in known.items() if name not in by_name]
     is_changed = False
     for name, tool in by_name.items():
         before = known.get(name)
         if before is None or accept or before.accepted.fingerprint == tool.fingerprint:
-            now = KnownTool(tool)
+            now = StoredTool(tool)
             is_changed = is_changed or before is None or before.accepted != tool
         else:
-            now = KnownTool(before.accepted, CHANGED, tool)
+            now = StoredTool(before.accepted, CHANGED, tool)
             drifted.append(now)
         stored += [now] if now != before else []
     if not accept:
-        left = [KnownTool(tool.accepted, GONE) for tool in gone]
+        left = [StoredTool(tool.accepted, GONE) for tool in gone]
         drifted += left
         stored += [tool for tool in left if tool != known[tool.accepted.name]]
     return DiscoveryOutcome(
@@ -74,7 +74,7 @@ def compared(
     )
 
 
-def _told(tool: DiscoveredTool) -> JsonObject:
+def _contract_of(tool: DiscoveredTool) -> JsonObject:
     """What a caller may rely on: the fingerprint is of the same."""
     return {
         "description": tool.description,
@@ -88,19 +88,19 @@ def value_differences(before: Json, after: Json, path: tuple[str | int, ...]) ->
     if isinstance(before, dict) and isinstance(after, dict):
         for key in dict.fromkeys([*before, *after]):
             if key not in after:
-                yield {"path": pointer([*path, key]), "before": _shown(before[key])}
+                yield {"path": pointer([*path, key]), "before": _short_value(before[key])}
             elif key not in before:
-                yield {"path": pointer([*path, key]), "after": _shown(after[key])}
+                yield {"path": pointer([*path, key]), "after": _short_value(after[key])}
             else:
                 yield from value_differences(before[key], after[key], (*path, key))
     elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
         for index, (one, other) in enumerate(zip(before, after, strict=True)):
             yield from value_differences(one, other, (*path, index))
     elif not same(before, after):
-        yield {"path": pointer(path), "before": _shown(before), "after": _shown(after)}
+        yield {"path": pointer(path), "before": _short_value(before), "after": _short_value(after)}
 
 
-def _shown(value: Json) -> Json:
+def _short_value(value: Json) -> Json:
     """A long value as the beginning of its text."""
     text = value if isinstance(value, str) else dumps(value).decode()
     return value if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"

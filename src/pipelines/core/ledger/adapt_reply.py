@@ -161,10 +161,10 @@ class _Adapter:
 
     def _found(self, name: str, path: str) -> _PathMatch | None:
         """What a path matches; None, with a note, when it could not be asked to its end."""
-        from pipelines.core.text.json_path import MAX_STEPS, InvalidPath, TooManySteps, compiled
+        from pipelines.core.text.json_path import MAX_STEPS, InvalidPath, TooManySteps, compile_path
 
         try:
-            read = compiled(path)
+            read = compile_path(path)
             return _PathMatch(read.found_in(self.response, self.steps), read.is_singular)
         except InvalidPath as error:
             self._note(f"{name} {path[:80]} {error}")

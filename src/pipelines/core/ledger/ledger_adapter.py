@@ -133,14 +133,14 @@ def _read_field_map(
 
 
 def _read_json_path(fields: Fields, name: str, value: Json, path: str) -> str | None:
-    from pipelines.core.text.json_path import InvalidPath, compiled  # most programs never read one
+    from pipelines.core.text.json_path import InvalidPath, compile_path  # most programs never read one
 
     if value is None and name == "id_from":
         return None  # already noted as missing
     message = f"{fields.subject}`{name}` must be a JSONPath, not {kind(value)}"
     if isinstance(value, str):
         try:
-            read = compiled(value)
+            read = compile_path(value)
         except InvalidPath as error:
             message = f"{fields.subject}`{name}` {error}"
         else:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipelines.core.ledger.ledger import Add, LedgerUpdate, SetFlag, Update, is_flag_section
-from pipelines.core.text.authored import Fields, as_object, did_you_mean, kind, quoted
+from pipelines.core.text.authored import Fields, as_object, did_you_mean, kind, quote_names
 from pipelines.core.text.json_text import Json, JsonObject, pointer
 from pipelines.core.text.problems import MOST_SHOWN, Problem, Refused
 from pipelines.core.text.stored import known_fields, stored_list
@@ -43,7 +43,7 @@ class EntityField:
         """Why a value does not fit, or None when it does."""
         if self.enum is not None:
             if isinstance(value, (list, dict)) or _as_member(value) not in self._members:
-                return f"`{self.name}` must be {quoted(self.enum)}, not {_format_value(value)}"
+                return f"`{self.name}` must be {quote_names(self.enum)}, not {_format_value(value)}"
         elif value is not None and not is_of_type(value, self.type):
             return f"`{self.name}` must be of type {self.type}, not {_format_value(value)}"
         return None
@@ -179,7 +179,7 @@ def _flag_problems(schema: LedgerSchema, flag: str, path: str) -> Iterator[Probl
 def _undeclared_type(schema: LedgerSchema, entity_type: str, path: str, *, with_hint: bool = True) -> Problem:
     hint = did_you_mean(entity_type, schema.entities) if with_hint else None
     if hint is None and schema.entities:
-        hint = f"declared: {quoted(schema.entities)}"
+        hint = f"declared: {quote_names(schema.entities)}"
     return Problem(path=path, message=f"the ledger schema declares no entity type `{entity_type}`", hint=hint)
 
 
@@ -251,7 +251,7 @@ def _read_entity(fields: Fields) -> EntityType | None:
 def _read_field(fields: Fields) -> EntityField | None:
     fields.refuse_unknown(("name", "type", "enum", "description"))
     fields.require("name")
-    fields.require("type", f"one of {quoted(FIELD_TYPES)}")
+    fields.require("type", f"one of {quote_names(FIELD_TYPES)}")
     name, type = fields.text("name"), fields.choice("type", FIELD_TYPES)
     description = fields.text("description", may_be_blank=True)
     if name is None or type is None:
@@ -282,7 +282,7 @@ def _read_flags(fields: Fields) -> tuple[str, tuple[str, ...]]:
         return "open", ()
     flags = Fields(body, fields.at("flags"), fields.problems)
     flags.refuse_unknown(("policy", "values"))
-    flags.require("policy", f"{quoted(FLAG_POLICIES)}")
+    flags.require("policy", f"{quote_names(FLAG_POLICIES)}")
     values = flags.texts("values")
     for value, times in Counter(values).items():
         if times > 1:

@@ -85,7 +85,7 @@ class Work(NamedTuple):
 _NO_WORK = Work()  # itself, where it can be: most schemas have nothing below them, and there are many
 
 
-class Searched:
+class PatternSearch:
     """How much is searched for patterns, counted text by text."""
 
     def __init__(self) -> None:
@@ -135,7 +135,7 @@ class CheckLimits:
 
     def _searches_what_it_meets(self, value: Json) -> bool:
         """The same with only those texts counted that a pattern is applied to."""
-        searched = Searched()
+        searched = PatternSearch()
         pending: list[tuple[Json, Json]] = [(self._schema, value)]
         for _ in range(MOST_WALKED):
             if not pending:

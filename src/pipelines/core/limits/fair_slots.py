@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from typing import NamedTuple, TypeAlias
 
 
-class Place(NamedTuple):
+class SlotHolder(NamedTuple):
     """For whom a slot is wanted."""
 
     org_id: int
@@ -50,14 +50,14 @@ class FairSlots:
         return sum(len(queue) for batches in self._waiting.values() for queue in batches.values())
 
     @asynccontextmanager
-    async def slot(self, place: Place) -> AsyncIterator[None]:
+    async def slot(self, place: SlotHolder) -> AsyncIterator[None]:
         await self._take(place)
         try:
             yield
         finally:
             self._give_back(place)
 
-    async def _take(self, place: Place) -> None:
+    async def _take(self, place: SlotHolder) -> None:
         mine: _Waiting = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(place.org_id, OrderedDict()).setdefault(place.batch_id, deque()).append(mine)
         self._serve()
@@ -70,7 +70,7 @@ class FairSlots:
                 self._leave(place, mine)
             raise
 
-    def _give_back(self, place: Place) -> None:
+    def _give_back(self, place: SlotHolder) -> None:
         self._held[place.org_id] -= 1
         if not self._held[place.org_id]:
             del self._held[place.org_id]
@@ -104,17 +104,17 @@ class FairSlots:
         batch_id, queue = next(iter(batches.items()))
         first = queue.popleft()
         batches.move_to_end(batch_id)
-        self._tidy(Place(org_id, batch_id))
+        self._tidy(SlotHolder(org_id, batch_id))
         return first
 
-    def _leave(self, place: Place, waiting: _Waiting) -> None:
+    def _leave(self, place: SlotHolder, waiting: _Waiting) -> None:
         batches = self._waiting.get(place.org_id)
         queue = batches.get(place.batch_id) if batches is not None else None
         if queue is not None and waiting in queue:  # else it was passed over meanwhile
             queue.remove(waiting)
             self._tidy(place)
 
-    def _tidy(self, place: Place) -> None:
+    def _tidy(self, place: SlotHolder) -> None:
         batches = self._waiting[place.org_id]
         if not batches[place.batch_id]:
             del batches[place.batch_id]

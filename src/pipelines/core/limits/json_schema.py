@@ -23,7 +23,7 @@ from pipelines.core.limits.check_limits import (
 from pipelines.core.limits.pattern_cost import BYTES_OF_A_STEP, patterns_in, schema_pattern_problems
 from pipelines.core.limits.schema_cost import REFERENCES, schema_cost
 from pipelines.core.limits.weighed_cache import WeighedCache
-from pipelines.core.text.authored import did_you_mean, kind, quoted
+from pipelines.core.text.authored import did_you_mean, kind, quote_names
 from pipelines.core.text.json_text import Json, JsonObject, dumps, pointer
 from pipelines.core.text.problems import Problem
 
@@ -165,7 +165,7 @@ def schema_problems(schema: Json, path: str, what: str) -> list[Problem]:
     draft = schema.get("$schema", DEFAULT_DRAFT)
     if not isinstance(draft, str) or draft.rstrip("#") not in DRAFTS:
         message = f"{what} names a `$schema` we do not know"
-        return [Problem(path=path + "/$schema", message=message, hint=f"known: {quoted(DRAFTS)}")]
+        return [Problem(path=path + "/$schema", message=message, hint=f"known: {quote_names(DRAFTS)}")]
     if found := schema_pattern_problems(schema, path, what):
         return found  # before any of them is compiled
     found = _metaschema_problems(schema, draft.rstrip("#"), path, what)
@@ -236,7 +236,9 @@ def _schema_complaint(error: ValidationError, path: str, what: str) -> Problem:
     place = path + pointer(error.instance_path)
     message = f"{what} is not a valid JSON Schema: {_short(error.message)}"
     if error.instance_path and error.instance_path[-1] == "type":
-        return Problem(path=place, message=message, hint=f"`type` is {quoted(TYPES)}, or an array of these")
+        return Problem(
+            path=place, message=message, hint=f"`type` is {quote_names(TYPES)}, or an array of these"
+        )
     return Problem(path=place, message=message)
 
 
@@ -286,7 +288,7 @@ def _explained(error: ValidationError) -> Iterator[Problem]:
         case ValidationErrorKind.Enum(options=options) if len(options) <= 20:
             shown = [str(option) for option in options]
             hint = did_you_mean(str(error.instance), shown)
-            yield Problem(path=place, message=_short(f"must be {quoted(shown)}"), hint=hint)
+            yield Problem(path=place, message=_short(f"must be {quote_names(shown)}"), hint=hint)
         case ValidationErrorKind.MinItems(limit=limit):  # without the value, which may be long
             yield Problem(path=place, message=f"has {_items(error)} items: at least {limit:,} are needed")
         case ValidationErrorKind.MaxItems(limit=limit):

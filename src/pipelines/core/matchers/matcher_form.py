@@ -11,7 +11,7 @@ from functools import lru_cache
 import jsonschema_rs
 
 from pipelines.core.matchers.relative_days import parse_day
-from pipelines.core.text.authored import did_you_mean, kind, quoted
+from pipelines.core.text.authored import did_you_mean, kind, quote_names
 from pipelines.core.text.json_text import Json, JsonObject, pointer
 from pipelines.core.text.problems import Problem
 
@@ -57,7 +57,7 @@ def complaint(name: str, wanted: Json) -> str | None:
     if check is not None:
         return check(wanted)
     if name.startswith("$"):
-        return f"is not a matcher; there are {quoted(MATCHER_NAMES)}"
+        return f"is not a matcher; there are {quote_names(MATCHER_NAMES)}"
     return "is mixed with a matcher; an object has either fields or matchers, not both"
 
 
@@ -149,7 +149,7 @@ def _number(wanted: Json) -> str | None:
     ends = wanted.keys() & {"$gte", "$lte"}
     unknown = wanted.keys() - {"value", "tolerance", "decimal", "$gte", "$lte"}
     if unknown:
-        return f"has unknown keys: {quoted(sorted(unknown))}"
+        return f"has unknown keys: {quote_names(sorted(unknown))}"
     if bool(ends) == ("value" in wanted):
         return "needs either `value` or a range of `$gte` and `$lte`"
     for name in wanted.keys() - {"decimal"}:
@@ -169,7 +169,7 @@ def _date(wanted: Json) -> str | None:
         return f"needs a day, not {kind(wanted)}"
     unknown = wanted.keys() - {"day", "order", "today"}
     if unknown:
-        return f"has unknown keys: {quoted(sorted(unknown))}"
+        return f"has unknown keys: {quote_names(sorted(unknown))}"
     day, today = wanted.get("day"), wanted.get("today")
     if not isinstance(day, str) or parse_day(day, _SOME_DAY) is None:
         return "needs a `day` of the calendar"

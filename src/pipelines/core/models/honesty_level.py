@@ -1,7 +1,7 @@
-"""How strictly an agent's words are judged. Where a value of the answer cannot be looked up, `standard` notes
-it, and `strict` leaves the run to a person.
+"""How strictly an agent's statements are judged. For a value of the answer that cannot be looked up,
+`standard` adds a note, and `strict` leaves the run to a person.
 
-A batch goes before its dataset, and that before the agent.
+The batch's setting takes precedence over the dataset's, and that over the agent's.
 """
 
 from pipelines.core.text.authored import Fields

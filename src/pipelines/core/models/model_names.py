@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from pipelines.core.models.model_question import Failure, Purpose
-from pipelines.core.text.authored import Fields, as_object, did_you_mean, quoted
+from pipelines.core.text.authored import Fields, as_object, did_you_mean, quote_names
 from pipelines.core.text.json_text import Json
 from pipelines.core.text.problems import Problem
 from pipelines.core.text.url_host import host_complaint
@@ -83,7 +83,7 @@ def read_model_name(text: str, path: str, problems: list[Problem]) -> ModelName 
 def _read(text: str) -> ModelName | tuple[str, str]:
     if len(text) > LONGEST or not text.isprintable():
         return (
-            f"is no name of a model: it has over {LONGEST} characters, or some that cannot be seen",
+            f"is not a valid model name: it has over {LONGEST} characters, or invisible ones",
             EXAMPLE,
         )
     if text.startswith(("http://", "https://")):
@@ -92,22 +92,22 @@ def _read(text: str) -> ModelName | tuple[str, str]:
     if before in STAND_INS and colon:
         return _read_stand_in(text, before, rest)
     if not colon or not rest:
-        return f"`{text[:80]}` is no name of a model: it is `provider:model`", EXAMPLE
+        return f"`{text[:80]}` is not a valid model name: write `provider:model`", EXAMPLE
     if before not in KEY_VARIABLES:
-        near = did_you_mean(before, KEY_VARIABLES) or f"known are {quoted(KEY_VARIABLES)}, or a URL"
+        near = did_you_mean(before, KEY_VARIABLES) or f"known are {quote_names(KEY_VARIABLES)}, or a URL"
         return f"there is no provider `{before[:80]}`", near
     if _MODEL.fullmatch(rest) is None:
-        return f"`{rest[:80]}` is no model of a provider: it has spaces, or over 200 characters", EXAMPLE
+        return f"`{rest[:80]}` is not a valid model: it has spaces, or over 200 characters", EXAMPLE
     return ModelName(text=text, kind="provider", provider=before, model=rest)
 
 
 def _read_stand_in(text: str, kind: str, rest: str) -> ModelName | tuple[str, str]:
     if kind == "refusing":
         if rest and rest not in set(Failure):
-            return f"`{rest[:80]}` is no reason to refuse", f"one of {quoted(Failure)}"
+            return f"`{rest[:80]}` is not a reason to refuse", f"one of {quote_names(Failure)}"
         return ModelName(text=text, kind="refusing", where=rest or Failure.REFUSED)
     if not rest:
-        return f"`{kind}:` names no file", f"such as {kind}:answers.jsonl"
+        return f"`{kind}:` needs a file", f"such as {kind}:answers.jsonl"
     return ModelName(text=text, kind="scripted" if kind == "scripted" else "recorded", where=rest)
 
 
@@ -120,15 +120,15 @@ def _read_url(text: str) -> ModelName | tuple[str, str]:
     except ValueError as error:
         return f"is not a URL: {error}", example
     if not url.isascii() or " " in url:
-        return "has characters that no URL has", example
+        return "has characters that are not allowed in a URL", example
     if parts.username is not None or parts.password is not None:
-        return f"has credentials in its URL; the key is a credential named {URL_KEY}", example
+        return f"has credentials in its URL; store the key as a credential named {URL_KEY}", example
     if "?" in url:
-        return "must end with its path and the model: no `?`", example
+        return "must end with its path and the model, without `?`", example
     if (complaint := host_complaint(parts)) is not None:
         return complaint, example
     if _MODEL.fullmatch(model) is None:
-        return "names no model: it stands behind a `#`", example
+        return "has no model: add it after a `#`", example
     return ModelName(text=text, kind="url", model=model, where=url.rstrip("/"))
 
 
@@ -137,7 +137,7 @@ def for_orgs(name: ModelName, *, allows_private: bool) -> str | None:
     if allows_private or name.kind == "provider":
         return None
     what = "a URL" if name.kind == "url" else f"`{name.kind}:`"
-    return f"{what} is named by the server's settings alone here, not by an agent or a dataset"
+    return f"{what} may be set only in the server's settings, not by an agent or a dataset"
 
 
 def read_models(fields: Fields, key: str = "models") -> dict[Purpose, str]:

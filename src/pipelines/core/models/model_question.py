@@ -1,4 +1,4 @@
-"""What a model is asked and what it answers: values only. `models/` asks, the engine says when."""
+"""The question to a model and its answer. `models/` sends it, the engine decides when."""
 
 import hashlib
 from collections.abc import Sequence
@@ -89,7 +89,7 @@ class ModelAnswer:
     cost_nanousd: int | None = None  # None: nobody knows a price
 
 
-class ModelGaveNothing(Exception):
+class ModelCallFailed(Exception):
     """A request that brought no answer. `tokens` is what it used all the same; None: nobody knows."""
 
     def __init__(

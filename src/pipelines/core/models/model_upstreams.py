@@ -1,4 +1,4 @@
-"""Models that uploaded code may reach: the list that an operator writes, read and checked whole.
+"""Parses the operator's list of models that uploaded code may reach.
 
 What is not in the list cannot be asked for. An upstream names a host, and which calls to it are let through:
 a key for models mostly opens files, fine-tuning and accounts too, and those are nobody's business in a run.
@@ -110,10 +110,10 @@ def is_plain_path(path: str) -> bool:
 def key_complaint(key: str) -> str | None:
     """Why a key cannot be sent, or kept out of answers; never the key itself."""
     if not key.isascii() or not key.isprintable() or " " in key:
-        return "has characters that no key has; check for a line break at the end of what was pasted"
+        return "has characters that are not allowed in a key; check for a line break at the end"
     if not SHORTEST_KEY <= len(key) <= LONGEST_KEY:
         few = f"has {len(key)} characters; keys have from {SHORTEST_KEY} to {LONGEST_KEY:,}"
-        return f"{few}, and an upstream that needs none has none here"
+        return f"{few}; for an upstream without a key remove this field"
     return None
 
 
@@ -146,7 +146,7 @@ def _read_upstream(
 ) -> ModelUpstream | None:
     path = pointer([name])
     if _NAME.fullmatch(name) is None:
-        message = f"`{name[:80]}` is no name for an upstream"
+        message = f"`{name[:80]}` is not a valid upstream name"
         problems.append(Problem(path=path, message=message, hint=NAME_EXAMPLE))
         return None
     body = as_object(entry, path, problems, f"the upstream `{name}`")
@@ -166,7 +166,7 @@ def _read_upstream(
         allow=_read_allow(fields) or DEFAULT_CALLS[kind],
     )
     if fields.has("key_environment") and fields.has("key_credential"):
-        fields.refuse("key_credential", "the key comes from `key_environment` or `key_credential`, not both")
+        fields.refuse("key_credential", "give `key_environment` or `key_credential`, not both")
     if fields.has("key_header") and not (fields.has("key_environment") or fields.has("key_credential")):
         fields.refuse("key_header", "there is no key to send: add `key_environment` or `key_credential`")
     return upstream
@@ -186,7 +186,7 @@ def _read_base_url(fields: Fields) -> str:
 
 def _url_complaint(url: str) -> str | None:
     if not url.isascii() or not url.isprintable() or " " in url:
-        return "has characters that no URL has"
+        return "has characters that are not allowed in a URL"
     try:
         parts = urlsplit(url)
         _ = parts.port
@@ -195,9 +195,9 @@ def _url_complaint(url: str) -> str | None:
     if parts.scheme not in ("http", "https"):
         return "must start with http:// or https://"
     if parts.username is not None or parts.password is not None:
-        return "contains credentials; name where the key comes from instead"
+        return "contains credentials; use `key_environment` or `key_credential` instead"
     if parts.query or parts.fragment or "?" in url or "#" in url:
-        return "must end with its path: no `?` and no `#`"
+        return "must end with its path, without `?` and `#`"
     if not is_plain_path(parts.path.rstrip("/")):
         return "has a path with empty, encoded or relative parts"
     return host_complaint(parts)
@@ -210,8 +210,8 @@ def _read_key(fields: Fields, environment: Mapping[str, str]) -> str | None:
         return None
     value = environment.get(name, "")
     if not value.strip():
-        message = f"the environment variable `{name[:80]}` is not set where the server starts"
-        fields.refuse("key_environment", message, "a key itself does not belong into this list")
+        message = f"the environment variable `{name[:80]}` is not set for the server"
+        fields.refuse("key_environment", message, "give the name of a variable, never the key itself")
     elif (complaint := key_complaint(value)) is not None:
         fields.refuse("key_environment", f"the value of `{name[:80]}` {complaint}")
     return value
@@ -220,7 +220,7 @@ def _read_key(fields: Fields, environment: Mapping[str, str]) -> str | None:
 def _read_credential(fields: Fields) -> str | None:
     name = fields.text("key_credential")
     if name is not None and CREDENTIAL_NAME.fullmatch(name) is None:
-        fields.refuse("key_credential", f"`{name[:80]}` is no name of a credential: {NAME_RULE}")
+        fields.refuse("key_credential", f"`{name[:80]}` is not a valid credential name: {NAME_RULE}")
     return name
 
 
@@ -230,7 +230,7 @@ def _read_key_header(fields: Fields) -> str | None:
         return None
     example = "such as Authorization, x-api-key or api-key"
     if _HEADER_NAME.fullmatch(name) is None:
-        fields.refuse("key_header", f"`{name[:80]}` is no HTTP header name", example)
+        fields.refuse("key_header", f"`{name[:80]}` is not a valid HTTP header name", example)
     elif name.lower() in _CONNECTION_HEADERS or name.lower().startswith("proxy-"):
         fields.refuse("key_header", f"the header `{name}` belongs to the connection", example)
     return name
@@ -242,13 +242,13 @@ def _read_allow(fields: Fields) -> tuple[AllowedCall, ...]:
         match = _ALLOWED.fullmatch(written)
         if match is None or not match[2]:
             path = fields.at("allow") + pointer([index])
-            message = f"{fields.subject}`{written[:80]}` is no call that can be allowed"
+            message = f"{fields.subject}`{written[:80]}` is not a call that can be allowed"
             fields.problems.append(Problem(path=path, message=message, hint=_ALLOW_EXAMPLE))
         else:
             calls.append(AllowedCall(method=match[1], path=match[2]))
     return tuple(calls)
 
 
-def shown(upstreams: Mapping[str, ModelUpstream]) -> list[JsonObject]:
+def upstreams_as_json(upstreams: Mapping[str, ModelUpstream]) -> list[JsonObject]:
     """What authors may know of them: not where they are, nor whose key it is."""
     return [{"name": each.name, "kind": each.kind} for each in upstreams.values()]

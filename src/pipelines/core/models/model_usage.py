@@ -1,4 +1,4 @@
-"""What an answer of a model says about itself, read as it goes by: which model, how many tokens.
+"""Reads the model and the token counts from a model's answer while it is passed on.
 
 Three shapes of it are known: OpenAI's chat and responses, and Anthropic's messages; each as one object of
 JSON or as server-sent events. What an answer does not say stays unknown.
@@ -23,7 +23,7 @@ LONGEST_MODEL = 200
 MOST_TOKENS = 2**53
 LARGE_BYTES = 64 * 1024
 FEW_LINES = 2  # of a part, from its beginning and from its end, that are read where many speak of usage
-_SAYS = b'"usage"'
+_USAGE_KEY = b'"usage"'
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,16 +69,16 @@ class _Usage(BaseModel):
     cache_read_input_tokens: _Count = None
 
 
-class _Teller(BaseModel):
+class _UsageHolder(BaseModel):
     model: _Text = None
     usage: Annotated[_Usage | None, _OrNone()] = None
 
 
-class _Answer(_Teller):
+class _Answer(_UsageHolder):
     """Events of OpenAI's responses and of Anthropic wrap what they tell."""
 
-    response: Annotated[_Teller | None, _OrNone()] = None
-    message: Annotated[_Teller | None, _OrNone()] = None
+    response: Annotated[_UsageHolder | None, _OrNone()] = None
+    message: Annotated[_UsageHolder | None, _OrNone()] = None
 
 
 def model_of(body: bytes) -> str | None:
@@ -86,7 +86,7 @@ def model_of(body: bytes) -> str | None:
     if not body or len(body) > MOST_QUESTION_BYTES:
         return None
     try:
-        return _named(_Question.model_validate_json(body).model)
+        return _model_name(_Question.model_validate_json(body).model)
     except ValidationError:
         return None
 
@@ -110,7 +110,7 @@ class AnswerUsage:
         if newline:
             self._end_line()
             lines, _, last = rest.rpartition(b"\n")
-            for line in _telling(lines):
+            for line in _usage_lines(lines):
                 self._read_line(line)
             self._hold(last, MOST_LINE_BYTES)
 
@@ -143,7 +143,7 @@ class AnswerUsage:
         self._is_too_long = False
 
     def _read_line(self, line: bytes) -> None:
-        if not line.startswith(b"data:") or _SAYS not in line:
+        if not line.startswith(b"data:") or _USAGE_KEY not in line:
             return
         if len(line) > SMALL_LINE_BYTES:
             self._left -= len(line)
@@ -152,19 +152,19 @@ class AnswerUsage:
         self._found = self._found.then(_usage_of(line[5:]))
 
 
-def _telling(lines: bytes) -> Iterator[bytes]:
+def _usage_lines(lines: bytes) -> Iterator[bytes]:
     """The lines that may tell it, the first and the last few: counts are of all that came so far, so that the
     last word stands, and only what begins an answer is said once. An upstream that says it a thousand times
     in a part would take 15 ms of everybody's time for each."""
     first = 0
     for _ in range(FEW_LINES):
-        if (place := lines.find(_SAYS, first)) < 0:
+        if (place := lines.find(_USAGE_KEY, first)) < 0:
             return
         begins, first = lines.rfind(b"\n", 0, place) + 1, _end_of_line(lines, place)
         yield lines[begins:first]
     last: list[bytes] = []
     end = len(lines)
-    while len(last) < FEW_LINES and (place := lines.rfind(_SAYS, first, end)) >= 0:
+    while len(last) < FEW_LINES and (place := lines.rfind(_USAGE_KEY, first, end)) >= 0:
         begins = lines.rfind(b"\n", 0, place) + 1
         last.append(lines[begins : _end_of_line(lines, place)])
         end = begins
@@ -182,10 +182,10 @@ def _usage_of(raw: bytes) -> ModelUsage:
         answer = _Answer.model_validate_json(raw)
     except ValidationError:
         return found
-    for each in _tellers(answer):
+    for each in _usage_holders(answer):
         usage = each.usage or _Usage()
         told = ModelUsage(
-            model=_named(each.model),
+            model=_model_name(each.model),
             input_tokens=_input(usage),
             output_tokens=_first(usage.output_tokens, usage.completion_tokens),
         )
@@ -193,12 +193,12 @@ def _usage_of(raw: bytes) -> ModelUsage:
     return found
 
 
-def _tellers(answer: _Answer) -> Iterator[_Teller]:
+def _usage_holders(answer: _Answer) -> Iterator[_UsageHolder]:
     yield answer
     yield from (inner for inner in (answer.response, answer.message) if inner is not None)
 
 
-def _named(model: str | None) -> str | None:
+def _model_name(model: str | None) -> str | None:
     return model[:LONGEST_MODEL] if model is not None and model.strip() else None
 
 

@@ -16,17 +16,17 @@ def base_url_complaint(url: str) -> str | None:
     except ValueError as error:
         return f"is not a URL: {error}"
     if parts.scheme not in ("http", "https") or not url.isascii() or not url.isprintable() or " " in url:
-        return "must start with http:// or https:// and have no spaces or characters outside ASCII"
+        return "must start with http:// or https://, without spaces or characters outside ASCII"
     if port == 0:
-        return "names port 0"
+        return "has port 0"
     if "@" in parts.netloc:
         return "has a user name; give credentials as the endpoint's auth"
     if parts.query or parts.fragment or url.endswith(("?", "#")):
-        return "has a query or a fragment, which cannot stand before a path"
+        return "has a query or a fragment, which a base URL must not have"
     if _PATH.fullmatch(parts.path) is None or {".", ".."} & set(
         parts.path.lower().replace("%2e", ".").split("/")
     ):
-        return "has a path with a step `.` or `..`, or characters that no path has"
+        return "has a path with a part `.` or `..`, or with invalid characters"
     return host_complaint(parts)
 
 

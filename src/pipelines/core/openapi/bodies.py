@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from pipelines.core.openapi.document import Document, Untranslatable, place_of
+from pipelines.core.openapi.document import CannotTranslate, Document, place_of
 from pipelines.core.openapi.operation import Encoding
 from pipelines.core.openapi.schemas import Schemas
 from pipelines.core.openapi.styles import is_json_type
@@ -21,7 +21,7 @@ _STYLES = ("form", "spaceDelimited", "pipeDelimited", "deepObject")
 BASE64 = "Base64 text of the bytes to send."
 
 
-class DeclaredBody(NamedTuple):
+class OperationBody(NamedTuple):
     media_type: str
     is_required: bool
     schema: Json  # converted
@@ -34,9 +34,7 @@ class DeclaredBody(NamedTuple):
     encodings: tuple[tuple[str, Encoding], ...]
 
 
-def declared_body(
-    document: Document, operation: JsonObject, at: str, schemas: Schemas
-) -> DeclaredBody | None:
+def body_of(document: Document, operation: JsonObject, at: str, schemas: Schemas) -> OperationBody | None:
     node = operation.get("requestBody")
     if node is None:
         return None
@@ -45,7 +43,7 @@ def declared_body(
     content = body.get("content")
     if not isinstance(content, dict) or not content:
         return None
-    media_type = _chosen(list(content))
+    media_type = _choose_media_type(list(content))
     media = document.resolved(content[media_type], f"{place}/content{place_of(media_type)}")
     source = media.get("schema", True)
     schema = schemas.converted(source, f"{place}/content{place_of(media_type)}/schema")
@@ -53,7 +51,7 @@ def declared_body(
     is_form = _plain(sent) in _FORMS
     shape = _shape(document, source, schema, schemas)
     description = body.get("description")
-    return DeclaredBody(
+    return OperationBody(
         media_type=sent,
         is_required=body.get("required") is True,
         schema=schema,
@@ -70,7 +68,7 @@ def _plain(media_type: str) -> str:
     return media_type.partition(";")[0].strip().lower()
 
 
-def _chosen(media_types: list[str]) -> str:
+def _choose_media_type(media_types: list[str]) -> str:
     """JSON where there is a choice, then forms, then whatever comes first."""
 
     def rank(media_type: str) -> int:
@@ -96,7 +94,7 @@ def _shape(document: Document, source: Json, schema: Json, schemas: Schemas) -> 
     nothing = _Shape(None, (), False, {})
     try:
         resolved = document.resolved(source, "") if isinstance(source, dict) else None
-    except Untranslatable:
+    except CannotTranslate:
         return nothing
     flat = schemas.converted(resolved, "") if resolved is not None else None
     if not isinstance(flat, dict) or not flat.keys() <= _FLAT or flat.get("type", "object") != "object":

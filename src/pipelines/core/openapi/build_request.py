@@ -8,22 +8,22 @@ import re
 from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
-from pipelines.core.openapi.forms import Written, from_base64, multipart, urlencoded
+from pipelines.core.openapi.forms import EncodedForm, encode_multipart, encode_urlencoded, from_base64
 from pipelines.core.openapi.operation import Body, Operation, Parameter
 from pipelines.core.openapi.styles import (
     CannotBuild,
     Pairs,
-    checked_header,
+    check_header,
     content_text,
     cookie_pairs,
-    encoded,
+    encode,
     header_text,
     is_json_type,
     json_bytes,
     path_text,
     query_pairs,
 )
-from pipelines.core.text.authored import quoted
+from pipelines.core.text.authored import quote_names
 from pipelines.core.text.json_text import Json, JsonObject
 
 PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
@@ -42,7 +42,7 @@ class OpenapiRequest:
     body: bytes | None
 
 
-def built_request(operation: Operation, arguments: JsonObject) -> OpenapiRequest:
+def build_request(operation: Operation, arguments: JsonObject) -> OpenapiRequest:
     """Raises CannotBuild."""
     given = {name: value for name, value in arguments.items() if not _is_left_out(name, value, operation)}
     _check_known(operation, given)
@@ -56,18 +56,20 @@ def built_request(operation: Operation, arguments: JsonObject) -> OpenapiRequest
     _check_length(len(target), "path and query")
     headers = {"Accept": operation.accept} | _headers(by_place["header"])
     if cookies := _cookies(by_place["cookie"]):
-        headers["Cookie"] = checked_header("; ".join(f"{name}={value}" for name, value in cookies), "cookies")
+        headers["Cookie"] = check_header("; ".join(f"{name}={value}" for name, value in cookies), "cookies")
     _check_length(sum(len(value) for value in headers.values()), "headers")
     written = None if operation.body is None else _body(operation, operation.body, given)
     if written is not None:
-        headers["Content-Type"] = checked_header(written.content_type, "the media type")
+        headers["Content-Type"] = check_header(written.content_type, "the media type")
     body = None if written is None else written.body
     return OpenapiRequest(method=operation.method, target=target, headers=headers, body=body)
 
 
 def _check_length(characters: int, what: str) -> None:
     if characters > LONGEST_TARGET:
-        raise CannotBuild(f"its {what} would have {characters:,} characters; the most is {LONGEST_TARGET:,}")
+        raise CannotBuild(
+            f"its {what} would have {characters:,} characters; at most {LONGEST_TARGET:,} are allowed"
+        )
 
 
 def _is_left_out(name: str, value: Json, operation: Operation) -> bool:
@@ -83,8 +85,8 @@ def _check_known(operation: Operation, given: JsonObject) -> None:
     if body is not None:
         known.update([body.argument] if body.argument is not None else (name for name, _ in body.properties))
     if unknown := sorted(given.keys() - known):
-        said = f"the operation has no argument {quoted(unknown[:5])}"
-        raise CannotBuild(f"{said}; it has {quoted(sorted(known))}" if known else said)
+        said = f"the operation has no argument {quote_names(unknown[:5])}"
+        raise CannotBuild(f"{said}; it has {quote_names(sorted(known))}" if known else said)
 
 
 # -- the path
@@ -97,7 +99,7 @@ def _path(template: str, given: list[tuple[Parameter, Json]]) -> str:
 
 def _path_value(parameter: Parameter, value: Json) -> str:
     if parameter.content is not None:
-        return encoded(content_text(value, parameter.content, parameter.argument), parameter.argument)
+        return encode(content_text(value, parameter.content, parameter.argument), parameter.argument)
     return path_text(value, parameter.name, style=parameter.style, explode=parameter.explode)
 
 
@@ -126,13 +128,15 @@ def _check_segment(text: str, names: list[str]) -> None:
         decoded = unquote(text)
         steps = _STEPS.split(decoded)
         if "" in steps or any(step.partition(";")[0] in (".", "..") for step in steps):
-            raise CannotBuild(f"{quoted(names)} would make a step of the path that is empty, `.` or `..`")
+            raise CannotBuild(f"{quote_names(names)} would make a part of the path empty, `.` or `..`")
         if _CONTROL.search(decoded):
-            raise CannotBuild(f"{quoted(names)} is part of the path and has control characters")
+            raise CannotBuild(
+                f"{quote_names(names)} is part of the path and must not have control characters"
+            )
         if decoded == text:
             return
         text = decoded
-    raise CannotBuild(f"{quoted(names)} is percent-encoded too many times")
+    raise CannotBuild(f"{quote_names(names)} is percent-encoded too many times")
 
 
 # -- query, headers, cookies
@@ -143,7 +147,7 @@ def _query(operation: Operation, given: list[tuple[Parameter, Json]]) -> Pairs:
     for parameter, value in given:
         if parameter.content is not None:
             text = content_text(value, parameter.content, parameter.argument)
-            found.append((encoded(parameter.name, parameter.name), encoded(text, parameter.argument)))
+            found.append((encode(parameter.name, parameter.name), encode(text, parameter.argument)))
             continue
         pairs = query_pairs(
             value,
@@ -164,7 +168,7 @@ def _check_free_names(operation: Operation, parameter: Parameter, value: JsonObj
     taken.update(operation.guarded)
     if clash := sorted(taken & value.keys()):
         raise CannotBuild(
-            f"`{parameter.argument}` has members named as other parameters are: {quoted(clash)}"
+            f"`{parameter.argument}` has members with the names of other parameters: {quote_names(clash)}"
         )
 
 
@@ -173,7 +177,7 @@ def _headers(given: list[tuple[Parameter, Json]]) -> dict[str, str]:
     for parameter, value in given:
         if parameter.content is not None:
             text = content_text(value, parameter.content, parameter.argument)
-            found[parameter.name] = checked_header(text, parameter.argument)
+            found[parameter.name] = check_header(text, parameter.argument)
         else:
             found[parameter.name] = header_text(value, parameter.argument, explode=parameter.explode)
     return found
@@ -184,7 +188,7 @@ def _cookies(given: list[tuple[Parameter, Json]]) -> Pairs:
     for parameter, value in given:
         if parameter.content is not None:
             text = content_text(value, parameter.content, parameter.argument)
-            found.append((parameter.name, encoded(text, parameter.argument)))
+            found.append((parameter.name, encode(text, parameter.argument)))
             continue
         if isinstance(value, dict) and parameter.explode:
             raise CannotBuild(f"`{parameter.argument}` would set cookies that are not declared")
@@ -195,11 +199,11 @@ def _cookies(given: list[tuple[Parameter, Json]]) -> Pairs:
 # -- the body
 
 
-def _body(operation: Operation, body: Body, given: JsonObject) -> Written | None:
+def _body(operation: Operation, body: Body, given: JsonObject) -> EncodedForm | None:
     if body.argument is not None:
         if body.argument not in given:
             return None
-        return _written(body, given[body.argument], body.argument)
+        return _write_body(body, given[body.argument], body.argument)
     fields: JsonObject = {name: given[argument] for argument, name in body.properties if argument in given}
     if body.takes_more:
         mine = {argument for argument, _ in body.properties}
@@ -207,21 +211,21 @@ def _body(operation: Operation, body: Body, given: JsonObject) -> Written | None
         fields |= {name: value for name, value in given.items() if name not in mine | others}
     if not fields and not body.is_required:
         return None
-    return _written(body, fields, "the body")
+    return _write_body(body, fields, "the body")
 
 
-def _written(body: Body, value: Json, name: str) -> Written:
+def _write_body(body: Body, value: Json, name: str) -> EncodedForm:
     media_type = body.media_type.partition(";")[0].strip().lower()
     if body.is_binary:
-        return Written(body.media_type, from_base64(value, name))
+        return EncodedForm(body.media_type, from_base64(value, name))
     if is_json_type(media_type):
-        return Written(body.media_type, json_bytes(value, name))
+        return EncodedForm(body.media_type, json_bytes(value, name))
     encodings = dict(body.encodings)
     if isinstance(value, dict) and media_type == "application/x-www-form-urlencoded":
-        return urlencoded(value, encodings)
+        return encode_urlencoded(value, encodings)
     if isinstance(value, dict) and media_type == "multipart/form-data":
-        return multipart(value, encodings)
+        return encode_multipart(value, encodings)
     try:
-        return Written(body.media_type, content_text(value, media_type, name).encode())
+        return EncodedForm(body.media_type, content_text(value, media_type, name).encode())
     except UnicodeEncodeError:
-        raise CannotBuild(f"`{name}` has characters that are not Unicode text") from None
+        raise CannotBuild(f"`{name}` has characters that are not valid Unicode") from None

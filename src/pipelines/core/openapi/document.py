@@ -12,10 +12,10 @@ from pipelines.core.text.yaml_text import read_yaml
 
 MAX_DOCUMENT_BYTES = 20 * 1024 * 1024  # GitHub's has 13 MB, and few are larger
 WHAT = "the OpenAPI document"
-_MOST_FOLLOWED = 32  # references that lead to references
+_MOST_REFERENCES = 32  # references that lead to references
 
 
-class Untranslatable(Exception):
+class CannotTranslate(Exception):
     """Why one operation, or one schema, cannot be used; the rest of the document still can."""
 
 
@@ -26,19 +26,19 @@ class Document:
 
     def resolved(self, node: Json, place: str) -> JsonObject:
         """An object of the document, through whatever references lead to it."""
-        for _ in range(_MOST_FOLLOWED):
+        for _ in range(_MOST_REFERENCES):
             if not isinstance(node, dict):
-                raise Untranslatable(f"{place} must be a JSON object, not {kind(node)}")
+                raise CannotTranslate(f"{place} must be a JSON object, not {kind(node)}")
             target = node.get("$ref")
             if not isinstance(target, str):
                 return node
             node = self.target(target, place)
-        raise Untranslatable(f"{place} refers only to more references")
+        raise CannotTranslate(f"{place} leads to too many references in a row")
 
     def target(self, reference: str, place: str) -> Json:
         if not reference.startswith("#"):
-            raise Untranslatable(
-                f"{place} refers to `{reference[:200]}`; references out of the document are not followed"
+            raise CannotTranslate(
+                f"{place} refers to `{reference[:200]}`; references outside of the document are not followed"
             )
         node: Json = self.root
         for part in fragment_parts(reference):
@@ -47,7 +47,7 @@ class Document:
             elif isinstance(node, list) and part.isdecimal() and int(part) < len(node):
                 node = node[int(part)]
             else:
-                raise Untranslatable(f"{place} refers to `{reference[:200]}`, which leads nowhere")
+                raise CannotTranslate(f"{place} refers to `{reference[:200]}`, which does not exist")
         return node
 
 
@@ -63,11 +63,11 @@ def fragment_parts(reference: str) -> list[str]:
 def read_document(text: bytes) -> Document:
     """A document from JSON or YAML; Refused if it is not one of OpenAPI 3."""
     if len(text) > MAX_DOCUMENT_BYTES:
-        _refuse("", f"has {len(text):,} bytes; at most {MAX_DOCUMENT_BYTES:,} are read")
+        _refuse("", f"has {len(text):,} bytes; at most {MAX_DOCUMENT_BYTES:,} are allowed")
     root = _value(text)
     if not isinstance(root, dict):
         _refuse("", f"must be a JSON object, not {kind(root)}")
-    return _checked(root)
+    return _check_document(root)
 
 
 def _value(text: bytes) -> Json:
@@ -84,15 +84,15 @@ def _value(text: bytes) -> Json:
     return value
 
 
-def _checked(root: JsonObject) -> Document:
+def _check_document(root: JsonObject) -> Document:
     if "swagger" in root and "openapi" not in root:
         hint = "convert it to OpenAPI 3 first; many programs do"
-        _refuse("/swagger", f"is Swagger {root['swagger']}; OpenAPI 3.0, 3.1 and 3.2 are read", hint)
+        _refuse("/swagger", f"is Swagger {root['swagger']}; OpenAPI 3.0, 3.1 and 3.2 are supported", hint)
     # YAML without quotes around it: `openapi: 3.1` is a number.
     version = str(root.get("openapi", ""))
     if not version.startswith(("3.0", "3.1", "3.2")):
-        said = f"is {version[:20]!r}" if version else "is not there"
-        _refuse("/openapi", f"{said}; OpenAPI 3.0, 3.1 and 3.2 are read", "such as `openapi: 3.1.0`")
+        said = f"is {version[:20]!r}" if version else "is missing"
+        _refuse("/openapi", f"{said}; OpenAPI 3.0, 3.1 and 3.2 are supported", "such as `openapi: 3.1.0`")
     paths = root.get("paths", {} if not version.startswith("3.0") else None)  # 3.1: webhooks alone will do
     if not isinstance(paths, dict):
         _refuse("/paths", f"must be a JSON object with the operations, not {kind(paths)}")

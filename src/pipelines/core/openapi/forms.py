@@ -1,4 +1,4 @@
-"""Bodies that are forms: `application/x-www-form-urlencoded` and `multipart/form-data`."""
+"""Bodies that are forms: `application/x-www-form-urlencoded` and `encode_multipart/form-data`."""
 
 import base64
 import binascii
@@ -16,15 +16,15 @@ _PLAIN = Encoding()
 _IN_QUOTES = str.maketrans({'"': "%22", "\r": "%0D", "\n": "%0A"})  # as browsers write names
 
 
-class Written(NamedTuple):
+class EncodedForm(NamedTuple):
     content_type: str
     body: bytes
 
 
-def urlencoded(fields: JsonObject, encodings: Mapping[str, Encoding]) -> Written:
+def encode_urlencoded(fields: JsonObject, encodings: Mapping[str, Encoding]) -> EncodedForm:
     pairs = [pair for name, value in fields.items() for pair in _pairs(name, value, encodings.get(name))]
     text = "&".join(f"{name}={value}" for name, value in pairs)
-    return Written("application/x-www-form-urlencoded", text.encode("ascii"))
+    return EncodedForm("application/x-www-form-urlencoded", text.encode("ascii"))
 
 
 def _pairs(name: str, value: Json, encoding: Encoding | None) -> Iterator[tuple[str, str]]:
@@ -41,7 +41,7 @@ def _plus(text: str, name: str) -> str:
     try:
         return quote_plus(text)
     except UnicodeEncodeError:
-        raise CannotBuild(f"`{name}` has characters that are not Unicode text") from None
+        raise CannotBuild(f"`{name}` has characters that are not valid Unicode") from None
 
 
 def _text(value: Json, name: str, content: str | None) -> str:
@@ -56,14 +56,14 @@ def _plain(value: Json, name: str) -> str:
     return "" if value is None else scalar_text(value, name)
 
 
-def multipart(fields: JsonObject, encodings: Mapping[str, Encoding]) -> Written:
+def encode_multipart(fields: JsonObject, encodings: Mapping[str, Encoding]) -> EncodedForm:
     parts = [
         part for name, value in fields.items() for part in _parts(name, value, encodings.get(name, _PLAIN))
     ]
     # A boundary of what it separates: equal calls are equal requests, and it stands in no part by chance.
     boundary = f"odyssey-{sha256(b''.join(parts)).hexdigest()[:32]}"
     lines = b"".join(b"--" + boundary.encode() + b"\r\n" + part + b"\r\n" for part in parts)
-    return Written(f"multipart/form-data; boundary={boundary}", lines + f"--{boundary}--\r\n".encode())
+    return EncodedForm(f"multipart/form-data; boundary={boundary}", lines + f"--{boundary}--\r\n".encode())
 
 
 def _parts(name: str, value: Json, encoding: Encoding) -> Iterator[bytes]:
@@ -85,7 +85,7 @@ def _utf8(text: str, name: str) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError:
-        raise CannotBuild(f"`{name}` has characters that are not Unicode text") from None
+        raise CannotBuild(f"`{name}` has characters that are not valid Unicode") from None
 
 
 def from_base64(value: Json, name: str) -> bytes:

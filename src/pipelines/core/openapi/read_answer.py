@@ -22,26 +22,26 @@ _CHARSETS = (
 _TOO_LARGE = f"it is over {MAX_ANSWER_BYTES // 1024**2} MiB"
 
 
-class Unreadable(ValueError):
+class UnreadableAnswer(ValueError):
     """An answer came, and is no use; the message says why."""
 
 
 def read_answer(status: int, headers: Mapping[str, str], raw: bytes) -> LiveReply:
     """`headers` have lower-case names. Secrets that a service repeats are hidden by whoever knows them."""
     if len(raw) > MAX_ANSWER_BYTES:
-        raise Unreadable(_TOO_LARGE)
+        raise UnreadableAnswer(_TOO_LARGE)
     media_type, charset = _content_type(headers.get("content-type", ""))
-    text = _text(_inflated(raw, headers.get("content-encoding", "")), charset)
+    text = _text(_inflate(raw, headers.get("content-encoding", "")), charset)
     if not _may_be_json(media_type, text):
         return LiveReply(status, text)
-    return _decoded(status, text, is_declared=is_json_type(media_type))
+    return _decode(status, text, is_declared=is_json_type(media_type))
 
 
-def _decoded(status: int, text: str, *, is_declared: bool) -> LiveReply:
+def _decode(status: int, text: str, *, is_declared: bool) -> LiveReply:
     try:
         response: Json = loads(text)
     except InvalidJson as error:
-        notes = (f"the answer says it is JSON and is not: {error}; it is passed on as text",)
+        notes = (f"the answer is declared as JSON but is not: {error}; it is passed on as text",)
         return LiveReply(status, text, notes if is_declared and text else ())
     return LiveReply(status, response)
 
@@ -62,22 +62,24 @@ def _content_type(header: str) -> tuple[str, str]:
     return media_type.strip().lower(), ""
 
 
-def _inflated(raw: bytes, encoding: str) -> bytes:
+def _inflate(raw: bytes, encoding: str) -> bytes:
     """Compressed although it was asked not to be: read as far as an answer may go, and no further."""
     encoding = encoding.strip().lower()
     if encoding in ("", "identity"):
         return raw
     if encoding not in ("gzip", "x-gzip", "deflate"):
-        raise Unreadable(f"it is compressed ({encoding[:40]}), though Accept-Encoding asked for identity")
+        raise UnreadableAnswer(
+            f"it is compressed ({encoding[:40]}), though Accept-Encoding asked for identity"
+        )
     reader = zlib.decompressobj(wbits=47)  # gzip and zlib alike
     try:
         found = reader.decompress(raw, MAX_ANSWER_BYTES + 1)
     except zlib.error:
-        raise Unreadable(f"it says it is compressed ({encoding}) and is not") from None
+        raise UnreadableAnswer(f"it is declared as compressed ({encoding}) but is not") from None
     if len(found) > MAX_ANSWER_BYTES:
-        raise Unreadable(_TOO_LARGE)
+        raise UnreadableAnswer(_TOO_LARGE)
     if not reader.eof:
-        raise Unreadable(f"it is compressed ({encoding}) and breaks off")
+        raise UnreadableAnswer(f"it is compressed ({encoding}) and incomplete")
     return found
 
 
@@ -85,7 +87,7 @@ def _text(raw: bytes, charset: str) -> str:
     try:
         text = raw.decode(charset if charset in _CHARSETS else "utf-8-sig")
     except UnicodeDecodeError as error:
-        raise Unreadable(f"it is not UTF-8 text (byte {error.start})") from None
+        raise UnreadableAnswer(f"it is not UTF-8 text (byte {error.start})") from None
     if "\x00" in text:
-        raise Unreadable("it is binary, not text")
+        raise UnreadableAnswer("it is binary, not text")
     return text

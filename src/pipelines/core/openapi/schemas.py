@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from pipelines.core.limits.check_limits import is_pattern
 from pipelines.core.limits.pattern_cost import MOST_OF_A_PATTERN, pattern_steps
-from pipelines.core.openapi.document import Document, Untranslatable, fragment_parts
+from pipelines.core.openapi.document import CannotTranslate, Document, fragment_parts
 from pipelines.core.text.authored import kind
 from pipelines.core.text.json_text import Json, JsonObject, pointer
 
@@ -59,7 +59,7 @@ class Schemas:
     def with_definitions(self, schema: JsonObject) -> JsonObject:
         """The schema with every definition that it needs, and no other."""
         # Data in a schema may look like a reference: only names that were given out are followed.
-        needed = self._needed(_used_in(schema) & self._references.keys())
+        needed = self._needed(_definitions_used(schema) & self._references.keys())
         if not needed:
             return schema
         return schema | {"$defs": {name: self._definitions[name].schema for name in sorted(needed)}}
@@ -74,7 +74,7 @@ class Schemas:
             needed.add(name)
             definition = self._definition(name)
             if definition.problem is not None:
-                raise Untranslatable(definition.problem)
+                raise CannotTranslate(definition.problem)
             pending.extend(definition.uses)
         return needed
 
@@ -84,7 +84,7 @@ class Schemas:
             reference = self._references[name]
             try:
                 known = self._converted(self._document.target(reference, reference[1:]), reference[1:])
-            except Untranslatable as error:
+            except CannotTranslate as error:
                 known = _Definition(None, frozenset(), str(error))
             self._definitions[name] = known
         return known
@@ -95,8 +95,8 @@ class Schemas:
         try:
             schema = self._node(node)
             return _Definition(schema, frozenset(self._uses), None)
-        except Untranslatable as error:
-            raise Untranslatable(f"{place}{pointer(self._at)}: {error}") from None
+        except CannotTranslate as error:
+            raise CannotTranslate(f"{place}{pointer(self._at)}: {error}") from None
         finally:
             self._uses, self._at = outer
 
@@ -104,7 +104,7 @@ class Schemas:
         if isinstance(node, bool):
             return node
         if not isinstance(node, dict):
-            raise Untranslatable(f"a schema is a JSON object, not {kind(node)}")
+            raise CannotTranslate(f"a schema must be a JSON object, not {kind(node)}")
         reference = node.get("$ref")
         if isinstance(reference, str):
             return self._referring(node, reference)
@@ -121,8 +121,8 @@ class Schemas:
         known = self._names.get(reference)
         if known is None:
             if not reference.startswith("#"):
-                said = f"refers to `{reference[:200]}`; references out of the document are not followed"
-                raise Untranslatable(said)
+                said = f"refers to `{reference[:200]}`; references outside of the document are not followed"
+                raise CannotTranslate(said)
             parts = fragment_parts(reference)
             is_usual = parts[:2] == ["components", "schemas"] and len(parts) == 3
             wanted = _NOT_IN_A_NAME.sub("_", parts[-1] if is_usual else "_".join(parts)) or "_"
@@ -185,7 +185,7 @@ class Schemas:
             return schema[self._dropped_by] is True
         try:
             return "$ref" in schema and self._document.resolved(schema, "").get(self._dropped_by) is True
-        except Untranslatable:
+        except CannotTranslate:
             return False  # which its conversion will say better
 
     def _dropped(self, node: JsonObject, depth: int = 0) -> set[str]:
@@ -195,7 +195,7 @@ class Schemas:
         if isinstance(properties, dict):
             found.update(name for name, schema in properties.items() if self._is_dropped(schema))
         for part in parts if isinstance(parts, list) and depth < _DEEPEST_PARTS else ():
-            with suppress(Untranslatable):  # which its conversion will say better
+            with suppress(CannotTranslate):  # which its conversion will say better
                 found |= self._dropped(self._document.resolved(part, ""), depth + 1)
         return found
 
@@ -205,7 +205,7 @@ class Schemas:
             return True  # of which the check of the schema complains
         if pattern_steps(pattern) <= MOST_OF_A_PATTERN and is_pattern(pattern):
             return True
-        self._note(f"the pattern `{pattern[:80]}` cannot be checked here and is left to the backend")
+        self._note(f"the pattern `{pattern[:80]}` is not supported here; the backend has to check it")
         return False
 
     def _repaired(self, node: JsonObject, found: JsonObject) -> JsonObject:
@@ -244,7 +244,7 @@ def _nullable(schema: JsonObject) -> JsonObject:
     return {"anyOf": [schema, {"type": "null"}]} if schema else schema
 
 
-def _used_in(schema: Json) -> set[str]:
+def _definitions_used(schema: Json) -> set[str]:
     """The definitions that a converted schema names."""
     found: set[str] = set()
     pending: list[Json] = [schema]

@@ -39,47 +39,47 @@ def scalar_text(value: Json, name: str) -> str:
         return str(int(value))
     if isinstance(value, (int, float)):
         return json.dumps(value)
-    raise CannotBuild(f"`{name}` has {kind(value)} inside, which cannot be written in this place")
+    raise CannotBuild(f"`{name}` contains {kind(value)}, which cannot be written here")
 
 
-def encoded(text: str, name: str, safe: str = "") -> str:
+def encode(text: str, name: str, safe: str = "") -> str:
     try:
         return quote(text, safe=safe)
     except UnicodeEncodeError:
-        raise CannotBuild(f"`{name}` has characters that are not Unicode text") from None
+        raise CannotBuild(f"`{name}` has characters that are not valid Unicode") from None
 
 
 def path_text(value: Json, name: str, *, style: str, explode: bool) -> str:
     """A value in a path, by `simple`, `label` or `matrix`."""
     if style == "label":
-        return "." + _joined(value, name, separator="." if explode else ",", explode=explode)
+        return "." + _join_items(value, name, separator="." if explode else ",", explode=explode)
     if style == "matrix":
         return _matrix(value, name, explode=explode)
-    return _joined(value, name, separator=",", explode=explode)
+    return _join_items(value, name, separator=",", explode=explode)
 
 
 def _matrix(value: Json, name: str, *, explode: bool) -> str:
-    key = encoded(name, name)
+    key = encode(name, name)
     if explode and isinstance(value, list):
         return "".join(f";{key}={_part(item, name)}" for item in value)
     if explode and isinstance(value, dict):
-        return "".join(f";{encoded(key, name)}={_part(item, name)}" for key, item in value.items())
-    return f";{key}={_joined(value, name, separator=',', explode=False)}"
+        return "".join(f";{encode(key, name)}={_part(item, name)}" for key, item in value.items())
+    return f";{key}={_join_items(value, name, separator=',', explode=False)}"
 
 
-def _joined(value: Json, name: str, *, separator: str, explode: bool, safe: str = "") -> str:
+def _join_items(value: Json, name: str, *, separator: str, explode: bool, safe: str = "") -> str:
     """Items, or members as `k,v` or exploded as `k=v`, between separators."""
     if isinstance(value, list):
         return separator.join(_part(item, name, safe) for item in value)
     if isinstance(value, dict):
-        pairs = [(encoded(key, name, safe), _part(item, name, safe)) for key, item in value.items()]
+        pairs = [(encode(key, name, safe), _part(item, name, safe)) for key, item in value.items()]
         between = "=" if explode else separator
         return separator.join(f"{key}{between}{text}" for key, text in pairs)
     return _part(value, name, safe)
 
 
 def _part(value: Json, name: str, safe: str = "") -> str:
-    return encoded(scalar_text(value, name), name, safe)
+    return encode(scalar_text(value, name), name, safe)
 
 
 _SEPARATORS = {"form": ",", "spaceDelimited": "%20", "pipeDelimited": "%7C"}
@@ -88,7 +88,7 @@ _SEPARATORS = {"form": ",", "spaceDelimited": "%20", "pipeDelimited": "%7C"}
 def query_pairs(value: Json, name: str, *, style: str, explode: bool, reserved: bool = False) -> Pairs:
     """A value in a query, by `form`, `spaceDelimited`, `pipeDelimited` or `deepObject`."""
     safe = _RESERVED_BUT_HARMLESS if reserved else ""
-    key = encoded(name, name)
+    key = encode(name, name)
     if style == "deepObject":
         return _deep(value, key, name, safe, is_outermost=True)
     if isinstance(value, (list, dict)) and not value:
@@ -96,16 +96,16 @@ def query_pairs(value: Json, name: str, *, style: str, explode: bool, reserved: 
     if explode and isinstance(value, list):
         return [(key, _part(item, name, safe)) for item in value]
     if explode and isinstance(value, dict):
-        return [(encoded(each, name), _part(item, name, safe)) for each, item in value.items()]
-    return [(key, _joined(value, name, separator=_SEPARATORS[style], explode=False, safe=safe))]
+        return [(encode(each, name), _part(item, name, safe)) for each, item in value.items()]
+    return [(key, _join_items(value, name, separator=_SEPARATORS[style], explode=False, safe=safe))]
 
 
 def _deep(value: Json, key: str, name: str, safe: str, *, is_outermost: bool = False) -> Pairs:
     if isinstance(value, dict):
-        below = [(f"{key}%5B{encoded(each, name)}%5D", item) for each, item in value.items()]
+        below = [(f"{key}%5B{encode(each, name)}%5D", item) for each, item in value.items()]
         return [pair for each, item in below for pair in _deep(item, each, name, safe)]
     if is_outermost:
-        raise CannotBuild(f"`{name}` is an object in this query (deepObject), not {kind(value)}")
+        raise CannotBuild(f"`{name}` must be an object in this query (deepObject), not {kind(value)}")
     if isinstance(value, list):
         return [(key, _part(item, name, safe)) for item in value]
     return [(key, _part(value, name, safe))]
@@ -120,13 +120,13 @@ def header_text(value: Json, name: str, *, explode: bool) -> str:
         text = ",".join(f"{key}{between}{scalar_text(item, name)}" for key, item in value.items())
     else:
         text = scalar_text(value, name)
-    return checked_header(text, name)
+    return check_header(text, name)
 
 
-def checked_header(text: str, name: str) -> str:
+def check_header(text: str, name: str) -> str:
     if _HEADER_VALUE.fullmatch(text) is None:
         raise CannotBuild(
-            f"`{name}` cannot be sent as a header: one line of ASCII without spaces around it is taken"
+            f"`{name}` cannot be sent as a header: it must be one line of ASCII without spaces around it"
         )
     return text
 
@@ -136,15 +136,15 @@ def cookie_pairs(value: Json, name: str, *, style: str, explode: bool) -> Pairs:
     if style == "cookie":
         text = scalar_text(value, name)
         if _COOKIE_VALUE.fullmatch(text) is None:
-            raise CannotBuild(f"`{name}` has characters that no cookie has")
+            raise CannotBuild(f"`{name}` has characters that are not allowed in a cookie")
         return [(name, text)]
     if isinstance(value, (list, dict)) and not value:
         return []
     if explode and isinstance(value, list):
         return [(name, _part(item, name, _COOKIE_SAFE)) for item in value]
     if explode and isinstance(value, dict):
-        return [(encoded(each, name), _part(item, name, _COOKIE_SAFE)) for each, item in value.items()]
-    return [(name, _joined(value, name, separator=",", explode=False, safe=_COOKIE_SAFE))]
+        return [(encode(each, name), _part(item, name, _COOKIE_SAFE)) for each, item in value.items()]
+    return [(name, _join_items(value, name, separator=",", explode=False, safe=_COOKIE_SAFE))]
 
 
 def json_bytes(value: Json, name: str) -> bytes:
@@ -155,7 +155,7 @@ def json_bytes(value: Json, name: str) -> bytes:
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
     except ValueError:
-        raise CannotBuild(f"`{name}` has a value that JSON cannot say") from None
+        raise CannotBuild(f"`{name}` has a value that JSON cannot represent") from None
 
 
 def content_text(value: Json, media_type: str, name: str) -> str:

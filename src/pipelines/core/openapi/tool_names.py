@@ -34,10 +34,10 @@ def tool_names(keys: Sequence[OperationKey]) -> dict[OperationKey, str]:
     names: dict[OperationKey, str] = {}
     taken: set[str] = set()
     # Who has a name that fits keeps it, whatever others become.
-    for key in sorted(keys, key=lambda key: (_wanted(key) != key.operation_id, key.path, key.method)):
-        wanted = _wanted(key)
+    for key in sorted(keys, key=lambda key: (_preferred_name(key) != key.operation_id, key.path, key.method)):
+        wanted = _preferred_name(key)
         if wanted in taken:
-            wanted = _fitting(f"{wanted}_{key.by_place}")
+            wanted = _sanitize(f"{wanted}_{key.by_place}")
         name, count = wanted, 1
         while name in taken:
             count += 1
@@ -57,7 +57,7 @@ def name_notes(names: Mapping[OperationKey, str]) -> Iterator[str]:
         if key.operation_id is not None and key.operation_id != name
     ]
     yield from _first_of(unnamed, "without an operationId, named by method and path")
-    yield from _first_of(renamed, "with an operationId that no tool can have, or that two have")
+    yield from _first_of(renamed, "whose operationId is not a valid tool name, or is not unique")
 
 
 def _first_of(said: list[str], why: str) -> Iterator[str]:
@@ -66,13 +66,13 @@ def _first_of(said: list[str], why: str) -> Iterator[str]:
         yield f"{len(said) - MOST_TOLD:,} more operations {why}"
 
 
-def _wanted(key: OperationKey) -> str:
-    if key.operation_id is not None and (name := _fitting(key.operation_id)).strip("_"):
+def _preferred_name(key: OperationKey) -> str:
+    if key.operation_id is not None and (name := _sanitize(key.operation_id)).strip("_"):
         return name
-    return _fitting(key.by_place)
+    return _sanitize(key.by_place)
 
 
-def _fitting(text: str) -> str:
+def _sanitize(text: str) -> str:
     name = _NOT_ALLOWED.sub("_", text)
     name = name if name == text else name.strip("_") or "_"
     name = f"_{name}" if name[:1].isdigit() or name[:1] in ("-", "") else name

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from pipelines.core.limits.json_schema import schema_problems
-from pipelines.core.openapi.bodies import BASE64, DeclaredBody, declared_body
-from pipelines.core.openapi.document import Document, Untranslatable, place_of, read_document
+from pipelines.core.openapi.bodies import BASE64, OperationBody, body_of
+from pipelines.core.openapi.document import CannotTranslate, Document, place_of, read_document
 from pipelines.core.openapi.operation import BODY_ARGUMENT, Body, Operation, Parameter
-from pipelines.core.openapi.parameters import Declared, Secured, declared_parameters, secured_names
+from pipelines.core.openapi.parameters import DeclaredParameter, SecurityNames, parameters_of, security_names
 from pipelines.core.openapi.schemas import Schemas
 from pipelines.core.openapi.styles import is_json_type
 from pipelines.core.openapi.tool_names import OperationKey, name_notes, tool_names
@@ -23,7 +23,7 @@ LONGEST_PATH = 8_000  # characters; common servers read no longer line
 MOST_NOTES, LONGEST_NOTE = 1_000, 1_000
 
 
-def translated(text: bytes) -> Discovery:
+def translate(text: bytes) -> Discovery:
     """The tools of a document; Refused or InvalidJson if it is none."""
     return tools_of(read_document(text))
 
@@ -46,7 +46,7 @@ class _Translation:
         self._about = ""  # which operation
         self._inputs = Schemas(document, are_inputs=True, note=self._note)
         self._outputs = Schemas(document, are_inputs=False, note=lambda _: None)
-        self._secured: Secured = secured_names(document)
+        self._secured: SecurityNames = security_names(document)
         self._checked: dict[bytes, JsonObject] = {}  # outputs, by what they are before their definitions
 
     def _note(self, said: str) -> None:
@@ -57,7 +57,7 @@ class _Translation:
     def discovery(self) -> Discovery:
         keys = list(self._keys())
         if len(keys) > MOST_OPERATIONS:
-            message = f"has {len(keys):,} operations; at most {MOST_OPERATIONS:,} are read"
+            message = f"has {len(keys):,} operations; at most {MOST_OPERATIONS:,} are allowed"
             raise Refused([Problem(path="/paths", message=message)], "the OpenAPI document")
         names = tool_names(keys)
         tools = []
@@ -65,7 +65,7 @@ class _Translation:
             self._about = key.shown
             try:
                 tools.append(self._tool(key, names[key]))
-            except Untranslatable as error:
+            except CannotTranslate as error:
                 self._note(f"left out: {error}")
                 del names[key]
         in_order = {key: names[key] for key in keys if key in names}
@@ -80,7 +80,7 @@ class _Translation:
             self._about = path
             try:
                 item = self._document.resolved(node, place_of("paths", path))
-            except Untranslatable as error:
+            except CannotTranslate as error:
                 self._note(f"left out: {error}")
                 continue
             for method in METHODS:
@@ -98,11 +98,9 @@ class _Translation:
         item = self._document.resolved(paths[key.path], place_of("paths", key.path))
         operation = self._document.resolved(item[key.method], at)
         if "servers" in operation or "servers" in item:
-            self._note("names servers of its own; the endpoint's base_url is used")
-        declared = declared_parameters(
-            self._document, key.path, key.method, secured=self._secured, note=self._note
-        )
-        body = declared_body(self._document, operation, at, self._inputs)
+            self._note("has servers of its own; the endpoint's base_url is used")
+        declared = parameters_of(self._document, key.path, key.method, secured=self._secured, note=self._note)
+        body = body_of(self._document, operation, at, self._inputs)
         arguments = [*map(self._of_parameter, declared), *_of_body(body)]
         names = _argument_names(arguments)
         kept = Operation(
@@ -129,10 +127,10 @@ class _Translation:
             call=kept.as_json(),
         )
 
-    def _of_parameter(self, declared: Declared) -> _Argument:
+    def _of_parameter(self, declared: DeclaredParameter) -> _Argument:
         schema = self._inputs.converted(declared.schema, declared.schema_place)
         if declared.description:
-            schema = _described(schema, declared.description)
+            schema = _with_description(schema, declared.description)
         return _Argument(declared.name, declared.place, schema, declared.is_required)
 
     def _input_schema(self, arguments: list[_Argument], names: list[str], *, takes_more: bool) -> JsonObject:
@@ -146,7 +144,7 @@ class _Translation:
         whole = self._inputs.with_definitions(schema)
         _check_size(whole, "its input schema")
         if problems := schema_problems(whole, "", "its input schema"):
-            raise Untranslatable(problems[0].said())
+            raise CannotTranslate(problems[0].said())
         return whole
 
     def _output_schema(self, operation: JsonObject, at: str) -> JsonObject | None:
@@ -160,8 +158,8 @@ class _Translation:
             if not isinstance(schema, dict):
                 return None
             return self._checked_output(schema)
-        except Untranslatable as error:
-            self._note(f"has no output schema here: {error}")
+        except CannotTranslate as error:
+            self._note(f"its output schema is left out: {error}")
             return None
 
     def _checked_output(self, schema: JsonObject) -> JsonObject:
@@ -172,7 +170,7 @@ class _Translation:
             whole = self._outputs.with_definitions(schema)
             _check_size(whole, "its output schema")
             if problems := schema_problems(whole, "", "its output schema"):
-                raise Untranslatable(problems[0].said())
+                raise CannotTranslate(problems[0].said())
             self._checked[key] = whole
         return whole
 
@@ -193,27 +191,27 @@ def _check_size(schema: JsonObject, what: str) -> None:
     """Before it is checked otherwise: that takes far longer."""
     size = len(dumps(schema))
     if size > MOST_TOOL_BYTES:
-        raise Untranslatable(
-            f"{what} takes {size:,} bytes with what it refers to; the most is {MOST_TOOL_BYTES:,}"
+        raise CannotTranslate(
+            f"{what} has {size:,} bytes with its references; at most {MOST_TOOL_BYTES:,} are allowed"
         )
 
 
 def _check_path(path: str) -> None:
     if len(path) > LONGEST_PATH:
-        raise Untranslatable(f"its path has {len(path):,} characters; the most is {LONGEST_PATH:,}")
+        raise CannotTranslate(f"its path has {len(path):,} characters; at most {LONGEST_PATH:,} are allowed")
     if not path.startswith("/"):
-        raise Untranslatable("its path does not begin with `/`")
+        raise CannotTranslate("its path must start with `/`")
     if set(path) & set("?\\") or not path.isprintable():
-        raise Untranslatable("its path has characters that no path has (`?`, `\\`, control characters)")
+        raise CannotTranslate("its path has invalid characters (`?`, `\\`, control characters)")
     if {".", ".."} & set(path.split("/")):
-        raise Untranslatable("its path has a step `.` or `..`")
+        raise CannotTranslate("its path has a part `.` or `..`")
 
 
-def _of_body(body: DeclaredBody | None) -> list[_Argument]:
+def _of_body(body: OperationBody | None) -> list[_Argument]:
     if body is None:
         return []
     if body.properties is None:
-        schema = _described(body.schema, body.description) if body.description else body.schema
+        schema = _with_description(body.schema, body.description) if body.description else body.schema
         if body.is_binary:
             schema = {"type": "string", "contentEncoding": "base64", "description": BASE64}
         return [_Argument(BODY_ARGUMENT, "body", schema, body.is_required)]
@@ -237,7 +235,7 @@ def _as_base64(schema: Json) -> Json:
     return text | {"description": f"{told} {BASE64}" if isinstance(told, str) else BASE64}
 
 
-def _described(schema: Json, description: str) -> Json:
+def _with_description(schema: Json, description: str) -> Json:
     """A parameter's own words are nearer than those of a schema that many share."""
     body: JsonObject = schema if isinstance(schema, dict) else ({} if schema is True else {"not": {}})
     return body | {"description": _bounded(description)}
@@ -261,7 +259,7 @@ def _argument_names(arguments: list[_Argument]) -> list[str]:
     return names
 
 
-def _kept_parameter(declared: Declared, argument: str) -> Parameter:
+def _kept_parameter(declared: DeclaredParameter, argument: str) -> Parameter:
     return Parameter(
         argument=argument,
         name=declared.name,
@@ -273,7 +271,7 @@ def _kept_parameter(declared: Declared, argument: str) -> Parameter:
     )
 
 
-def _kept_body(body: DeclaredBody, arguments: list[_Argument], names: list[str]) -> Body:
+def _kept_body(body: OperationBody, arguments: list[_Argument], names: list[str]) -> Body:
     return Body(
         media_type=body.media_type,
         is_required=body.is_required,

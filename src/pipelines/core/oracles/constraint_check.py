@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from pipelines.core.matchers.matching import check_expectation
 from pipelines.core.oracles.expected_calls import ExpectedCalls, read_expected_calls
-from pipelines.core.text.authored import Fields, as_object, quoted
+from pipelines.core.text.authored import Fields, as_object, quote_names
 from pipelines.core.text.json_text import Json
 from pipelines.core.text.problems import Problem, Refused
 
@@ -43,7 +43,7 @@ def read_check(
     fields.refuse_unknown(CHECKS)
     if not any(fields.has(name) for name in CHECKS):
         hint = '{"responses": {"$not": {"$contains": "password"}}}'
-        problems.append(Problem(path=path, message=f"`check` needs {quoted(CHECKS)}", hint=hint))
+        problems.append(Problem(path=path, message=f"`check` needs {quote_names(CHECKS)}", hint=hint))
     for name in ("responses", "final_response"):
         problems.extend(check_expectation(fields.get(name), path=fields.at(name)))
     calls = None

@@ -13,16 +13,16 @@ _WEEKDAY = re.compile(rf"\b({'|'.join(_WEEKDAYS)})s?\b", re.IGNORECASE)
 _OF_SOME_MONTH = re.compile(r"\bthe (\d{1,2})(?:st|nd|rd|th)?\b(?! of\b)(?! [A-Z])")
 
 
-def days_meant(texts: list[str], today: str) -> frozenset[Day]:
+def named_days(texts: list[str], today: str) -> frozenset[Day]:
     """The days around today, and those that the texts mean without saying the date."""
     try:
         now = date.fromisoformat(today[:10])
     except ValueError:
         return frozenset()
-    return frozenset(Day(day.month, day.day, day.year) for day in _meant(texts, now))
+    return frozenset(Day(day.month, day.day, day.year) for day in _named_dates(texts, now))
 
 
-def _meant(texts: list[str], now: date) -> Iterator[date]:
+def _named_dates(texts: list[str], now: date) -> Iterator[date]:
     yield from (now + timedelta(days=days) for days in (-1, 0, 1))
     read = [text[:LONGEST_READ] for text in texts]
     weekdays = {_WEEKDAYS.index(name.lower()) for text in read for name in _WEEKDAY.findall(text)}

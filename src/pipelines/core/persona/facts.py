@@ -61,14 +61,14 @@ _NOT_KNOWN = re.compile(
 
 def facts_in(persona: str | None) -> tuple[Fact, ...]:
     """The facts of a persona's text, numbered in its order."""
-    found = list(_sorted(persona or ""))[:MOST_FACTS]
+    found = list(_sentences_with_knowledge(persona or ""))[:MOST_FACTS]
     return tuple(
         Fact(id=f"F{number}", text=text[:LONGEST_FACT], knowledge=knowledge)
         for number, (text, knowledge) in enumerate(found, start=1)
     )
 
 
-def _sorted(persona: str) -> Iterator[tuple[str, Knowledge]]:
+def _sentences_with_knowledge(persona: str) -> Iterator[tuple[str, Knowledge]]:
     under: Knowledge | None = None
     for line in persona.splitlines():
         if not line.strip():
@@ -82,7 +82,7 @@ def _sorted(persona: str) -> Iterator[tuple[str, Knowledge]]:
         under = under if is_item or heading is not None or line[:1].isspace() else None
         for sentence in _SENTENCE.split(_BULLET.sub("", rest).strip()):
             if sentence.strip():
-                yield sentence.strip(), heading or under or _by_itself(sentence)
+                yield sentence.strip(), heading or under or _knowledge_of(sentence)
 
 
 def _under_heading(line: str) -> tuple[Knowledge | None, str]:
@@ -93,7 +93,7 @@ def _under_heading(line: str) -> tuple[Knowledge | None, str]:
     return None, line
 
 
-def _by_itself(sentence: str) -> Knowledge:
+def _knowledge_of(sentence: str) -> Knowledge:
     if _ONLY_ASKED.search(sentence):
         return Knowledge.WHEN_ASKED
     return Knowledge.UNKNOWN if _NOT_KNOWN.search(sentence) else Knowledge.KNOWN

@@ -10,20 +10,20 @@ from difflib import SequenceMatcher
 from enum import StrEnum
 from typing import NamedTuple
 
-from pipelines.core.persona.calendar import days_meant
+from pipelines.core.persona.calendar import named_days
 from pipelines.core.persona.facts import Knowledge
 from pipelines.core.persona.scratchpad import scratchpad_in
 from pipelines.core.persona.service_words import service_words_in
 from pipelines.core.persona.talk import SERVICE, Talk, UserWords
-from pipelines.core.persona.values import Known, values_in
+from pipelines.core.persona.values import KnownValues, values_in
 from pipelines.core.persona.waiting import asks_for, asks_for_kind, waits_for_user
 from pipelines.core.text.problems import Problem
 from pipelines.core.verdict.words.speech import content_stems
 
 QUOTED_WORDS = 6  # of the behaviour text in a row: fewer stand in anybody's sentence
-COPIED = 0.8  # of the words of the service's last message, in its order
+COPIED_SHARE = 0.8  # of the words of the service's last message, in its order
 SHORTEST_COPIED = 8  # words
-TOLD, FEWEST_WORDS = 0.6, 3  # of a fact's own words, for it to be told without a number
+REVEALED_SHARE, FEWEST_WORDS = 0.6, 3  # of a fact's own words, for it to be told without a number
 
 
 class FaultKind(StrEnum):
@@ -54,15 +54,15 @@ _IDENTIFIER = re.compile(r"\b[a-z]+(?:_[a-z0-9]+)+\b")
 def faults_in(words: UserWords, talk: Talk) -> list[Fault]:
     """Everything that is wrong; an ignored stop is not among it (`is_stop_ignored`)."""
     if not words.says_something:
-        return list(_silent(words, talk))
+        return list(_empty_message(words, talk))
     message = words.message.translate(_APOSTROPHES)
     return [
         *_unknown_facts(words, talk),
-        *_made_up(message, talk),
-        *_revealed(message, talk),
-        *_flipped(message, talk),
+        *_made_up_values(message, talk),
+        *_early_facts(message, talk),
+        *_service_words(message, talk),
         *_shows_its_thinking(message, talk),
-        *_leaked(message, talk),
+        *_leaked_rules(message, talk),
     ]
 
 
@@ -71,7 +71,7 @@ def is_stop_ignored(words: UserWords, talk: Talk) -> bool:
     return words.stop and words.says_something and waits_for_user(talk.last_of_service)
 
 
-def _silent(words: UserWords, talk: Talk) -> Iterator[Fault]:
+def _empty_message(words: UserWords, talk: Talk) -> Iterator[Fault]:
     if not words.stop:
         yield Fault(FaultKind.EMPTY, "is empty, and the conversation is not ended")
     elif waits_for_user(talk.last_of_service):
@@ -87,9 +87,9 @@ def _unknown_facts(words: UserWords, talk: Talk) -> Iterator[Fault]:
         yield Fault(FaultKind.UNKNOWN_FACT, says)
 
 
-def _made_up(message: str, talk: Talk) -> Iterator[Fault]:
-    texts = [talk.opening, *_told(talk), *(line.text for line in talk.lines)]
-    known = Known(texts, days=days_meant(texts, talk.today))
+def _made_up_values(message: str, talk: Talk) -> Iterator[Fault]:
+    texts = [talk.opening, *_service_messages(talk), *(line.text for line in talk.lines)]
+    known = KnownValues(texts, days=named_days(texts, talk.today))
     for value in values_in(message):
         if not known.holds(value):
             yield Fault(
@@ -99,15 +99,15 @@ def _made_up(message: str, talk: Talk) -> Iterator[Fault]:
             )
 
 
-def _revealed(message: str, talk: Talk) -> Iterator[Fault]:
-    said = Known([message])
-    open_to_all = Known([talk.opening, *(line.text for line in talk.lines)])
+def _early_facts(message: str, talk: Talk) -> Iterator[Fault]:
+    said = KnownValues([message])
+    open_to_all = KnownValues([talk.opening, *(line.text for line in talk.lines)])
     asked = [line.text for line in talk.lines if line.by == SERVICE]
     for fact in talk.facts:
         if fact.knowledge is not Knowledge.WHEN_ASKED:
             continue
         told = [value for value in values_in(fact.text) if said.holds(value) and not open_to_all.holds(value)]
-        is_told = bool(told) or _is_told_in_words(fact.text, message, talk)
+        is_told = bool(told) or _reveals_in_words(fact.text, message, talk)
         was_asked = any(
             asks_for(text, fact.text) or any(asks_for_kind(text, value) for value in told) for text in asked
         )
@@ -118,14 +118,14 @@ def _revealed(message: str, talk: Talk) -> Iterator[Fault]:
             )
 
 
-def _is_told_in_words(fact: str, message: str, talk: Talk) -> bool:
+def _reveals_in_words(fact: str, message: str, talk: Talk) -> bool:
     """Most of the words that only this fact has stand in the message."""
     heard = content_stems(" ".join([talk.opening, *(line.text for line in talk.lines)]))
     own = content_stems(fact) - heard
-    return len(own) >= FEWEST_WORDS and len(own & content_stems(message)) >= TOLD * len(own)
+    return len(own) >= FEWEST_WORDS and len(own & content_stems(message)) >= REVEALED_SHARE * len(own)
 
 
-def _flipped(message: str, talk: Talk) -> Iterator[Fault]:
+def _service_words(message: str, talk: Talk) -> Iterator[Fault]:
     words = service_words_in(message, talk)
     if words is not None:
         says = f"“{words}” is what the service would say: you are the person who writes to it"
@@ -141,11 +141,11 @@ def _shows_its_thinking(message: str, talk: Talk) -> Iterator[Fault]:
         yield Fault(FaultKind.SCRATCHPAD, says)
 
 
-def _leaked(message: str, talk: Talk) -> Iterator[Fault]:
+def _leaked_rules(message: str, talk: Talk) -> Iterator[Fault]:
     """Words of the behaviour text that the person cannot have from elsewhere."""
     if not talk.behavior:
         return
-    heard = " ".join([talk.opening, *_told(talk), *(line.text for line in talk.lines)]).lower()
+    heard = " ".join([talk.opening, *_service_messages(talk), *(line.text for line in talk.lines)]).lower()
     rules = talk.behavior.lower()
     for match in _IDENTIFIER.finditer(message.lower()):
         if match[0] in rules and match[0] not in heard:
@@ -158,7 +158,7 @@ def _leaked(message: str, talk: Talk) -> Iterator[Fault]:
         yield Fault(FaultKind.BEHAVIOR_LEAKED, says)
 
 
-def _told(talk: Talk) -> list[str]:
+def _service_messages(talk: Talk) -> list[str]:
     return [fact.text for fact in talk.facts if fact.knowledge is not Knowledge.UNKNOWN]
 
 
@@ -171,4 +171,4 @@ def _is_copy(message: str, other: str) -> bool:
     mine, theirs = _WORDS.findall(message.lower())[:400], _WORDS.findall(other.lower())[:400]
     if len(mine) < SHORTEST_COPIED or len(theirs) < SHORTEST_COPIED:
         return False
-    return SequenceMatcher(None, mine, theirs, autojunk=False).ratio() >= COPIED
+    return SequenceMatcher(None, mine, theirs, autojunk=False).ratio() >= COPIED_SHARE

@@ -54,7 +54,7 @@ SCHEMA: JsonObject = {
 def user_question(talk: Talk, *, unseen: str) -> ModelQuestion:
     """`unseen` is something of the run that the agent cannot know; the same in a re-run."""
     word = fence_word("user", unseen)
-    shown = fenced(word, dumps(_shown(talk)).decode())
+    shown = fenced(word, dumps(_talk_as_json(talk)).decode())
     asked = f"{rule_of(word)}\n\n{shown}\n\nWrite the person's next message."
     return ModelQuestion(
         purpose=Purpose.USER,
@@ -66,7 +66,7 @@ def user_question(talk: Talk, *, unseen: str) -> ModelQuestion:
     )
 
 
-def _shown(talk: Talk) -> JsonObject:
+def _talk_as_json(talk: Talk) -> JsonObject:
     facts: list[Json] = [
         {"id": fact.id, "fact": fact.text, "is": fact.knowledge.value} for fact in talk.facts
     ]

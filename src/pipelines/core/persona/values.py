@@ -40,7 +40,7 @@ class Value(NamedTuple):
     days: frozenset[Day] = frozenset()
 
 
-class Known:
+class KnownValues:
     """Everything that was said or is known, to look values up in."""
 
     def __init__(self, texts: list[str], *, days: frozenset[Day] = frozenset()) -> None:

@@ -76,18 +76,18 @@ _TIMELY = re.compile(
     r"\b(?:\w+day|ago|yesterday|last (?:week|month|year)|since|morning|evening)\b", re.IGNORECASE
 )
 _WHERE = re.compile(r"\bwhere\b|\bwhat (?:place|address|street|city|town)\b", re.IGNORECASE)
-_PLACED = re.compile(
+_ADDRESS_WORDS = re.compile(
     r"\b(?:address|street|road|avenue|lane|square|floor|lives?|living|stay(?:s|ing)|located|delivered to)\b",
     re.IGNORECASE,
 )
 _PHONE = re.compile(r"\b(?:phone|mobile|telephone|cell)\b", re.IGNORECASE)
-_CALLED = re.compile(
+_CALL_WORDS = re.compile(
     r"\bphone|\bmobile\b|\bnumber\b[^.?!]{0,40}\b(?:call|reach|ring|text|contact)\b"
     r"|\b(?:call|reach|ring|text|contact) you\b",
     re.IGNORECASE,
 )
 #: What a fact tells, and how it is asked for in other words.
-_ASKED_BY = ((_TIMELY, _WHEN), (_PLACED, _WHERE), (_PHONE, _CALLED))
+_ASKED_BY = ((_TIMELY, _WHEN), (_ADDRESS_WORDS, _WHERE), (_PHONE, _CALL_WORDS))
 #: What is asked for, by what kind of thing it is.
 _KINDS = (
     (re.compile(r"\b(?:dates?|when|days?|until|since|from)\b", re.IGNORECASE), "day"),

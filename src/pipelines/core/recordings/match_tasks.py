@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from pipelines.core.recordings.recorded_run import TaskName, inside
-from pipelines.core.text.authored import did_you_mean, quoted
+from pipelines.core.text.authored import did_you_mean, quote_names
 from pipelines.core.text.problems import Problem
 
 MATCHED_BY_ORDER = "the run names no task, so it is judged by task {row}, the one at the same position"
@@ -83,7 +83,7 @@ class _Tasks:
     def _unknown(self, place: str, name: TaskName) -> Problem:
         keys = list(self._by_key)
         near = did_you_mean(str(name.value)[:200], keys)
-        known = f"rows are 1 to {len(self._tasks)}; keys: {quoted(keys[:5])}" if keys else HINT
+        known = f"rows are 1 to {len(self._tasks)}; keys: {quote_names(keys[:5])}" if keys else HINT
         path = inside(place, f"/{name.field}") if not name.field.startswith("pipelines") else place
         message = f"there is no task `{str(name.value)[:80]}`"
         return Problem(path=path, message=message, hint=near or known)

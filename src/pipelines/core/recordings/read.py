@@ -20,7 +20,7 @@ from pipelines.core.recordings.recorded_run import (
 )
 from pipelines.core.recordings.spans_form import is_telemetry, read_span_runs
 from pipelines.core.recordings.states import check_state
-from pipelines.core.text.authored import did_you_mean, kind, quoted
+from pipelines.core.text.authored import did_you_mean, kind, quote_names
 from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, loads, pointer
 from pipelines.core.text.problems import Problem, Refused
 
@@ -77,7 +77,7 @@ def read_format(value: Json, problems: list[Problem]) -> Format | None:
     if value is None or (isinstance(value, str) and value in FORMATS):
         return value
     hint = did_you_mean(value, FORMATS) if isinstance(value, str) else None
-    problems.append(Problem(path="/format", message=f"must be {quoted(FORMATS)}", hint=hint))
+    problems.append(Problem(path="/format", message=f"must be {quote_names(FORMATS)}", hint=hint))
     return None
 
 

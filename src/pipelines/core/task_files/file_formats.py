@@ -13,7 +13,7 @@ from pipelines.core.task_files.task_rows import (
     rows_from_json,
 )
 from pipelines.core.task_files.task_table import read_table
-from pipelines.core.text.file_text import decode, refused
+from pipelines.core.text.file_text import decode, file_refusal
 from pipelines.core.text.json_rows import JsonRows, split_rows
 from pipelines.core.text.json_text import InvalidJson, Json, loads
 from pipelines.core.text.notes import Notes
@@ -48,7 +48,7 @@ def read_file(data: bytes, format: Format, naming: ColumnNaming = DEFAULT_NAMING
     if format == "table":
         return read_table(file, naming)
     if not file.text.strip():
-        raise refused("the file is empty", _FIRST)
+        raise file_refusal("the file is empty", _FIRST)
     reader = {"yaml": _read_yaml, "json": _read_json, "jsonl": _read_lines}[format]
     upload = reader(file.text, naming)
     for note in file.notes:
@@ -60,7 +60,7 @@ def _read_yaml(text: str, naming: ColumnNaming) -> Upload:
     size = len(text.encode("utf-8", "surrogatepass"))
     if size > LARGEST_YAML:
         message = f"the YAML file has {size / 2**20:.1f} MiB; at most {LARGEST_YAML >> 20} MiB are allowed"
-        raise refused(message, "send it as CSV, JSON or JSONL, which may be larger")
+        raise file_refusal(message, "send it as CSV, JSON or JSONL, which may be larger")
     read = read_yaml(text, what="task", most_bytes=LARGEST_YAML)
     rows, path = _task_list(read.value, "a YAML list of tasks", "begin each task with `- user: `")
     upload = rows_from_json(rows, path=path, naming=naming)
@@ -80,7 +80,7 @@ def _read_json(text: str, naming: ColumnNaming) -> Upload:
         hint = None
         if text.lstrip().startswith("{") and "\n" in text.strip() and _is_json(next(_lines(text.strip()))):
             hint = "if each line is a task, name the file .jsonl"
-        raise refused(error.predicate, hint) from None
+        raise file_refusal(error.predicate, hint) from None
     rows, path = _task_list(value, "a JSON array of tasks", 'put the tasks into an array: [{"user": "…"}]')
     return rows_from_json(rows, path=path, naming=naming)
 
@@ -90,7 +90,7 @@ def _task_list(value: Json, what: str, hint: str) -> tuple[Json, str]:
     if isinstance(value, list):
         return value, ""
     if not isinstance(value, dict) or not isinstance(value.get("rows"), list):
-        raise refused(f"the file must be {what}, or an object that has one under `rows`", hint)
+        raise file_refusal(f"the file must be {what}, or an object that has one under `rows`", hint)
     refuse_unknown(value, ("rows", "name"), "the file")
     return value["rows"], "/rows"
 
@@ -98,7 +98,7 @@ def _task_list(value: Json, what: str, hint: str) -> tuple[Json, str]:
 def _read_lines(text: str, naming: ColumnNaming) -> Upload:
     is_array = text.lstrip().startswith("[")
     if is_array and (next(_lines(text.strip())) == "[" or _is_json(text)):
-        raise refused("this is one JSON array, not a task on each line", "name the file .json")
+        raise file_refusal("this is one JSON array, not a task on each line", "name the file .json")
     problems: list[Problem] = []
     notes = Notes("line")
     rows = read_entries(_entries(text, problems), problems, notes, naming)
@@ -120,7 +120,7 @@ def _entries(text: str, problems: list[Problem]) -> Iterator[Entry]:
             if count <= MAX_ROWS:
                 yield Entry(number, f"line {number}: ", value)
     if not count and broken > 1:
-        raise refused("no line of the file is JSON", _FIRST)
+        raise file_refusal("no line of the file is JSON", _FIRST)
     if count or not broken:
         problems.extend(count_problems(count, "file"))
 

@@ -10,7 +10,7 @@ suites:
 from dataclasses import dataclass, field
 
 from pipelines.core.models.honesty_level import read_honesty
-from pipelines.core.text.authored import Fields, as_object, did_you_mean, quoted
+from pipelines.core.text.authored import Fields, as_object, did_you_mean, quote_names
 from pipelines.core.text.json_text import Json
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.core.text.yaml_text import read_yaml
@@ -159,7 +159,7 @@ def _agent_of(fields: Fields, agents: dict[str, SuiteAgent]) -> SuiteAgent | Non
     if not fields.has("agent"):
         fields.refuse("agent", "`agent` is missing", "name one of `agents`")
     elif label is not None and label not in agents:
-        there = f"there are {quoted(agents)}" if agents else "write it in `agents`"
+        there = f"there are {quote_names(agents)}" if agents else "write it in `agents`"
         hint = did_you_mean(label, agents) or there
         fields.refuse("agent", f"there is no agent `{label[:80]}` in this file", hint)
     return agents.get(label) if label is not None else None

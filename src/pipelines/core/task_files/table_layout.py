@@ -11,9 +11,9 @@ from itertools import islice
 
 from pipelines.core.task_files.column_naming import DEFAULT_NAMING, ColumnNaming
 from pipelines.core.tasks.task_columns import BY_NAME, REQUIRED, Column, column_of
-from pipelines.core.text.authored import did_you_mean, quoted
+from pipelines.core.text.authored import did_you_mean, quote_names
 from pipelines.core.text.csv_text import COMMA, records_of
-from pipelines.core.text.file_text import refused
+from pipelines.core.text.file_text import file_refusal
 from pipelines.core.text.problems import Refused
 
 SEPARATORS: Mapping[str, str] = {COMMA: "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
@@ -43,10 +43,10 @@ def layout_of(text: str, naming: ColumnNaming = DEFAULT_NAMING) -> Layout:
         text = text[named.end() :]  # a spreadsheet does not show this line: it is no row
         if named[1] not in SEPARATORS:
             hint = "use another, such as sep=; or sep=,"
-            raise refused(f"`sep={named[1]}` is not a supported separator", hint)
+            raise file_refusal(f"`sep={named[1]}` is not a supported separator", hint)
     read = _headers(text, [named[1]] if named is not None else list(SEPARATORS))
     if not read:
-        raise refused("the file is empty", FIRST_LINE)
+        raise file_refusal("the file is empty", FIRST_LINE)
     candidates = _matching_layouts(read, naming)
     if not candidates:
         raise _no_header(text, next(iter(read.values())).header)
@@ -78,8 +78,8 @@ def _headers(text: str, separators: Sequence[str]) -> dict[str, Layout]:
                 if any(name.strip("".join(SEPARATORS)) for name in header):
                     found[separator] = Layout(text=text, separator=separator, header=header, header_row=row)
                     break
-        except Refused as refusal:  # a quote that does not fit this separator
-            broken.append(refusal)
+        except Refused as unreadable:  # a quote that does not fit this separator
+            broken.append(unreadable)
     if not found and broken:
         raise broken[0]
     return found
@@ -101,11 +101,11 @@ def _matching_layouts(read: Mapping[str, Layout], naming: ColumnNaming) -> list[
 
 def _ambiguous(layouts: Sequence[Layout]) -> Refused:
     shown = [
-        f"with {SEPARATORS[layout.separator]} as {quoted(layout.header).replace(' or ', ', ')}"
+        f"with {SEPARATORS[layout.separator]} as {quote_names(layout.header).replace(' or ', ', ')}"
         for layout in layouts
     ]
     message = f"the header can be read in two ways: {', and '.join(shown[:2])}"
-    return refused(message, "add a line `sep=,` or `sep=;` above the header")
+    return file_refusal(message, "add a line `sep=,` or `sep=;` above the header")
 
 
 def _no_header(text: str, header: tuple[str, ...]) -> Refused:
@@ -115,10 +115,10 @@ def _no_header(text: str, header: tuple[str, ...]) -> Refused:
     if start == "{" or (start == "[" and not first.startswith("[[")):
         kind = ".jsonl" if start == "{" else ".json"
         hint = f"name the file tasks{kind} ({_KINDS[kind]})"
-        return refused("this is JSON, not a table", hint)
+        return file_refusal("this is JSON, not a table", hint)
     shown = first if len(first) <= _LONGEST_SHOWN else first[: _LONGEST_SHOWN - 1] + "…"
     message = f"the first line (`{shown}`) has no column of a task"
-    return refused(message, _no_header_hint(text, first, header))
+    return file_refusal(message, _no_header_hint(text, first, header))
 
 
 _KINDS = {".jsonl": "one task a line", ".json": "an array of tasks"}

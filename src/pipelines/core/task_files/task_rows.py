@@ -11,7 +11,7 @@ from typing import NamedTuple
 from pipelines.core.limits.weighed_cache import WeighedCache
 from pipelines.core.task_files.column_naming import DEFAULT_NAMING, ColumnNaming, left_out_note
 from pipelines.core.tasks.task_columns import BY_AXIS, BY_NAME, CellError, read_cell
-from pipelines.core.text.authored import did_you_mean, kind, quoted
+from pipelines.core.text.authored import did_you_mean, kind, quote_names
 from pipelines.core.text.json_rows import JsonRows
 from pipelines.core.text.json_text import Json, JsonObject, pointer
 from pipelines.core.text.notes import Notes
@@ -179,7 +179,7 @@ def clash(path: str, column: str, names: Iterable[str], row: int | None = None) 
 
 
 def column_hint(name: str) -> str:
-    return did_you_mean(name, BY_NAME) or f"the columns are {quoted(BY_NAME)}"
+    return did_you_mean(name, BY_NAME) or f"the columns are {quote_names(BY_NAME)}"
 
 
 def count_problems(count: int, path: str) -> Iterator[Problem]:

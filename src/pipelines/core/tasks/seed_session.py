@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pipelines.core.models.model_budget import FIELDS as BUDGET_FIELDS
 from pipelines.core.models.model_budget import Budget, read_budget
 from pipelines.core.tasks.seed_limits import LONGEST_BEHAVIOR
-from pipelines.core.text.authored import Fields, as_list, as_object, kind, quoted
+from pipelines.core.text.authored import Fields, as_list, as_object, kind, quote_names
 from pipelines.core.text.json_text import Json, JsonObject, pointer
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.core.text.world_time import read_now
@@ -147,7 +147,7 @@ def _read_axes(fields: Fields, *, has_behavior: bool) -> tuple[str, ...]:
     named = fields.texts("axes")
     for name in named:
         if name not in AXES:
-            fields.refuse("axes", f"a session cannot generate `{name[:80]}`", f"one of {quoted(AXES)}")
+            fields.refuse("axes", f"a session cannot generate `{name[:80]}`", f"one of {quote_names(AXES)}")
     for name in ALWAYS_MADE:
         if name not in named:
             fields.refuse("axes", f"`{name}` is missing: every session generates it")

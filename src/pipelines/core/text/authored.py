@@ -1,6 +1,6 @@
-"""Reading one JSON object that an author wrote, strictly and to the end.
+"""Parses a JSON object strictly, field by field.
 
-Each reader notes what is wrong and goes on with what can be read, so that one answer names every problem.
+Each reader records a problem and continues, so that one answer lists every problem.
 A field that is null counts as not given.
 """
 
@@ -66,7 +66,7 @@ def kind(value: Json) -> str:
             return "an object"
 
 
-def quoted(names: Iterable[Json]) -> str:
+def quote_names(names: Iterable[Json]) -> str:
     """`a`, `b` or `c`; of many only the first, since each of a thousand problems may list them."""
     listed = list(names)
     shown = [f"`{str(name)[:LONGEST_QUOTED]}`" for name in listed[:MOST_QUOTED]]
@@ -154,7 +154,7 @@ class Fields:
                 return value
         near = did_you_mean(value, options) if isinstance(value, str) else None
         shown = f"`{value[:80]}`" if isinstance(value, str) else kind(value)
-        self.refuse(key, f"`{key}` must be {quoted(options)}, not {shown}", near)
+        self.refuse(key, f"`{key}` must be {quote_names(options)}, not {shown}", near)
         return None
 
     def whole_number(self, key: str, default: int, *, least: int, most: int | None = None) -> int:
@@ -175,7 +175,7 @@ class Fields:
         value = self.body.get(key)
         if is_id(value):
             return value
-        self.refuse(key, f"must be the id of {what}")
+        self.refuse(key, f"`{key}` must be the id of {what}")
         return None
 
     def texts(self, key: str) -> tuple[str, ...]:
@@ -199,7 +199,7 @@ class Fields:
 
 
 def _hint(key: str, known: Collection[str]) -> str:
-    return did_you_mean(key, known) or f"known here: {quoted(sorted(known))}"
+    return did_you_mean(key, known) or f"known here: {quote_names(sorted(known))}"
 
 
 def _loose(name: str) -> str:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
-from pipelines.core.text.file_text import refused
+from pipelines.core.text.file_text import file_refusal
 
 COMMA = ","
 _LINE_END = re.compile(r"\r\n|\n|\r")
@@ -53,18 +53,18 @@ def _read_cell(text: str, at: int, separator: str, row: int) -> tuple[str, int]:
     if quoted is None:
         if text[at : at + 1] == '"':
             hint = 'every quoted cell ends with a quote; a quote inside one is written twice: ""'
-            raise refused("a quoted cell is never closed", hint, path=f"row {row}", row=row)
+            raise file_refusal("a quoted cell is never closed", hint, path=f"row {row}", row=row)
         return found[2], end
     if end < len(text) and text[end] not in (separator, "\r", "\n"):
         hint = 'a quote inside a quoted cell is written twice, as in "{""status"": ""paid""}"'
         message = f"text follows a closing quote: `{text[end : end + 20]}`"
-        raise refused(message, hint, path=f"row {row}", row=row)
+        raise file_refusal(message, hint, path=f"row {row}", row=row)
     return quoted.replace('""', '"'), end
 
 
 def write_records(records: Iterable[Sequence[str]]) -> bytes:
-    return "".join(",".join(map(_written, record)) + "\r\n" for record in records).encode()
+    return "".join(",".join(map(_write_cell, record)) + "\r\n" for record in records).encode()
 
 
-def _written(cell: str) -> str:
+def _write_cell(cell: str) -> str:
     return '"' + cell.replace('"', '""') + '"' if _NEEDS_QUOTES.search(cell) else cell

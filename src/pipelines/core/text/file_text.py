@@ -1,4 +1,4 @@
-"""The text of a file that somebody sends: its encoding where its bytes prove one, and what is no text at all.
+"""Decodes the text of an uploaded file: detects a provable encoding, and refuses other kinds of files.
 
 An encoding is never guessed: bytes that are neither UTF-8 nor UTF-16 are refused, with what they could say.
 """
@@ -11,7 +11,7 @@ from pipelines.core.text.problems import WHOLE_FILE, Problem, Refused
 SAVE_AS = "save the file as CSV in UTF-8 (in Excel: the type “CSV UTF-8”)"
 _EXPORT = "export the sheet as CSV and send that file (in Excel: File, Save As, the type “CSV UTF-8”)"
 _MARKS = ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
-READ_AS_UTF_16 = "The file is UTF-16 and is read as that."
+READ_AS_UTF_16 = "The file is read as UTF-16."
 #: What a file that is not UTF-8 most often is. They differ in most letters with accents, so neither is taken.
 _OLD_ENCODINGS = (("Windows-1252", "cp1252"), ("Mac Roman", "mac-roman"))
 _SHOWN = 40  # characters of the first line that is not UTF-8
@@ -64,7 +64,9 @@ def decode(data: bytes) -> FileText:
     return FileText(text)
 
 
-def refused(message: str, hint: str | None, *, path: str = WHOLE_FILE, row: int | None = None) -> Refused:
+def file_refusal(
+    message: str, hint: str | None, *, path: str = WHOLE_FILE, row: int | None = None
+) -> Refused:
     """One problem with the file as a whole."""
     return Refused([Problem(path=path, message=message, hint=hint, row=row)], "the file")
 
@@ -72,26 +74,28 @@ def refused(message: str, hint: str | None, *, path: str = WHOLE_FILE, row: int 
 def _refuse_other_kinds(data: bytes) -> None:
     for magic, kind, hint in _KINDS:
         if data.startswith(magic):
-            raise refused(f"this is {kind}, not a file of tasks", hint)
+            raise file_refusal(f"this is {kind}, not a file of tasks", hint)
     if data.startswith(b"PK\x03\x04"):
         head = data[:_LOOKED_AT]
         kind = next((kind for sign, kind in _ARCHIVES if sign in head), "a zip archive")
-        hint = _EXPORT if kind != "a zip archive" else "unpack it; a sheet inside is to be exported as CSV"
-        raise refused(f"this is {kind}, not a file of tasks", hint)
+        hint = _EXPORT if kind != "a zip archive" else "unpack it, and export a sheet inside as CSV"
+        raise file_refusal(f"this is {kind}, not a file of tasks", hint)
 
 
 def _refuse_markup(text: str) -> None:
     head = text[:_LOOKED_AT]
     for pattern, kind, hint in _MARKUP:
         if pattern.match(head):
-            raise refused(f"this is {kind}, not a file of tasks", hint)
+            raise file_refusal(f"this is {kind}, not a file of tasks", hint)
 
 
 def _utf_16(data: bytes, encoding: str) -> FileText:
     try:
         return FileText(data.decode(encoding), (READ_AS_UTF_16,))
     except UnicodeDecodeError as error:
-        raise refused(f"the file looks like UTF-16, and is broken at byte {error.start}", SAVE_AS) from None
+        raise file_refusal(
+            f"the file looks like UTF-16, but is invalid at byte {error.start}", SAVE_AS
+        ) from None
 
 
 def _not_utf_8(data: bytes, at: int) -> Refused:
@@ -100,4 +104,4 @@ def _not_utf_8(data: bytes, at: int) -> Refused:
     some = data[max(start, at - _SHOWN // 2) : at + _SHOWN // 2].splitlines()[0]
     readings = [f"{name} (`{some.decode(codec, 'replace')}`)" for name, codec in _OLD_ENCODINGS]
     message = f"the file is not UTF-8 (line {line}, byte {at}); it could be {' or '.join(readings)}"
-    return refused(message, SAVE_AS)
+    return file_refusal(message, SAVE_AS)

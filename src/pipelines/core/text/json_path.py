@@ -74,7 +74,7 @@ _ENVIRONMENT = _Environment()
 @lru_cache(
     maxsize=1024
 )  # of up to a few hundred small objects each: many more, and collecting garbage takes long
-def compiled(text: str) -> JsonPath:
+def compile_path(text: str) -> JsonPath:
     """The path that a text means. Raises InvalidPath with what is wrong, and where."""
     if len(text) > LONGEST_PATH:
         raise InvalidPath(f"has {len(text)} characters; at most {LONGEST_PATH} are allowed")
@@ -83,13 +83,13 @@ def compiled(text: str) -> JsonPath:
     try:
         query = _ENVIRONMENT.compile(text)
     except JSONPathNameError as error:
-        raise InvalidPath(f"uses a function that is not available here: {_told(error)}") from None
+        raise InvalidPath(f"uses a function that is not available here: {_error_text(error)}") from None
     except JSONPathError as error:
-        raise InvalidPath(f"is no JSONPath (RFC 9535): {_told(error)}") from None
+        raise InvalidPath(f"is not a JSONPath (RFC 9535): {_error_text(error)}") from None
     except (RecursionError, ValueError, OverflowError):
-        raise InvalidPath("is no JSONPath (RFC 9535)") from None
+        raise InvalidPath("is not a JSONPath (RFC 9535)") from None
     if any(_has_descent(inner) for inner in _filter_queries(query)):
-        raise InvalidPath("has `..` inside a filter; name the members there")
+        raise InvalidPath("has `..` inside a filter; use member names there")
     return JsonPath(text=text, is_singular=query.singular_query(), segments=query.segments)
 
 
@@ -101,7 +101,7 @@ def _nesting(text: str) -> int:
     return deepest
 
 
-def _told(error: JSONPathError) -> str:
+def _error_text(error: JSONPathError) -> str:
     """The package's words, with the place as a character of the one line that a path is."""
     said = str(error.args[0]) if error.args else "it cannot be read"
     return f"{said} (character {error.token.index + 1})" if error.token is not None else said

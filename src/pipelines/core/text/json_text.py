@@ -105,7 +105,7 @@ def _in_whole_numbers(value: Json) -> Json:
     return value
 
 
-def written(text: str) -> Json:
+def raw_json(text: str) -> Json:
     """A value that stands in a larger one as the text it was stored as: `dumps` copies it unread."""
     return orjson.Fragment(text)  # type: ignore[return-value]
 
@@ -197,7 +197,7 @@ def _refuse_repeated_keys(pairs: list[tuple[str, Json]]) -> JsonObject:
     seen: JsonObject = {}
     for key, value in pairs:
         if key in seen:
-            raise InvalidJson(f"the key {key!r} stands twice in one object")
+            raise InvalidJson(f"the key {key!r} occurs twice in one object")
         seen[key] = value
     return seen
 

@@ -11,7 +11,7 @@ from math import log2
 from typing import NamedTuple, TypeAlias
 
 #: Of a match: what of it is to be hidden, as (start, end); None where it only looks like it.
-Hidden: TypeAlias = Callable[[re.Match[str]], tuple[int, int] | None]
+HiddenPart: TypeAlias = Callable[[re.Match[str]], tuple[int, int] | None]
 
 MOST_PHONE_DIGITS = 15  # by E.164; an extension is not part of it
 LONG_TOKEN = 32  # characters: shorter ones are ids, which people need to tell orders apart
@@ -24,7 +24,7 @@ class Rule(NamedTuple):
     #: None where the rule need not look; a plain search, so that most texts cost little.
     hint: Callable[[str], object]
     pattern: re.Pattern[str]
-    hidden: Hidden
+    hidden: HiddenPart
 
 
 def _whole(match: re.Match[str]) -> tuple[int, int]:
@@ -58,7 +58,7 @@ _ASSIGNED = re.compile(
 _NOT_VALUES = frozenset({"true", "false", "null", "none", "required", "optional", "missing", "invalid"})
 
 
-def _assigned(match: re.Match[str]) -> tuple[int, int] | None:
+def _assigned_part(match: re.Match[str]) -> tuple[int, int] | None:
     """`password=x` says it clearly; `password: x` and `password is x` also begin sentences."""
     sign, quote, value = match[1], match[2], match[3].rstrip(".!?)") or match[3]
     if value.lower() in _NOT_VALUES or len(value) < 4:
@@ -128,7 +128,7 @@ _INTERNATIONAL = re.compile(rf"(?<![\w+])(\+{_DIGITS})(?!\w)")
 _AMERICAN = re.compile(
     r"(?<![\w.\-/+])((?:1[ .-])?(?:\([2-9]\d\d\) ?|[2-9]\d\d[ .-])\d{3}[ .-]\d{4})(?![\w-]|[.,]\d)"
 )
-_TOLD = re.compile(
+_STATED_PHONE = re.compile(
     r"\b(?:tel|phone|telephone|mobile|cell|fax|whatsapp|my number|phone number|mobile number)\b"
     rf"[.:# ]{{0,3}}(?:(?:no|is|at)\b[.: ]{{0,3}})?({_DIGITS})(?!\w)",
     re.IGNORECASE,
@@ -232,7 +232,7 @@ SHAPE_RULES = TOKEN_RULES[:-1]
 #: What may be a password that people chose, which could be found out from anything that is made of it.
 GUESSABLE = frozenset((_IN_URL, _AUTHORIZATION))
 RULES: tuple[Rule, ...] = (
-    Rule("secret", _may_assign, _ASSIGNED, _assigned),
+    Rule("secret", _may_assign, _ASSIGNED, _assigned_part),
     Rule("email", lambda text: "@" in text, _EMAIL, _email),
     Rule("iban", lambda text: len(text) >= SHORT and _IBAN_HINT.search(text), _IBAN, _iban),
 )
@@ -242,7 +242,7 @@ NUMBER_RULES: tuple[Rule, ...] = (
     Rule("ssn", lambda text: "-" in text, _SSN, _group),
     Rule("phone", lambda text: "+" in text, _INTERNATIONAL, _phone),
     Rule("phone", lambda text: True, _AMERICAN, _phone),
-    Rule("phone", lambda text: True, _TOLD, _phone),
+    Rule("phone", lambda text: True, _STATED_PHONE, _phone),
     Rule("phone", lambda text: "0" in text, _NATIONAL, _national),
 )
 ADDRESS_RULES: tuple[Rule, ...] = (Rule("ip", lambda text: text.count(".") >= 3, _IPV4, _group),)

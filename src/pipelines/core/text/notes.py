@@ -1,4 +1,4 @@
-"""What was taken otherwise than it stands in a file: a sentence each, once, with the rows it is about."""
+"""Notes on what was read differently from how a file writes it: each sentence once, with its rows."""
 
 from itertools import groupby
 

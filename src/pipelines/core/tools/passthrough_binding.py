@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pipelines.core.text.authored import Fields, as_object, did_you_mean, quoted
+from pipelines.core.text.authored import Fields, as_object, did_you_mean, quote_names
 from pipelines.core.text.json_text import JsonObject
 
 ENDPOINT_TYPES = ("mcp_server", "http_openapi", "code")
@@ -77,7 +77,7 @@ def _look_up(fields: Fields, binding: PassthroughBinding, endpoints: Mapping[str
     elif endpoint is not None and endpoint.type not in ENDPOINT_TYPES:
         key = "endpoint_id" if binding.endpoint_id is not None else "endpoint_name"
         message = f"endpoint `{endpoint.name}` is of type `{endpoint.type}`, which cannot serve tools"
-        fields.refuse(key, message, f"use an endpoint of type {quoted(ENDPOINT_TYPES)}")
+        fields.refuse(key, message, f"use an endpoint of type {quote_names(ENDPOINT_TYPES)}")
     elif endpoint is not None and binding.tool_name not in endpoint.tools:
         hint = did_you_mean(binding.tool_name, endpoint.tools)
         hint = hint or "discover the endpoint's tools again if it has been added since"

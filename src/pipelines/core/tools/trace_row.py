@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from pipelines.core.text.json_text import Json, JsonObject, loads_own, written
+from pipelines.core.text.json_text import Json, JsonObject, loads_own, raw_json
 from pipelines.wire.names import Source
 
 TOOL_CALL = "tool_call"
@@ -96,7 +96,7 @@ class TraceRow(NamedTuple):
 
 
 def _raw_value(text: str | None) -> Json:
-    return written(text) if text is not None else None
+    return raw_json(text) if text is not None else None
 
 
 def _value(text: str | None) -> Json:

@@ -13,7 +13,7 @@ from pipelines.core.matchers.phrases import mentions_of, same_words
 from pipelines.core.oracles.expected_answer import CHECK, ExpectedAnswer, ExpectedValue
 from pipelines.core.oracles.wording import expectation_text, format_value
 from pipelines.core.text.json_text import InvalidJson, Json, JsonObject
-from pipelines.core.text.mended_json import loads_mended
+from pipelines.core.text.repaired_json import loads_repaired
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.verdict import FailureMode, Finding, broken, held
 
@@ -136,7 +136,7 @@ def _as_object(text: str) -> JsonObject | None:
     if not text.strip().startswith("{"):
         return None
     try:
-        value, _ = loads_mended(text.strip().encode("utf-8", "replace"))
+        value, _ = loads_repaired(text.strip().encode("utf-8", "replace"))
     except InvalidJson:
         return None
     return value if isinstance(value, dict) else None

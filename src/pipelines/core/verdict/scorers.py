@@ -1,7 +1,7 @@
 """Findings of a coding task's scorers, which decide as an oracle does."""
 
 from pipelines.core.coding.scorers import ScorerResult, Status
-from pipelines.core.coding.scoring import gating
+from pipelines.core.coding.scoring import gating_results
 from pipelines.core.text.stored import stored_list
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.verdict import FailureMode, Finding, PendingReason, broken, held, left_open
@@ -17,7 +17,7 @@ def scorer_findings(evidence: RunEvidence) -> list[Finding]:
     results = [ScorerResult.from_stored(one) for one in stored_list(grading.get("results"))]
     if not results:
         return [left_open("scorers", PendingReason.NOT_GRADED, "The agent's change was not graded.")]
-    found = [_finding(result) for result in gating(results)]
+    found = [_finding(result) for result in gating_results(results)]
     signs = [str(sign) for sign in stored_list(grading.get("tamper_signs"))]
     return [*found, *([left_open(TAMPERED, PendingReason.NOT_GRADED, " ".join(signs))] if signs else [])]
 

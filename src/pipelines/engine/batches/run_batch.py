@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-from pipelines.core.limits.fair_slots import Place
+from pipelines.core.limits.fair_slots import SlotHolder
 from pipelines.engine.batches.durable_shards import LANES, DurableShards, Shard
 from pipelines.engine.batches.finish_changes import finish_changes
 from pipelines.engine.batches.worker_beats import BEATS, WorkerBeats
@@ -200,7 +200,7 @@ class BatchRunner:
         WORKS_FOR.set(work.batch.org_id)
         self._in_flight.setdefault(run_id, task)  # unless a shard that overlaps is about to claim it
         try:
-            async with self._platform.dispatching.slot(Place(work.batch.org_id, work.batch.id)):
+            async with self._platform.dispatching.slot(SlotHolder(work.batch.org_id, work.batch.id)):
                 claimed = await self._claim(run_id, work.agent)
                 if claimed is not None:
                     self._in_flight[run_id] = task

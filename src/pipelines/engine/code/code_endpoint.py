@@ -11,7 +11,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 from pipelines.core.code.code_config import CodeConfig, read_code_config
-from pipelines.core.code.code_functions import discovered
+from pipelines.core.code.code_functions import tools_of_functions
 from pipelines.core.code.code_secrets import together_complaint
 from pipelines.core.code.redaction import Redaction
 from pipelines.core.limits.json_schema import CompiledSchema
@@ -115,7 +115,7 @@ class CodeEndpoint:
         notes = await asyncio.to_thread(self._notes, answered, allowance, ready)
         if answered.error is not None:
             raise LiveCallFailed(await self._told(answered.error, "the code"), notes=notes)
-        found = await asyncio.to_thread(discovered, answered.value, entries)
+        found = await asyncio.to_thread(tools_of_functions, answered.value, entries)
         return Discovery(tools=found.tools, notes=(*found.notes, *notes))
 
     async def call(self, tool: DiscoveredTool, arguments: JsonObject) -> LiveReply:

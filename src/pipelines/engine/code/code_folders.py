@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from pipelines.core.code.code_source import CodeRecord
-from pipelines.core.code.code_zip import unpacked
+from pipelines.core.code.code_zip import unpack_archive
 from pipelines.engine.code.upload_code import read_code
 from pipelines.engine.platform import Platform
 from pipelines.sandbox.held_folders import HeldFolders, new_folder
@@ -50,7 +50,7 @@ class CodeFolders:
 def unpack(raw: bytes, place: Path) -> None:
     """Whole or not at all, also when several processes do it at once: the first one's folder stays."""
     with new_folder(place.parent) as made:
-        for path, parts in unpacked(raw):
+        for path, parts in unpack_archive(raw):
             target = made / path
             target.parent.mkdir(parents=True, exist_ok=True)
             with target.open("xb") as file:

@@ -16,7 +16,7 @@ from pipelines.core.agents.agent_reply import BadReply, check_response_contract,
 from pipelines.core.code.code_secrets import together_complaint
 from pipelines.core.code.redaction import Redaction
 from pipelines.core.coding.scenario import CodingScenario
-from pipelines.core.limits.fair_slots import Place
+from pipelines.core.limits.fair_slots import SlotHolder
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Refused
 from pipelines.engine.access.manage_credentials import CredentialMissing, open_credentials
@@ -121,7 +121,7 @@ class CodeRunner:
                 ready = await self._made_ready(agent, held)
             except (CannotStart, CodeModeUnavailable) as error:
                 return _not_started(str(error))
-            place = Place(agent.org_id, batch_id)
+            place = SlotHolder(agent.org_id, batch_id)
             return await self._call(agent, envelope, ready, place, started, scenario)
 
     async def _call(
@@ -129,7 +129,7 @@ class CodeRunner:
         agent: Agent,
         envelope: Envelope,
         ready: _Ready,
-        place: Place,
+        place: SlotHolder,
         started: float,
         scenario: CodingScenario | None,
     ) -> Outcome:
@@ -194,14 +194,19 @@ class CodeRunner:
             job = _job(agent, _NO_RUN, ready)
             nobody = Visitor(jti="", token_hash="", org_id=agent.org_id, redaction=Redaction({}))
             with import_check(job) as looking:
-                outcome = await self._run(ready.pool, looking, nobody, Place(agent.org_id))
+                outcome = await self._run(ready.pool, looking, nobody, SlotHolder(agent.org_id))
         if outcome.error is None:
             return _tested(started, hint=ready.warnings[0] if ready.warnings else None)
         failed = _failed(outcome.error, Redaction(ready.secrets), 0.0, was_called=outcome.was_called)
         return _tested(started, problem=failed.detail, hint=failed.traceback or failed.hint)
 
     async def _run(
-        self, pool: SandboxPool, job: CodeJob, visitor: Visitor, place: Place, begins: Begins | None = None
+        self,
+        pool: SandboxPool,
+        job: CodeJob,
+        visitor: Visitor,
+        place: SlotHolder,
+        begins: Begins | None = None,
     ) -> CodeOutcome:
         """Given again once, where no line of the code has run."""
         serve = self._door(visitor)

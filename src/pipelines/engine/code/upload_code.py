@@ -15,7 +15,7 @@ from pipelines.core.code.code_source import (
     GitSource,
     read_code_source,
 )
-from pipelines.core.code.code_tree import packed
+from pipelines.core.code.code_tree import pack_tree
 from pipelines.core.code.code_zip import CodeArchive, read_archive
 from pipelines.core.text.json_text import Json, JsonObject, loads_own
 from pipelines.core.text.problems import Problem, Refused
@@ -57,10 +57,10 @@ async def check_code(platform: Platform, org_id: int, source: Json, entrypoint: 
     )
     if isinstance(read, GitSource):
         tree = await fetcher.fetch(read)
-        archive = await asyncio.to_thread(lambda: read_archive(packed(tree.files)))
+        archive = await asyncio.to_thread(lambda: read_archive(pack_tree(tree.files)))
         origin = CodeOrigin(source="git", git=read, commit=tree.commit)
         return await _checked(platform, org_id, _Found(archive, origin, "/code"), named)
-    archive = await asyncio.to_thread(lambda: read_archive(packed(read.files)))
+    archive = await asyncio.to_thread(lambda: read_archive(pack_tree(read.files)))
     place = "/code/text" if read.source == "paste" else "/code/files"
     return await _checked(platform, org_id, _Found(archive, CodeOrigin(source=read.source), place), named)
 

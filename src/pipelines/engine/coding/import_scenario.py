@@ -16,7 +16,7 @@ from pipelines.core.coding.patch_paths import changed_paths
 from pipelines.core.coding.read_scorers import LONGEST_COMMAND, read_flag
 from pipelines.core.coding.scenario import CodingScenario, read_scenario
 from pipelines.core.coding.workspace_seed import read_texts
-from pipelines.core.limits.fair_slots import Place
+from pipelines.core.limits.fair_slots import SlotHolder
 from pipelines.core.text.authored import Fields, as_object
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem, Refused
@@ -203,7 +203,7 @@ async def _opened(
                 workdir=scenario.workdir,
                 folders=(SOLUTION,),
             )
-            async with opened_box(ready.opened.pool, layout, place=Place(org_id), is_single=True) as box:
+            async with opened_box(ready.opened.pool, layout, place=SlotHolder(org_id), is_single=True) as box:
                 await box.unpack()
                 yield ready, box
     except CannotMake as error:

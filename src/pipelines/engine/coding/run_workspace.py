@@ -13,7 +13,7 @@ from pipelines.core.coding.grading import Grading
 from pipelines.core.coding.scenario import CodingScenario
 from pipelines.core.coding.scorers import Status
 from pipelines.core.coding.scoring import result_of
-from pipelines.core.limits.fair_slots import Place
+from pipelines.core.limits.fair_slots import SlotHolder
 from pipelines.core.text.json_text import JsonObject, dumps
 from pipelines.engine.coding.score_workspace import expect_grading, grade
 from pipelines.engine.platform import Platform
@@ -43,7 +43,7 @@ class WorkspaceJob:
     job: CodeJob
     scenario: CodingScenario
     run_id: int
-    place: Place
+    place: SlotHolder
     hide: Callable[[str], str]  # takes the agent's secrets out of a text
 
 

@@ -14,14 +14,14 @@ from pipelines.core.coding.diff import BadDiff, WorkspaceDiff, parse_diff
 from pipelines.core.coding.grading import Grading
 from pipelines.core.coding.ran_scorer import (
     JUNIT_FILE,
-    RanScorer,
-    changed_runner,
-    cut_off,
-    left_behind,
-    rewritten_tests,
-    score_ran,
+    ScorerRun,
+    changed_runner_sign,
+    cut_off_problem,
+    left_processes_sign,
+    rewritten_tests_sign,
+    score_run,
     session_problem,
-    touched_tests,
+    touched_tests_sign,
 )
 from pipelines.core.coding.scenario import CodingScenario
 from pipelines.core.coding.scorers import (
@@ -34,8 +34,8 @@ from pipelines.core.coding.scorers import (
     TestsScorer,
 )
 from pipelines.core.coding.scoring import result_of, score_by_diff
-from pipelines.core.coding.tamper import Restored, signs_in_diff, signs_in_words, to_restore
-from pipelines.core.limits.fair_slots import Place
+from pipelines.core.coding.tamper import RestoredFiles, files_to_restore, signs_in_diff, signs_in_words
+from pipelines.core.limits.fair_slots import SlotHolder
 from pipelines.engine.platform import Platform
 from pipelines.engine.workspaces.prepare_workspace import CannotMake, Ready
 from pipelines.sandbox.recipe import Layout
@@ -72,7 +72,7 @@ async def grade(
         return Grading(results=tuple(one for one in results if one is not None), diff=diff)
     try:
         async with platform.workspaces.held(scenario, org_id) as ready:
-            grader = _Grader(platform, ready, scenario, diff, Place(org_id, batch_id))
+            grader = _Grader(platform, ready, scenario, diff, SlotHolder(org_id, batch_id))
             return await grader.grading(texts)
     except (CannotMake, CodeModeUnavailable) as error:
         return _all(scenario.scorers, Status.NOT_APPLICABLE, f"There is no workspace: {error}", diff)
@@ -105,7 +105,12 @@ class _CannotApply(Exception):
 
 class _Grader:
     def __init__(
-        self, platform: Platform, ready: Ready, scenario: CodingScenario, diff: WorkspaceDiff, place: Place
+        self,
+        platform: Platform,
+        ready: Ready,
+        scenario: CodingScenario,
+        diff: WorkspaceDiff,
+        place: SlotHolder,
     ) -> None:
         self._most_bytes = platform.workspaces.limits.diff_bytes
         self._workspace_bytes = platform.workspaces.limits.bytes
@@ -159,7 +164,7 @@ class _Grader:
         layout = _layout(self._ready, self._scenario, self._workspace_bytes)
         return opened_box(self._ready.opened.pool, layout, place=self._place)
 
-    async def _apply(self, box: WorkspaceBox) -> Restored:
+    async def _apply(self, box: WorkspaceBox) -> RestoredFiles:
         await box.unpack()
         read = [one.path for one in self._scenario.scorers if isinstance(one, FileEqualsScorer)]
         found = await box.apply(self._given.patch_bytes, read=read, most_bytes=self._most_bytes)
@@ -175,7 +180,7 @@ class _Grader:
             diff, ignored_files=self._given.ignored_files, ignored_total=self._given.ignored_total
         )
         self._contents = dict(found.contents or {})
-        return to_restore(self._scenario, self._diff)
+        return files_to_restore(self._scenario, self._diff)
 
     async def _run(self, scorer: Running) -> ScorerResult:
         has_begun = False
@@ -194,7 +199,7 @@ class _Grader:
                 raise
             status = Status.NOT_APPLICABLE if error.is_ours else Status.FAIL
             return result_of(scorer, status, f"It did not come to its end: {error}")
-        told = RanScorer(
+        told = ScorerRun(
             code=ran.code,
             timed_out=ran.timed_out,
             output=ran.output,
@@ -204,11 +209,17 @@ class _Grader:
             rewritten=ran.rewritten,
             touched=ran.touched,
         )
-        looks = (session_problem, rewritten_tests, touched_tests, left_behind, changed_runner)
-        problems = [*(look(told) for look in looks), cut_off(scorer, told)]
+        looks = (
+            session_problem,
+            rewritten_tests_sign,
+            touched_tests_sign,
+            left_processes_sign,
+            changed_runner_sign,
+        )
+        problems = [*(look(told) for look in looks), cut_off_problem(scorer, told)]
         if (problem := next(filter(None, problems), None)) is not None:
             self._signs.append(f"Scorer `{scorer.name}`: {problem}")
-        return score_ran(scorer, told, reward)
+        return score_run(scorer, told, reward)
 
     async def _ran(self, box: WorkspaceBox, scorer: Running, reward: str | None) -> Ran:
         env = self._ready.variables(self._scenario) | {"USER": "grader", "LOGNAME": "grader"}

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from pipelines.core.agents.agent_definition import AgentDefinition
-from pipelines.core.endpoints.endpoint_drift import GONE, KnownTool
+from pipelines.core.endpoints.endpoint_drift import GONE, StoredTool
 from pipelines.core.text.json_text import Json, JsonObject, pointer
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.core.tools.passthrough_binding import EndpointFacts, PassthroughBinding
@@ -109,7 +109,7 @@ def _drift(connection: Connection, org_id: int, tool: Tool) -> Iterator[JsonObje
         yield told | _what(known, endpoint)
 
 
-def _what(known: KnownTool | None, endpoint: ToolEndpoint) -> JsonObject:
+def _what(known: StoredTool | None, endpoint: ToolEndpoint) -> JsonObject:
     """`change` is what to do about it."""
     if known is None or known.drift == GONE:
         return {"drift": GONE, "what": "is no longer there", "differences": [], "change": ELSEWHERE}

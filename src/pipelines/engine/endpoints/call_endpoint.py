@@ -4,7 +4,7 @@ import asyncio
 import time
 
 from pipelines.core.code.redaction import Redaction
-from pipelines.core.limits.fair_slots import Place
+from pipelines.core.limits.fair_slots import SlotHolder
 from pipelines.core.limits.json_schema import CompiledSchema
 from pipelines.core.text.authored import Fields, as_object, did_you_mean
 from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own
@@ -28,7 +28,7 @@ async def call_tool(platform: Platform, org_id: int, endpoint_id: str, body: Jso
     problems = await asyncio.to_thread(lambda: CompiledSchema(tool.input_schema).problems(arguments))
     if problems:
         raise InvalidArguments(details=[problem.as_json() for problem in problems])
-    async with platform.probing.slot(Place(org_id)):
+    async with platform.probing.slot(SlotHolder(org_id)):
         return await _call(platform, endpoint, tool, arguments)
 
 

@@ -4,8 +4,8 @@ import asyncio
 from dataclasses import replace
 
 from pipelines.core.code.code_config import read_code_config
+from pipelines.core.endpoints.credential_reference import missing_credentials
 from pipelines.core.endpoints.endpoint_config import CODE, EndpointDefinition, read_endpoint
-from pipelines.core.endpoints.wanted_credential import missing_credentials
 from pipelines.core.text.json_text import JsonObject, dumps, pointer
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.endpoints.build_endpoint import cannot_ask

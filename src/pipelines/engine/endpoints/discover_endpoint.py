@@ -6,9 +6,9 @@ from functools import partial
 from typing import NamedTuple
 from weakref import WeakValueDictionary
 
-from pipelines.core.endpoints.endpoint_drift import DiscoveryOutcome, KnownTool, compared
-from pipelines.core.endpoints.hidden_discovery import hidden_discovery
-from pipelines.core.limits.fair_slots import Place
+from pipelines.core.endpoints.endpoint_drift import DiscoveryOutcome, StoredTool, compare_tools
+from pipelines.core.endpoints.redact_discovery import redact_discovery
+from pipelines.core.limits.fair_slots import SlotHolder
 from pipelines.core.text.json_text import Json, JsonObject, dumps
 from pipelines.core.tools.live_tools import Discovery, LiveCallFailed
 from pipelines.engine.endpoints.build_endpoint import asked_once
@@ -46,7 +46,9 @@ async def discover(platform: Platform, endpoint: ToolEndpoint, *, accept: bool) 
     found = await _asked(platform, endpoint)
     async with _storing.setdefault(endpoint.id, asyncio.Lock()):
         known = await platform.database.read(lambda connection: _all_tools(connection, endpoint.id))
-        outcome = await asyncio.to_thread(compared, known, found.tools, accept=accept)  # hashes all of them
+        outcome = await asyncio.to_thread(
+            compare_tools, known, found.tools, accept=accept
+        )  # hashes all of them
         await _store(platform, endpoint, outcome, found.notes)
     return Discovered(outcome)
 
@@ -63,11 +65,11 @@ async def _asked(platform: Platform, endpoint: ToolEndpoint) -> Discovery:
 
 
 async def _ask(platform: Platform, endpoint: ToolEndpoint) -> Discovery:
-    async with platform.probing.slot(Place(endpoint.org_id)):
+    async with platform.probing.slot(SlotHolder(endpoint.org_id)):
         try:
             async with asyncio.timeout(DISCOVERY_S), asked_once(platform, endpoint) as asked:
                 found = await asked.live.discover()
-                found = await asyncio.to_thread(hidden_discovery, found, asked.redaction)
+                found = await asyncio.to_thread(redact_discovery, found, asked.redaction)
         except TimeoutError:
             raise LiveCallFailed(f"The tools were not found within {DISCOVERY_S:.0f} s.") from None
     if len(found.tools) > MOST_TOOLS:
@@ -75,8 +77,8 @@ async def _ask(platform: Platform, endpoint: ToolEndpoint) -> Discovery:
     return found
 
 
-def _all_tools(connection: Connection, endpoint_id: str) -> dict[str, KnownTool]:
-    found: dict[str, KnownTool] = {}
+def _all_tools(connection: Connection, endpoint_id: str) -> dict[str, StoredTool]:
+    found: dict[str, StoredTool] = {}
     after_id: int | None = None
     while True:
         page = tool_endpoints.tools_of_endpoint(connection, endpoint_id, limit=SLICE_ROWS, after_id=after_id)
@@ -117,8 +119,8 @@ def _if_same(connection: Connection, endpoint: ToolEndpoint, write: Callable[[Co
     write(connection)
 
 
-def _slices(tools: Sequence[KnownTool]) -> Iterator[list[KnownTool]]:
-    slice: list[KnownTool] = []
+def _slices(tools: Sequence[StoredTool]) -> Iterator[list[StoredTool]]:
+    slice: list[StoredTool] = []
     room = SLICE_CHARACTERS
     for tool in tools:
         size = len(dumps([part.as_json() for part in (tool.accepted, tool.found) if part is not None]))

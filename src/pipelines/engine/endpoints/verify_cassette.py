@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeAlias
 
 from pipelines.core.calls.cassette import MOST_DIFFERENCES, Difference, RecordedCall, differences
 from pipelines.core.calls.cassette_masking import has_placeholder, mask_arguments, mask_response
-from pipelines.core.limits.fair_slots import Place
+from pipelines.core.limits.fair_slots import SlotHolder
 from pipelines.core.text.authored import Fields
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem, Refused
@@ -175,7 +175,10 @@ class _Verifying:
             arguments=call.arguments,
         )
         try:
-            async with self._platform.probing.slot(Place(self._org_id)), asyncio.timeout(asked.longest_s):
+            async with (
+                self._platform.probing.slot(SlotHolder(self._org_id)),
+                asyncio.timeout(asked.longest_s),
+            ):
                 reply = await self._ask(asked)
         except (AskFailed, TimeoutError) as error:
             if call.failure is not None and isinstance(error, LiveCallFailed):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
-from pipelines.core.limits.fair_slots import Place
+from pipelines.core.limits.fair_slots import SlotHolder
 from pipelines.core.models.model_question import Purpose, cost_usd
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.verdict.model_judge.judge_answer import problems_in, read_answers
@@ -59,7 +59,7 @@ async def read_by_model(platform: Platform, run: Run, how: JudgedHow, model: str
     how = replace(how, is_asked=model is not None)
     if model is None:
         return Read((await judged(platform, run, ending_of(run), responses_of(run), how)).ending, None)
-    async with platform.asking_judges.slot(Place(run.org_id, run.batch_id)):
+    async with platform.asking_judges.slot(SlotHolder(run.org_id, run.batch_id)):
         found = await judged(platform, run, ending_of(run), responses_of(run), how)
         if found.open is None or found.open.question is None:
             return Read(found.ending, None)

@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeVar
 from pipelines.core.agents.agent_reply import answer_in
 from pipelines.core.agents.topology import ActorStep, handoff_target, topology_warnings
 from pipelines.core.ledger.ledger import World
-from pipelines.core.limits.fair_slots import Place
+from pipelines.core.limits.fair_slots import SlotHolder
 from pipelines.core.models.honesty_level import STRICT
 from pipelines.core.recordings.recorded_run import RECORDED
 from pipelines.core.simulation.guessed_refusals import Refusal, refusal_in
@@ -108,7 +108,7 @@ async def read_evidence(platform: Platform, run: Run, read: Callable[[RunEvidenc
         return read(_evidence(run, found, responses, time_limit(found.most_judging_s)))
 
     responses = responses_of(run)
-    async with platform.judging.slot(Place(run.org_id, run.batch_id)):
+    async with platform.judging.slot(SlotHolder(run.org_id, run.batch_id)):
         await _make_ready(platform, run)
         found = await platform.database.read(gather)
         return await asyncio.get_running_loop().run_in_executor(_JUDGES, read_gathered)
@@ -217,7 +217,7 @@ async def _judged_log(
 ) -> _Judged:
     """The orgs' judgements come by turns; reading what one
     rests on is part of it, so that a batch that ends never has all readers."""
-    async with platform.judging.slot(Place(run.org_id, run.batch_id)):
+    async with platform.judging.slot(SlotHolder(run.org_id, run.batch_id)):
         return await _judged_in_turn(platform, run, ending, responses, how)
 
 

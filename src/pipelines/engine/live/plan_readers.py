@@ -8,7 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from pipelines.core.limits.fair_slots import FairSlots, Place
+from pipelines.core.limits.fair_slots import FairSlots, SlotHolder
 
 T = TypeVar("T")
 READERS = 2  # pure Python: more of them would only take turns with the event loop
@@ -20,7 +20,7 @@ class PlanReaders:
         self._turns = FairSlots.all_but_one_each(READERS)
 
     async def run(self, work: Callable[[], T], *, owner: int) -> T:
-        async with self._turns.slot(Place(owner)):
+        async with self._turns.slot(SlotHolder(owner)):
             return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
     def close(self) -> None:

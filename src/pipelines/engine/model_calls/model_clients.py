@@ -10,9 +10,9 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from pipelines.core.limits.fair_slots import FairSlots, Place
+from pipelines.core.limits.fair_slots import FairSlots, SlotHolder
 from pipelines.core.models.model_names import ModelName, for_orgs, read_model_name
-from pipelines.core.models.model_question import Failure, ModelGaveNothing
+from pipelines.core.models.model_question import Failure, ModelCallFailed
 from pipelines.core.text.problems import Problem
 from pipelines.models.client import ModelClient
 from pipelines.models.open_model import is_priced, open_model
@@ -75,7 +75,7 @@ class OpenedModels:
         slots = self._slots.setdefault(name.served_by, FairSlots(self._settings.at_once, guests=1))
 
         def turn() -> AbstractAsyncContextManager[None]:
-            return slots.slot(Place(org_id))
+            return slots.slot(SlotHolder(org_id))
 
         return RetryingModel(client, Patience(timeout_s=self._settings.timeout_s), turn)
 
@@ -152,7 +152,7 @@ class OpenedModels:
         transport = self._transports.guarded if is_guarded else self._transports.own
         try:
             return await asyncio.to_thread(open_model, name, key=key, transport=transport)
-        except ModelGaveNothing as nothing:
+        except ModelCallFailed as nothing:
             raise ModelFailed(
                 f"The model cannot be asked: {nothing}.", reason=nothing.failure.value
             ) from None

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pipelines.core.models.model_upstreams import ModelUpstream, shown
+from pipelines.core.models.model_upstreams import ModelUpstream, upstreams_as_json
 from pipelines.core.text.json_text import JsonObject
 
 MEBIBYTE = 1024 * 1024
@@ -27,4 +27,4 @@ class ModelGateway:
     limits: ModelLimits = field(default_factory=ModelLimits)
 
     def as_json(self) -> list[JsonObject]:
-        return shown(self.upstreams)
+        return upstreams_as_json(self.upstreams)

@@ -17,7 +17,7 @@ from pipelines.core.limits.json_schema import CompiledSchema
 from pipelines.core.models.model_question import (
     Failure,
     ModelAnswer,
-    ModelGaveNothing,
+    ModelCallFailed,
     ModelMessage,
     ModelQuestion,
     Purpose,
@@ -257,7 +257,7 @@ class Models:
         started = time.monotonic()
         try:
             answer = await client.ask(question)
-        except ModelGaveNothing as nothing:
+        except ModelCallFailed as nothing:
             failure = nothing.failure.value
             ended = _ended(FAILED, None, started, failure, str(nothing), nothing=nothing)
             await self._end(exchange_id, new, ended)
@@ -424,7 +424,7 @@ def _ended(
     problem: str | None,
     *,
     answer: ModelAnswer | None = None,
-    nothing: ModelGaveNothing | None = None,
+    nothing: ModelCallFailed | None = None,
 ) -> Outcome:
     """A request that brought nothing may have been paid for; its tokens are not told apart."""
     said = answer or nothing

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from importlib.util import find_spec
 
-from pipelines.core.limits.fair_slots import Place
+from pipelines.core.limits.fair_slots import SlotHolder
 from pipelines.core.models.model_names import LONGEST, read_model_name
 from pipelines.core.models.model_question import ModelMessage, ModelQuestion, Purpose, cost_usd
 from pipelines.core.text.authored import Fields
@@ -87,7 +87,7 @@ async def try_model(platform: Platform, org_id: int, body: JsonObject) -> JsonOb
     question = replace(TRIED, purpose=purpose, messages=(said,))
     began = time.monotonic()
     try:
-        async with platform.probing.slot(Place(org_id)):
+        async with platform.probing.slot(SlotHolder(org_id)):
             answer = await platform.models.ask(
                 Asker(org_id=org_id, subject="test", named=named), question, check=check
             )

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from pipelines.core.code.redaction import Redaction
 from pipelines.core.models.model_upstreams import ModelUpstream, key_complaint
-from pipelines.core.text.authored import did_you_mean, quoted
+from pipelines.core.text.authored import did_you_mean, quote_names
 from pipelines.core.text.json_text import pointer
 from pipelines.core.text.problems import Problem
 from pipelines.engine.access.hide_secrets import without_secrets
@@ -127,7 +127,7 @@ async def open_upstreams(platform: Platform, org_id: int, names: Sequence[str]) 
     listed = platform.model_gateway.upstreams
     missing = [name for name in names if name not in listed]
     if missing:
-        raise GatewayMissing(f"this server has no model gateway {quoted(missing)}; {_LISTED_BY}")
+        raise GatewayMissing(f"this server has no model gateway {quote_names(missing)}; {_LISTED_BY}")
     wanted = [listed[name].key_credential for name in names]
     values = await open_credentials(platform, org_id, [name for name in wanted if name is not None])
     opened = {}
@@ -190,4 +190,4 @@ async def gateway_problems(
 def _instead(name: str, listed: Mapping[str, ModelUpstream]) -> str:
     if not listed:
         return f"it has none; {_LISTED_BY}"
-    return did_you_mean(name, listed) or f"it has {quoted(listed)}; {_LISTED_BY}"
+    return did_you_mean(name, listed) or f"it has {quote_names(listed)}; {_LISTED_BY}"

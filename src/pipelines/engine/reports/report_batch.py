@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import IO
 
-from pipelines.core.text.json_text import Json, JsonObject, dumps, written
+from pipelines.core.text.json_text import Json, JsonObject, dumps, raw_json
 from pipelines.engine.access.manage_credentials import known_values
 from pipelines.engine.batches.open_batch import read_batch
 from pipelines.engine.evals.score_matrix import MatrixReports
@@ -192,7 +192,7 @@ class _Worlds:
         self._known.add(name)
         if self.room < 0:  # what a step changed is then told without what was there before
             return b""
-        return dumps({"world": name, "state": written(world_text(connection, name))}) + b"\n"
+        return dumps({"world": name, "state": raw_json(world_text(connection, name))}) + b"\n"
 
 
 def _whole_run(connection: Connection, *, asked: _Asked, run_id: int, worlds: _Worlds) -> bytes:
@@ -202,7 +202,7 @@ def _whole_run(connection: Connection, *, asked: _Asked, run_id: int, worlds: _W
     rows, is_whole = trace_of_run(connection, run.id, kind=None, after=None, limit=MOST_STEPS)
     line: JsonObject = {
         "run": run.as_json(),
-        "seed": written(run.seed_text),
+        "seed": raw_json(run.seed_text),
         "world": run.world_hash,
         "steps": [row.as_written() for row in rows],
         "is_whole": is_whole,

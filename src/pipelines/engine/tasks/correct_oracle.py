@@ -15,7 +15,7 @@ from pipelines.core.tasks.oracle_axes import (
     read_correction,
 )
 from pipelines.core.tasks.task_key import oracle_hash
-from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own, written
+from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own, raw_json
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.platform import Platform
 from pipelines.engine.tasks.fill_task_keys import name_dataset
@@ -117,7 +117,7 @@ def _rows(found: _Found, asked: Correction) -> Json | LargeRows:
     row = {name: value for name, value in (row | asked.axes).items() if value is not None}
     if len(found.task.seed_text) + len(found.world) <= SMALL_CHARACTERS:
         return [row | {"state": loads_own(found.world)}]
-    return LargeRows(data=dumps({"rows": [row | {"state": written(found.world)}]}), format=None)
+    return LargeRows(data=dumps({"rows": [row | {"state": raw_json(found.world)}]}), format=None)
 
 
 def _is_asked(problem: Problem, problems: list[Problem]) -> bool:

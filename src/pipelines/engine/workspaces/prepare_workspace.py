@@ -17,7 +17,7 @@ from typing import Any
 
 from pipelines.core.code.allowed_hosts import read_allow_hosts
 from pipelines.core.coding.scenario import ArchiveSeed, CodingScenario, FilesSeed, GitSeed
-from pipelines.core.limits.fair_slots import Place
+from pipelines.core.limits.fair_slots import SlotHolder
 from pipelines.core.text.json_text import JsonObject, canonical
 from pipelines.core.text.problems import Refused
 from pipelines.engine.workspaces.code_mode import CodeMode, Opened
@@ -107,8 +107,8 @@ class Workspaces:
             stack.enter_context(self._folders.held(key))
             folder = self._directory / key
             if not await asyncio.to_thread(folder.is_dir):
-                await self._made(key, scenario, opened, dependencies, commit, Place(org_id))
-            shared = await self._shared(opened, key, Place(org_id))
+                await self._made(key, scenario, opened, dependencies, commit, SlotHolder(org_id))
+            shared = await self._shared(opened, key, SlotHolder(org_id))
             facts = await asyncio.to_thread((folder / FACTS).read_bytes)
             yield Ready(
                 folder=shared or folder,
@@ -139,7 +139,7 @@ class Workspaces:
                 self._commits.pop(next(iter(self._commits)))
         return known[1]
 
-    async def _shared(self, opened: Opened, key: str, place: Place) -> Path | None:
+    async def _shared(self, opened: Opened, key: str, place: SlotHolder) -> Path | None:
         try:
             return await self._sharing.folder_of(opened, key, place, self._folders.held)
         except (BoxFailed, CannotShare) as error:
@@ -155,7 +155,7 @@ class Workspaces:
         opened: Opened,
         dependencies: Path | None,
         commit: str | None,
-        place: Place,
+        place: SlotHolder,
     ) -> None:
         """Once, for all who wait."""
         failed = self._failed.get(key)
@@ -181,7 +181,7 @@ class Workspaces:
         opened: Opened,
         dependencies: Path | None,
         commit: str | None,
-        place: Place,
+        place: SlotHolder,
     ) -> None:
         with new_folder(self._directory) as given, new_folder(self._directory) as made:
             for folder in (given, made):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from pipelines.core.limits.fair_slots import Place
+from pipelines.core.limits.fair_slots import SlotHolder
 from pipelines.engine.workspaces.code_mode import Opened
 from pipelines.sandbox.held_folders import new_folder
 from pipelines.sandbox.shared_trees import SHARED, CannotShare, probe_sharing, share
@@ -58,7 +58,7 @@ class SharedWorkspaces:
             return f"none: {SETTING}=overlay, but {problem}"
         return f"in memory, a copy for each run: {problem}"
 
-    async def folder_of(self, opened: Opened, name: str, place: Place, hold: Hold) -> Path | None:
+    async def folder_of(self, opened: Opened, name: str, place: SlotHolder, hold: Hold) -> Path | None:
         """Of a workspace that is kept under this name the folder to share; None as long as there is none.
 
         Nobody waits for it, unless the operator wants nothing else. Raises BoxFailed, CannotShare."""
@@ -89,7 +89,7 @@ class SharedWorkspaces:
             self._asked.pop(next(iter(self._asked)))
         return self._wanted == "overlay" or self._asked[name] > ASKS_OF_A_RUN
 
-    def _begin(self, opened: Opened, name: str, place: Place, hold: Hold) -> "asyncio.Task[None]":
+    def _begin(self, opened: Opened, name: str, place: SlotHolder, hold: Hold) -> "asyncio.Task[None]":
         async def make() -> None:
             with hold(name):
                 await self._make(opened, self._directory / name, place)
@@ -104,7 +104,7 @@ class SharedWorkspaces:
         making.add_done_callback(ended)
         return making
 
-    async def _make(self, opened: Opened, folder: Path, place: Place) -> None:
+    async def _make(self, opened: Opened, folder: Path, place: SlotHolder) -> None:
         with new_folder(self._directory) as new:
             new.chmod(0o755)
             (new / "empty").mkdir()

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
-from pipelines.core.limits.fair_slots import FairSlots, Place
+from pipelines.core.limits.fair_slots import FairSlots, SlotHolder
 from pipelines.core.tasks.seed_session import EMBEDDED, ROWS_GENERATING, ROWS_REVIEW
 from pipelines.core.text.problems import Refused
 from pipelines.engine.platform import Platform
@@ -104,7 +104,7 @@ class RowGenerator:
         """Make one more part; False once there is none to make."""
         try:
             turns = self._turns if session.author == EMBEDDED else self._asking
-            async with turns.slot(Place(session.org_id, session.id)):
+            async with turns.slot(SlotHolder(session.org_id, session.id)):
                 return await self._one_part(session)
         except StorageUnavailable as error:
             log.warning("seed session %s waits for the database: %s", session.id, error)

@@ -12,7 +12,7 @@ from typing import IO, NamedTuple
 
 from pipelines.core.tasks.seed_session import WORLD_REVIEW, read_prompt, read_revision, read_rng_seed
 from pipelines.core.text.authored import Fields
-from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own, written
+from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own, raw_json
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.platform import Platform
 from pipelines.engine.tasks.store_texts import store_texts
@@ -122,7 +122,7 @@ async def read_world(
     text = await platform.database.read(partial(texts.text_of, name=revision.world_hash))
     frozen: JsonObject = {"session_id": session.id, "status": session.status}
     own: JsonObject = {"revision": revision.number, "world_hash": revision.world_hash}
-    return frozen | own | {"undo_to": revision.undo_to} | revision.told | {"state": written(text)}
+    return frozen | own | {"undo_to": revision.undo_to} | revision.told | {"state": raw_json(text)}
 
 
 async def find_revision(platform: Platform, session: SeedSession, number: int) -> WorldRevision:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from pipelines.core.code.redaction import Redaction
-from pipelines.core.endpoints.hidden_discovery import hidden_discovery
+from pipelines.core.endpoints.redact_discovery import redact_discovery
 from pipelines.core.text.json_text import Json, dumps, loads_own
 from pipelines.core.tools.live_tools import Discovery, LiveCallFailed, LiveReply
 from pipelines.outbound.mcp.exchange import aside
@@ -28,7 +28,7 @@ class Masking:
         return reply._replace(response=response, notes=tuple(map(self.text, reply.notes)))
 
     def discovery(self, found: Discovery) -> Discovery:
-        return hidden_discovery(found, self._redaction)
+        return redact_discovery(found, self._redaction)
 
     def _has_secret(self, value: Json) -> bool:
         if not self._redaction:

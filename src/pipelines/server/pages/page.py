@@ -9,7 +9,7 @@ from urllib.parse import quote, unquote
 from fastapi import Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from pipelines.core.limits.fair_slots import Place
+from pipelines.core.limits.fair_slots import SlotHolder
 from pipelines.core.text.json_text import JsonObject
 from pipelines.server.api.common import platform_of
 from pipelines.server.pages.visitor import Visitor
@@ -84,7 +84,7 @@ async def part(visitor: Visitor, template: str, *, status: int = 200, **context:
 
 
 async def _rendered(visitor: Visitor, template: str, context: Mapping[str, Any]) -> str:
-    async with visitor.rendering.slot(Place(visitor.org_id)):
+    async with visitor.rendering.slot(SlotHolder(visitor.org_id)):
         return await asyncio.to_thread(render, template, context)
 
 

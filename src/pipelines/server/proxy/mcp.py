@@ -10,7 +10,7 @@ from functools import partial
 
 from pipelines import __version__
 from pipelines.core.calls.tool_call import Reply, ToolCall
-from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, dumps, loads, loads_own, written
+from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, dumps, loads, loads_own, raw_json
 from pipelines.core.tools.failure_rules import WireFault
 from pipelines.core.tools.mcp_messages import (
     INVALID_PARAMS,
@@ -114,7 +114,7 @@ class McpEndpoint:
             except McpError as error:
                 answers.append(error.as_json())
             else:
-                answers += [written(reply.body.decode())] if reply.body else []
+                answers += [raw_json(reply.body.decode())] if reply.body else []
                 room -= len(reply.body)
         if not answers:
             return _NOTHING_TO_SAY

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from pipelines.core.access.key_mask import KeyMask
 from pipelines.core.models.model_upstreams import is_plain_path
-from pipelines.core.text.authored import quoted
+from pipelines.core.text.authored import quote_names
 from pipelines.engine.models.model_access import ModelAccess, OpenedUpstream
 from pipelines.outbound.stream_once import ModelRequest, StreamedAnswer
 from pipelines.server.proxy.proxy import Scope
@@ -60,7 +60,7 @@ def target_of(scope: Scope, access: ModelAccess | None) -> Target:
     name, slash, rest = scope["raw_path"].decode("latin-1").removeprefix(f"{MODELS_BASE}/").partition("/")
     opened = access.upstreams.get(name)
     if opened is None:
-        has = quoted(access.upstreams)
+        has = quote_names(access.upstreams)
         message = f"The agent may use no model gateway `{name[:80]}`; it may use {has} (`model_gateways`)."
         raise GatewayRefusal(404, "model_gateway_unknown", message)
     method, path, query = scope["method"], access.redaction.text(slash + rest), scope["query_string"]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import accumulate, takewhile
 from typing import Any, NamedTuple
 
-from pipelines.core.endpoints.endpoint_drift import KnownTool
+from pipelines.core.endpoints.endpoint_drift import StoredTool
 from pipelines.core.text.json_text import JsonObject, dumps, loads_own
 from pipelines.core.text.stored import stored_list
 from pipelines.core.tools.live_tools import DiscoveredTool
@@ -181,9 +181,9 @@ def found_tool(connection: Connection, endpoint_id: str, name: str) -> Discovere
     return DiscoveredTool.from_stored(loads_own(row[0])) if row else None
 
 
-def tools_by_name(connection: Connection, endpoint_id: str, names: Sequence[str]) -> dict[str, KnownTool]:
+def tools_by_name(connection: Connection, endpoint_id: str, names: Sequence[str]) -> dict[str, StoredTool]:
     """Those of some names that are there."""
-    found: dict[str, KnownTool] = {}
+    found: dict[str, StoredTool] = {}
     for start in range(0, len(names), SLICE_ROWS):
         some = names[start : start + SLICE_ROWS]
         for row in connection.execute(
@@ -201,7 +201,7 @@ def tool_names(connection: Connection, endpoint_id: str) -> frozenset[str]:
 
 def tools_of_endpoint(
     connection: Connection, endpoint_id: str, *, is_drifted: bool = False, limit: int, after_id: int | None
-) -> Page[KnownTool]:
+) -> Page[StoredTool]:
     """In the order in which they were found; with `is_drifted` only those that are otherwise by now. A page
     ends early at MAX_PAGE_CHARACTERS."""
     asked: dict[str, Any] = {
@@ -219,7 +219,7 @@ def tools_of_endpoint(
     return Page([_tool(row) for row in rows.items], rows.last_id)
 
 
-def store_tools(connection: Connection, endpoint_id: str, tools: Sequence[KnownTool]) -> None:
+def store_tools(connection: Connection, endpoint_id: str, tools: Sequence[StoredTool]) -> None:
     """New ones, and what some that are there have become."""
     rows = [
         (
@@ -290,6 +290,6 @@ def _counted(row: Row) -> CountedEndpoint:
     return CountedEndpoint(_endpoint(row), int(row["tools"]), int(row["drifted"]))
 
 
-def _tool(row: Row) -> KnownTool:
+def _tool(row: Row) -> StoredTool:
     found = DiscoveredTool.from_stored(loads_own(row["found"])) if row["found"] is not None else None
-    return KnownTool(DiscoveredTool.from_stored(loads_own(row["body"])), row["drift"], found)
+    return StoredTool(DiscoveredTool.from_stored(loads_own(row["body"])), row["drift"], found)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from itertools import chain, repeat
 from typing import Any, TypeAlias, TypeVar
 
-from pipelines.core.limits.fair_slots import FairSlots, Place
+from pipelines.core.limits.fair_slots import FairSlots, SlotHolder
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.patient_writer import RowsToStore, make_change, unavailable
 from pipelines.storage.database.patient_writer import SequenceTaken as SequenceTaken
@@ -183,7 +183,7 @@ class Database:
     async def read(self, question: Callable[[Connection], T]) -> T:
         """Run a query on a reader thread; it sees everything committed before. Whoever asks for much waits
         for itself: a thread is always left for other orgs."""
-        async with self._reading_turns.slot(Place(WORKS_FOR.get())):
+        async with self._reading_turns.slot(SlotHolder(WORKS_FOR.get())):
             return await self._loop.run_in_executor(self._readers, self._ask, question)
 
     async def read_briefly(self, question: Callable[[Connection], T], kind: Hashable) -> T:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from pipelines.core.evals.telemetry.spans import DEVICE_KEYS
 from pipelines.core.evals.telemetry.stored_spans import StoredSpan
-from pipelines.core.text.json_text import Json, dumps, loads_own, written
+from pipelines.core.text.json_text import Json, dumps, loads_own, raw_json
 from pipelines.storage.database.connection import ROWS_A_STATEMENT, Connection, Row, in_list
 
 PRUNED_AT_ONCE = 500  # rows in one write
@@ -126,7 +126,7 @@ def span_lines(connection: Connection, window: Window, after: Place | None) -> S
 def _line(row: Row) -> bytes:
     _, _, trace_id, span_id, parent_id, *told, input, outcome = row
     ids = [trace_id.hex(), span_id.hex(), parent_id.hex() if parent_id is not None else None]
-    texts = (written(text) if text is not None else None for text in (input, outcome))
+    texts = (raw_json(text) if text is not None else None for text in (input, outcome))
     return dumps([*ids, *told, *texts])
 
 

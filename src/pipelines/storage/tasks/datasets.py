@@ -7,7 +7,7 @@ from typing import NamedTuple, cast
 from pipelines.core.tasks.seed import CONVERSATION, Seed, own_id_of
 from pipelines.core.tasks.seed_text import SeedText
 from pipelines.core.tasks.task_key import content_hash, oracle_hash, tags_text, world_hash_of
-from pipelines.core.text.json_text import JsonObject, dumps, loads_own, written
+from pipelines.core.text.json_text import JsonObject, dumps, loads_own, raw_json
 from pipelines.storage.database.connection import Connection, Row, in_list, insert, insert_many
 from pipelines.storage.database.paging import Filter, Page, page_of
 from pipelines.storage.tasks import task_keys
@@ -284,7 +284,7 @@ def whole_odyssey_seed(connection: Connection, owner: WithSeed) -> JsonObject:
     """What is shown of a task's or a run's, the world as it was written."""
     if owner.world_hash is None:
         return owner.odyssey_seed()
-    return owner.odyssey_seed() | {"initial_state": written(world_text(connection, owner.world_hash))}
+    return owner.odyssey_seed() | {"initial_state": raw_json(world_text(connection, owner.world_hash))}
 
 
 def _page_of_dataset(connection: Connection, dataset_id: int, limit: int, after_id: int | None) -> Page[Row]:

@@ -9,7 +9,7 @@ from pipelines.core.evals.scenarios.pair import HOW, JOINT
 from pipelines.core.evals.scenarios.variation import BUILTIN, DEFAULT_INTENSITY, INTENSITIES, Variation
 from pipelines.core.models.model_budget import FIELDS as BUDGET_FIELDS
 from pipelines.core.models.model_budget import Budget, read_budget
-from pipelines.core.text.authored import Fields, did_you_mean, is_id, kind, quoted
+from pipelines.core.text.authored import Fields, did_you_mean, is_id, kind, quote_names
 from pipelines.core.text.json_text import Json, JsonObject, pointer
 from pipelines.core.text.problems import Problem, Refused
 
@@ -82,7 +82,7 @@ def unknown_variations(asked: MatrixRequest, known: Mapping[str, Variation]) -> 
         path = "/variation_type" if asked.is_run else f"/variation_types/{place}"
         variation = known.get(id)
         if variation is None:
-            hint = HOW if JOINT in id else did_you_mean(id, known) or f"there are {quoted(known)}"
+            hint = HOW if JOINT in id else did_you_mean(id, known) or f"there are {quote_names(known)}"
             problems.append(
                 Problem(
                     path=path,
@@ -91,7 +91,7 @@ def unknown_variations(asked: MatrixRequest, known: Mapping[str, Variation]) -> 
                 )
             )
         elif asked.intensity not in variation.intensities:
-            there = quoted(map(str, variation.intensities))
+            there = quote_names(map(str, variation.intensities))
             message = f"`{id}` has no wordings of intensity {asked.intensity}; there are {there}"
             problems.append(Problem(path="/intensity", message=message))
     return problems

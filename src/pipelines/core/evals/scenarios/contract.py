@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, TypeAlias, cast
 
 from pipelines.core.evals.scenarios.leaf_kind import KNOWN_SCALE, expected_kind
 from pipelines.core.matchers.matching import Path, check_expectation, is_matcher, with_today
-from pipelines.core.text.authored import did_you_mean, quoted
+from pipelines.core.text.authored import did_you_mean, quote_names
 from pipelines.core.text.json_text import Json, JsonObject, pointer
 from pipelines.core.text.problems import Problem
 
@@ -133,7 +133,7 @@ def _field_problems(contract: Contract) -> Iterator[Problem]:
     for place, rule in contract.fields.items():
         path = "/fields" + pointer([place])
         if place not in known:
-            message = f"`{place}` is not a leaf of expected_behavior; there are {quoted(known)}"
+            message = f"`{place}` is not a leaf of expected_behavior; there are {quote_names(known)}"
             yield Problem(path=path, message=message, hint=did_you_mean(place, known))
         if rule.kind == "scale" and len(rule.levels or KNOWN_SCALE) < 2:
             yield Problem(path=path + "/levels", message="a scale needs two or more levels, low to high")
@@ -143,7 +143,7 @@ def _field_problems(contract: Contract) -> Iterator[Problem]:
         if not contract.decision_labels and not any(
             leaf.is_decision for leaf in _leaves_named(contract, name)
         ):
-            message = f"`{name}` is in no leaf of expected_behavior; there are {quoted(known)}"
+            message = f"`{name}` is in no leaf of expected_behavior; there are {quote_names(known)}"
             yield Problem(
                 path=f"/decision_fields/{at}", message=message, hint=did_you_mean(pointer([name]), known)
             )

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from pipelines.core.evals.scenarios.sizes import json_problem
 from pipelines.core.matchers.matching import check_expectation
-from pipelines.core.text.authored import Fields, as_object, did_you_mean, kind, quoted
+from pipelines.core.text.authored import Fields, as_object, did_you_mean, kind, quote_names
 from pipelines.core.text.json_text import Json, JsonObject, pointer
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.core.text.stored import known_fields
@@ -64,7 +64,7 @@ class Variation:
     def at(self, intensity: int) -> tuple[str, ...]:
         """The wordings of an intensity; raises ValueError where there are none."""
         if intensity not in self.intensities:
-            there = quoted(self.intensities)
+            there = quote_names(self.intensities)
             raise ValueError(f"`{self.id}` has no wordings of intensity {intensity}; there are {there}")
         return self.wordings[intensity - 1]
 
@@ -237,7 +237,7 @@ def _text_problem(text: Json, path: str) -> Problem | None:
         return Problem(path=path, message=message)
     for name in placeholders(text):
         if name not in PLACEHOLDERS:
-            known = quoted("{{" + each + "}}" for each in PLACEHOLDERS)
+            known = quote_names("{{" + each + "}}" for each in PLACEHOLDERS)
             hint = did_you_mean(name, PLACEHOLDERS) or f"there are {known}"
             return Problem(path=path, message=f"there is no placeholder `{{{{{name}}}}}`", hint=hint)
     return json_problem(text, path, "the wording")

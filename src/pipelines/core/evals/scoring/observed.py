@@ -13,7 +13,7 @@ from typing import Final, Literal, TypeAlias, cast
 from pipelines.core.evals.scenarios.contract import Contract, is_pattern
 from pipelines.core.matchers.matching import CannotMatch, matches
 from pipelines.core.text.json_text import InvalidJson, Json, JsonObject
-from pipelines.core.text.mended_json import loads_mended
+from pipelines.core.text.repaired_json import loads_repaired
 
 OutputClass: TypeAlias = Literal["object", "text", "refusal", "unparseable", "empty"]
 
@@ -121,7 +121,7 @@ def _has_expected_field(found: Observed, contract: Contract) -> bool:
 
 def _whole_object(text: str) -> Observed | None:
     try:
-        value, mended = loads_mended(text.encode("utf-8", "replace"))
+        value, mended = loads_repaired(text.encode("utf-8", "replace"))
     except InvalidJson:
         return None
     if isinstance(value, dict):
@@ -158,7 +158,7 @@ def _objects(text: str) -> Iterator[tuple[JsonObject, int, int, list[str]]]:
         searched += wasted
         if end is not None:
             try:
-                value, mended = loads_mended(text[at:end].encode("utf-8", "replace"))
+                value, mended = loads_repaired(text[at:end].encode("utf-8", "replace"))
             except InvalidJson:
                 value = None
             if isinstance(value, dict):

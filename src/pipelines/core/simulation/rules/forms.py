@@ -16,7 +16,7 @@ from pipelines.core.simulation.expr.parse import parse
 from pipelines.core.simulation.expression_text import BadExpression
 from pipelines.core.simulation.rules import rule as r
 from pipelines.core.simulation.rules.rule import Origin, Rule
-from pipelines.core.text.authored import Fields, as_list, as_object, did_you_mean, quoted
+from pipelines.core.text.authored import Fields, as_list, as_object, did_you_mean, quote_names
 from pipelines.core.text.json_text import Json, JsonObject, pointer
 from pipelines.core.text.problems import Problem
 
@@ -117,7 +117,7 @@ def read_rule(
     form = body.get("form")
     if not isinstance(form, str) or form not in FORMS:
         known = did_you_mean(form, FORMS) if isinstance(form, str) else None
-        reader.refuse("form", "`form` must be one of " + quoted(FORMS), known)
+        reader.refuse("form", "`form` must be one of " + quote_names(FORMS), known)
         return None
     keys = FORMS[form]
     reader.refuse_unknown(("form", "tools", "name", *keys.needed, *keys.optional))

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request, Response
 from starlette.datastructures import UploadFile
 
-from pipelines.core.endpoints.endpoint_drift import KnownTool
+from pipelines.core.endpoints.endpoint_drift import StoredTool
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.calls.live_hops import LiveHops
@@ -114,7 +114,7 @@ async def _endpoint(request: Request, visitor: Visitor, endpoint_id: str, *, ref
     platform = platform_of(request)
     found = await manage_endpoints.find_counted(platform, visitor.org_id, endpoint_id)
 
-    def read(connection: Connection) -> tuple[list[KnownTool], list[BoundAgent], bool]:
+    def read(connection: Connection) -> tuple[list[StoredTool], list[BoundAgent], bool]:
         tools = tools_of_endpoint(connection, endpoint_id, limit=MOST_TOOLS, after_id=None)
         return tools.items, agents_bound_to(connection, endpoint_id), tools.last_id is not None
 

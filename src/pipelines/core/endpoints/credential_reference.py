@@ -1,4 +1,4 @@
-"""Credentials that an author names, never their values: by name, with the place where they are named."""
+"""References to credentials: the name of a credential, and the place where it is named."""
 
 from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
@@ -8,12 +8,12 @@ from pipelines.core.text.authored import Fields, did_you_mean
 from pipelines.core.text.problems import Problem
 
 
-class WantedCredential(NamedTuple):
+class CredentialReference(NamedTuple):
     place: str  # a JSON Pointer
     name: str
 
 
-def read_credential(fields: Fields, key: str, wanted: list[WantedCredential]) -> str | None:
+def read_credential(fields: Fields, key: str, wanted: list[CredentialReference]) -> str | None:
     """The name under `key`. What is no name is not repeated: it may be the secret itself."""
     fields.require(key, "the name of an org credential (POST /api/credentials)")
     name = fields.text(key)
@@ -21,13 +21,13 @@ def read_credential(fields: Fields, key: str, wanted: list[WantedCredential]) ->
         return None
     if CREDENTIAL_NAME.fullmatch(name) is None:
         message = f"`{key[:80]}` must be the name of an org credential, never its value"
-        fields.refuse(key, message, f"a name has {NAME_RULE}")
+        fields.refuse(key, message, f"a name must have {NAME_RULE}")
         return None
-    wanted.append(WantedCredential(fields.at(key), name))
+    wanted.append(CredentialReference(fields.at(key), name))
     return name
 
 
-def missing_credentials(wanted: Iterable[WantedCredential], known: Collection[str]) -> Iterator[Problem]:
+def missing_credentials(wanted: Iterable[CredentialReference], known: Collection[str]) -> Iterator[Problem]:
     """A problem for each that the org does not have."""
     for each in wanted:
         if each.name not in known:

@@ -1,7 +1,7 @@
-"""Reading JSON that others' programs wrote: strictly where that works, else mended, and said so.
+"""Reads JSON from foreign programs: strictly if possible, else repaired, with notes.
 
-Mended is what common encoders get wrong and what has only one sensible reading: byte order marks, NaN and
-infinities, half surrogate pairs, keys that stand twice. Anything else is refused as json_text refuses it.
+Repaired are common mistakes with only one sensible reading: byte order marks, NaN and infinities, lone
+surrogates, repeated keys. Anything else is refused as json_text refuses it.
 """
 
 import json
@@ -14,7 +14,7 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _LARGEST_INTEGER = 2**64 - 1  # past it the writer has no integers, and the strict reader reads a float
 
 
-def loads_mended(raw: bytes) -> tuple[Json, list[str]]:
+def loads_repaired(raw: bytes) -> tuple[Json, list[str]]:
     """The value and what was mended in it, or InvalidJson."""
     try:
         return loads(raw), []
@@ -29,7 +29,7 @@ def _mend(raw: bytes) -> tuple[Json, list[str]] | None:
     notes: dict[str, None] = {}
 
     def not_a_number(_: str) -> None:
-        notes["numbers that JSON has no word for (NaN, Infinity) were read as null"] = None
+        notes["numbers that JSON does not have (NaN, Infinity) were read as null"] = None
 
     def real(text: str) -> float | None:
         value = float(text)
@@ -44,7 +44,7 @@ def _mend(raw: bytes) -> tuple[Json, list[str]] | None:
     def members(pairs: list[tuple[str, Json]]) -> JsonObject:
         read = dict(pairs)
         if len(read) < len(pairs):
-            notes["a key stood twice in one object; the last one counts"] = None
+            notes["a key occurred twice in one object; the last one is used"] = None
         return read
 
     try:
@@ -61,7 +61,7 @@ def _mend(raw: bytes) -> tuple[Json, list[str]] | None:
         return None
     whole = _whole(value)
     if whole != value:
-        notes["half characters (lone surrogates) were replaced"] = None
+        notes["lone surrogates (incomplete characters) were replaced"] = None
     return whole, list(notes)
 
 
