@@ -31,7 +31,7 @@ from typing import Any
 from pipelines.core.coding.scenario import ArchiveSeed, CodingScenario
 from pipelines.core.coding.scorers import CommandScorer
 from pipelines.core.limits.fair_slots import Place
-from pipelines.engine.coding.run_workspace import WorkspaceJob, worked
+from pipelines.engine.coding.run_workspace import WorkspaceJob, work_in_box
 from pipelines.engine.coding.score_workspace import grade
 from pipelines.engine.live.plan_readers import PlanReaders
 from pipelines.engine.workspaces.code_mode import CodeMode
@@ -120,7 +120,7 @@ async def task(platform: Any, scenario: CodingScenario, agent: Path) -> float:
     work = WorkspaceJob(job=job, scenario=scenario, run_id=1, place=Place(1), hide=lambda text: text)
     began = time.perf_counter()
     async with platform.workspaces.held(scenario, 1) as ready:
-        outcome, collected = await worked(platform, work, ready, nothing, nothing)
+        outcome, collected = await work_in_box(platform, work, ready, nothing, nothing)
     assert outcome.error is None, outcome
     graded = await grade(platform, org_id=1, scenario=scenario, diff=collected.diff)
     taken = time.perf_counter() - began

@@ -15,7 +15,7 @@ from kept_workspaces import opened_workspaces
 from pipelines.core.coding.scenario import CodingScenario, GitSeed
 from pipelines.core.coding.scorers import CommandScorer
 from pipelines.core.limits.fair_slots import Place
-from pipelines.engine.workspaces.prepare_workspace import CannotMake, Workspaces
+from pipelines.engine.workspaces.prepare_workspace import WorkspaceFailed, Workspaces
 from pipelines.outbound import fetch_git
 from pipelines.outbound.address_guard import AddressPolicy, GuardedBackend
 from pipelines.outbound.fetch_git import GitFetcher, TreeLimits
@@ -147,7 +147,7 @@ async def test_what_is_not_there_is_told_and_private_addresses_are_refused(
             (f"{server.url}/none", "main", "not found"),
             (f"{server.url}/plain", "f" * 40, "git failed|not our ref|couldn't find"),
         ):
-            with pytest.raises(CannotMake, match=says):
+            with pytest.raises(WorkspaceFailed, match=says):
                 await seen(workspaces, scenario(url, ref), "true")
     asked = len(server.asked)
     with pytest.raises(fetch_git.Refused, match=r"loopback|1 problem"):

@@ -148,9 +148,9 @@ async def test_a_call_that_never_ends_is_recorded_as_that_and_replayed_as_that(
     monkeypatch.setattr(live_hops, "LAST_S", 0.05)
     endpoint = await endpoint_of(org, service)
     with pytest.raises(HopFailed, match="No answer came") as live:
-        await hops.carry(call_of(org, endpoint, "hang", mode=RECORD, cassette="spring"))
+        await hops.answer(call_of(org, endpoint, "hang", mode=RECORD, cassette="spring"))
     with pytest.raises(HopFailed) as replayed:
-        await hops.carry(call_of(org, endpoint, "hang", mode=REPLAY, cassette="spring"))
+        await hops.answer(call_of(org, endpoint, "hang", mode=REPLAY, cassette="spring"))
     assert (str(replayed.value), replayed.value.is_replayed) == (str(live.value), True)
 
 
@@ -159,9 +159,9 @@ async def test_a_failure_before_the_call_is_recorded_too(org: Org, service: Serv
     asked = call_of(org, endpoint, mode=RECORD, cassette="spring")
     missing = replace(asked, tool_name="nothing")
     with pytest.raises(HopFailed, match="has no tool `nothing`"):
-        await hops.carry(missing)
+        await hops.answer(missing)
     with pytest.raises(HopFailed, match="has no tool `nothing`") as replayed:
-        await hops.carry(replace(missing, mode=REPLAY))
+        await hops.answer(replace(missing, mode=REPLAY))
     assert replayed.value.is_replayed
 
 

@@ -14,7 +14,7 @@ from judged_runs import A_JUDGE, OPEN, ask_of, changed, decided, driven, judge, 
 from pipelines.core.models.model_question import Failure
 from pipelines.core.verdict.model_judge.rubric import PROMPT_VERSION
 from pipelines.engine.judging import judge_by_model
-from pipelines.engine.model_calls.models import Models
+from pipelines.engine.model_calls.ask_models import Models
 from pipelines.engine.runs import open_run as runs_by_hand
 from pipelines.models.scripted import Scripted, ScriptedModel
 from played_agents import Dispatch, played

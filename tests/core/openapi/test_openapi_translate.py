@@ -504,7 +504,7 @@ LEFT_OUT = [
     ),
     (
         {"requestBody": body({"$ref": "#/components/schemas/Gone"})},
-        "`#/components/schemas/Gone`, which leads nowhere",
+        "`#/components/schemas/GoneWorker`, which leads nowhere",
     ),
     ({"parameters": [{"name": "a", "in": "body"}]}, "`in` one of `path`, `query`, `header`"),
     ({"parameters": [{"name": "a", "in": "query", "style": "matrix"}]}, "has the style `matrix`"),
