@@ -39,7 +39,7 @@ from pipelines.engine.workspaces.prepare_workspace import Workspaces
 from pipelines.engine.workspaces.share_workspaces import Sharing
 from pipelines.outbound.address_guard import AddressPolicy, GuardedBackend
 from pipelines.outbound.fetch_git import GitFetcher
-from pipelines.sandbox import launching, memory
+from pipelines.sandbox import launcher_client, memory
 from pipelines.sandbox.environments import Environments
 from pipelines.sandbox.job import CodeJob, parse_entrypoint
 from pipelines.sandbox.memory import tree
@@ -101,7 +101,7 @@ def go_first() -> None:
     """Sandboxes step back for the server; on a machine that others use, they would step back for those."""
     Path("/proc/self/autogroup").write_text("-20")
     memory.NICE = -20
-    launching.Request.__init__.__kwdefaults__["nice"] = -20
+    launcher_client.Request.__init__.__kwdefaults__["nice"] = -20
 
 
 async def nothing(*_: object) -> None:

@@ -20,6 +20,7 @@ from pipelines.engine import platform
 from pipelines.engine.coding import edit_coding_scenarios, import_scenario
 from pipelines.engine.endpoints import verify_cassette
 from pipelines.engine.live import cassettes
+from pipelines.engine.model_calls import ask_models
 from pipelines.engine.reports import compare_runs, report_batch
 from pipelines.engine.simulation import propose_plans, read_sentences
 from pipelines.engine.worlds import embedded_author, generate_rows

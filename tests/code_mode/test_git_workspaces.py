@@ -19,7 +19,7 @@ from pipelines.engine.workspaces.prepare_workspace import WorkspaceFailed, Works
 from pipelines.outbound import fetch_git
 from pipelines.outbound.address_guard import AddressPolicy, GuardedBackend
 from pipelines.outbound.fetch_git import GitFetcher, TreeLimits
-from pipelines.sandbox.workspace_box import layout_of, opened_box
+from pipelines.sandbox.workspace_box import layout_of, open_box
 
 POINTER = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'a' * 64}\nsize 12345\n"
 FILES = {
@@ -64,7 +64,7 @@ async def seen(workspaces: Workspaces, wanted: CodingScenario, command: str) -> 
             source_dir=ready.empty,
             shared=ready.shared,
         )
-        async with opened_box(ready.opened.pool, layout, place=Place(1), is_single=True) as box:
+        async with open_box(ready.opened.pool, layout, place=Place(1), is_single=True) as box:
             await box.unpack()
             ran = await box.run(
                 ["/bin/sh", "-c", command], env={"PATH": "/usr/bin:/bin"}, timeout_s=30, output_bytes=8_000

@@ -220,7 +220,7 @@ async def test_a_session_that_is_asked_for_while_its_worker_ends_is_looked_at_ag
             generator.begin(session)
         return False
 
-    monkeypatch.setattr(generator, "_goes_on", look)
+    monkeypatch.setattr(generator, "_make_next_part", look)
     generator.begin(stored)
     await asyncio.gather(*generator._at_work.values())
     assert looks == [stored.id, stored.id]

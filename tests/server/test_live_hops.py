@@ -92,7 +92,7 @@ async def test_calls_share_what_is_open_until_nobody_asks(
     await asyncio.gather(*(hops.ask(call_of(org, endpoint)) for _ in range(5)))
     assert len(ServiceEndpoint.opened) == 1
     clock.now += IDLE_S + 1
-    hops._swept()
+    hops._close_idle()
     await asyncio.gather(*hops._closing)
     assert ServiceEndpoint.opened[0].is_closed
     await hops.ask(call_of(org, endpoint))
@@ -145,7 +145,7 @@ async def test_what_is_used_is_not_closed_for_another(
 async def test_a_call_that_never_ends_is_recorded_as_that_and_replayed_as_that(
     org: Org, service: Service, hops: LiveHops, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(live_hops, "LAST_S", 0.05)
+    monkeypatch.setattr(live_hops, "CALL_TIMEOUT_S", 0.05)
     endpoint = await endpoint_of(org, service)
     with pytest.raises(HopFailed, match="No answer came") as live:
         await hops.answer(call_of(org, endpoint, "hang", mode=RECORD, cassette="spring"))

@@ -103,7 +103,7 @@ class Groups:
         return found
 
 
-def opened(setting: str, kernel: Kernel | None = None) -> Groups:
+def open_groups(setting: str, kernel: Kernel | None = None) -> Groups:
     """The groups of a setting, tried out; raises CannotUse with words for the operator."""
     kernel = kernel or Kernel()
     try:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pipelines.core.text.json_text import JsonObject
 from pipelines.sandbox.job import Limits
-from pipelines.sandbox.launching import Launcher
+from pipelines.sandbox.launcher_client import Launcher
 from pipelines.sandbox.recipe import Interpreter, Layout, bubblewrap, interpreters, is_root, isolated
 from pipelines.sandbox.sandbox import Sandbox, StartFailed
 

@@ -1,4 +1,4 @@
-"""Batches of runs: stored, queued, sent by workers in shards, cancelled and resumed; imports of recorded runs.
+"""Batches of runs: stored, queued, sent in shards, cancelled and resumed; and imports of recorded runs.
 
 Enter at `open_batch` and `run_batch`.
 """

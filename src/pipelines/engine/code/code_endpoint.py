@@ -23,7 +23,7 @@ from pipelines.engine.workspaces.code_mode import CodeMode, CodeSandboxes
 from pipelines.outbound.address_guard import AddressPolicy, GuardedBackend, Resolver, system_resolver
 from pipelines.outbound.egress_proxy import Allowance, EgressProxy
 from pipelines.sandbox.environments import CannotPrepare
-from pipelines.sandbox.function_box import Answered, Program
+from pipelines.sandbox.function_box import FunctionAnswer, Program
 from pipelines.sandbox.held_folders import HeldFolders
 from pipelines.sandbox.job import CodeError, CodeErrorKind
 from pipelines.sandbox.output import LEFT_OUT
@@ -144,7 +144,7 @@ class CodeEndpoint:
 
     async def _ask(
         self, ready: _ReadyCode, message: JsonObject, allowance: Allowance, wall_s: float
-    ) -> Answered:
+    ) -> FunctionAnswer:
         serve = ready.proxy.for_call(allowance)
         return await ready.opened.functions.ask(ready.program, message, serve, wall_s=wall_s)
 
@@ -209,14 +209,14 @@ class CodeEndpoint:
         return {variable: self._secrets[name] for variable, name in config.env_vars.items()}
 
     def _hide_secrets(
-        self, answered: Answered, allowance: Allowance, ready: _ReadyCode
+        self, answered: FunctionAnswer, allowance: Allowance, ready: _ReadyCode
     ) -> tuple[Json, tuple[str, ...]]:
         response = answered.value
         if self._secrets:
             response = loads(self._hidden.json_bytes(json.dumps(response).encode()))
         return response, self._notes(answered, allowance, ready)
 
-    def _notes(self, answered: Answered, allowance: Allowance, ready: _ReadyCode) -> tuple[str, ...]:
+    def _notes(self, answered: FunctionAnswer, allowance: Allowance, ready: _ReadyCode) -> tuple[str, ...]:
         """For the trace: what was printed, refused and raised."""
         found = [UNSAFE_NOTE] if ready.opened.is_unsafe else []
         if answered.error is not None and answered.error.traceback:
@@ -230,7 +230,7 @@ class CodeEndpoint:
         return hidden if len(hidden) <= LONGEST_MESSAGE else f"{hidden[:LONGEST_MESSAGE]}…"
 
 
-def _outputs(answered: Answered) -> tuple[tuple[str, str], ...]:
+def _outputs(answered: FunctionAnswer) -> tuple[tuple[str, str], ...]:
     return ("stdout", answered.stdout), ("stderr", answered.stderr)
 
 

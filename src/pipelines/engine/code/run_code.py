@@ -40,7 +40,7 @@ from pipelines.outbound.ping import PingResult
 from pipelines.sandbox.environments import CannotPrepare
 from pipelines.sandbox.job import CodeError, CodeErrorKind, CodeJob, CodeOutcome, Limits, parse_entrypoint
 from pipelines.sandbox.output import LEFT_OUT
-from pipelines.sandbox.pool import Begins, SandboxPool
+from pipelines.sandbox.pool import OnBegin, SandboxPool
 from pipelines.storage.accounts.keys import hash_of
 from pipelines.storage.agents import code
 from pipelines.storage.agents.agents import Agent
@@ -79,7 +79,7 @@ class Visitor:
 
 
 #: Speaks HTTP on the connections out of a sandbox, for one run alone.
-Door = Callable[[Visitor], Callable[[socket.socket], Awaitable[None]]]
+ServeSandbox = Callable[[Visitor], Callable[[socket.socket], Awaitable[None]]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -102,10 +102,10 @@ class CannotStart(Exception):
 class CodeRunner:
     """Runs code agents on this node."""
 
-    def __init__(self, platform: Platform, *, folders: CodeFolders, door: Door) -> None:
+    def __init__(self, platform: Platform, *, folders: CodeFolders, door: ServeSandbox) -> None:
         self._platform = platform
         self._folders = folders
-        self._door = door
+        self._serve_for = door
 
     async def dispatch(
         self,
@@ -133,7 +133,7 @@ class CodeRunner:
         started: float,
         scenario: CodingScenario | None,
     ) -> Outcome:
-        async def begins() -> None:
+        async def on_begin() -> None:
             await self._postpone_expiry(perf_counter() - started, agent.org_id, envelope.run_id)
 
         job = _job(agent, envelope, ready)
@@ -148,7 +148,7 @@ class CodeRunner:
         hidden = Redaction(ready.secrets | {"run token": envelope.run_token})
         try:
             if scenario is None:
-                outcome = await self._run(ready.pool, job, visitor, place, begins)
+                outcome = await self._run(ready.pool, job, visitor, place, on_begin)
             else:
                 work = WorkspaceJob(
                     job=job,
@@ -157,8 +157,8 @@ class CodeRunner:
                     place=place,
                     hide=lambda text: hidden.cut_text(text, LEFT_OUT),
                 )
-                serve = self._door(visitor)
-                outcome = await run_in_workspace(self._platform, work, serve=serve, begins=begins)
+                serve = self._serve_for(visitor)
+                outcome = await run_in_workspace(self._platform, work, serve=serve, on_begin=on_begin)
         except WorkspaceFailed as error:
             return _not_started(f"the workspace cannot be made: {error}")
         finally:
@@ -201,11 +201,11 @@ class CodeRunner:
         return _test_result(started, problem=failed.detail, hint=failed.traceback or failed.hint)
 
     async def _run(
-        self, pool: SandboxPool, job: CodeJob, visitor: Visitor, place: Place, begins: Begins | None = None
+        self, pool: SandboxPool, job: CodeJob, visitor: Visitor, place: Place, on_begin: OnBegin | None = None
     ) -> CodeOutcome:
         """Given again once, where no line of the code has run."""
-        serve = self._door(visitor)
-        outcome = await pool.run(job, serve=serve, begins=begins, place=place)
+        serve = self._serve_for(visitor)
+        outcome = await pool.run(job, serve=serve, on_begin=on_begin, place=place)
         if outcome.was_called or outcome.error is None:
             return outcome
         is_ours = outcome.error.kind is CodeErrorKind.SANDBOX_FAILED

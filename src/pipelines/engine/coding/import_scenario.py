@@ -29,7 +29,7 @@ from pipelines.engine.coding.edit_coding_scenarios import (
 from pipelines.engine.coding.score_workspace import grade
 from pipelines.engine.platform import Platform
 from pipelines.engine.workspaces.prepare_workspace import ReadyWorkspace, WorkspaceFailed
-from pipelines.sandbox.workspace_box import BoxFailed, Changes, WorkspaceBox, layout_of, opened_box
+from pipelines.sandbox.workspace_box import BoxFailed, Changes, WorkspaceBox, layout_of, open_box
 from pipelines.storage.tasks.coding import StoredCodingScenario
 from pipelines.wire.errors import Conflict, NotFound
 
@@ -203,7 +203,7 @@ async def _opened(
                 workdir=scenario.workdir,
                 folders=(SOLUTION,),
             )
-            async with opened_box(ready.opened.pool, layout, place=Place(org_id), is_single=True) as box:
+            async with open_box(ready.opened.pool, layout, place=Place(org_id), is_single=True) as box:
                 await box.unpack()
                 yield ready, box
     except WorkspaceFailed as error:

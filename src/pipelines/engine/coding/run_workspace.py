@@ -18,9 +18,9 @@ from pipelines.core.text.json_text import JsonObject, dumps
 from pipelines.engine.coding.score_workspace import expect_grading, grade
 from pipelines.engine.platform import Platform
 from pipelines.engine.workspaces.prepare_workspace import ReadyWorkspace
-from pipelines.sandbox.door import Serve
+from pipelines.sandbox.host_listener import Serve
 from pipelines.sandbox.job import CodeError, CodeErrorKind, CodeJob, CodeOutcome
-from pipelines.sandbox.pool import Begins
+from pipelines.sandbox.pool import OnBegin
 from pipelines.sandbox.workspace_box import (
     LIMITS,
     TASK_FILE,
@@ -29,7 +29,7 @@ from pipelines.sandbox.workspace_box import (
     Changes,
     WorkspaceBox,
     layout_of,
-    opened_box,
+    open_box,
 )
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.tasks import coding
@@ -48,11 +48,11 @@ class WorkspaceJob:
 
 
 async def run_in_workspace(
-    platform: Platform, work: WorkspaceJob, *, serve: Serve, begins: Begins
+    platform: Platform, work: WorkspaceJob, *, serve: Serve, on_begin: OnBegin
 ) -> CodeOutcome:
     """What came of the agent. What it changed and how that was graded is stored. Raises CannotMake."""
     async with platform.workspaces.held(work.scenario, work.place.org_id) as ready:
-        outcome, collected = await work_in_box(platform, work, ready, serve, begins)
+        outcome, collected = await work_in_box(platform, work, ready, serve, on_begin)
     facts = {key: value for key, value in ready.facts.items() if key not in LEFT_OUT}
     await _store_workspace(platform, work, facts, collected)
     if isinstance(collected, _AgentChanges):
@@ -81,7 +81,7 @@ class _AgentChanges:
 
 
 async def work_in_box(
-    platform: Platform, work: WorkspaceJob, ready: ReadyWorkspace, serve: Serve, begins: Begins
+    platform: Platform, work: WorkspaceJob, ready: ReadyWorkspace, serve: Serve, on_begin: OnBegin
 ) -> tuple[CodeOutcome, _AgentChanges | str]:
     """The agent's outcome, and what it changed or why that is not known."""
     limits = platform.workspaces.limits
@@ -95,7 +95,7 @@ async def work_in_box(
         workdir=work.scenario.workdir,
     )
     try:
-        async with opened_box(ready.opened.pool, layout, place=work.place, begins=begins) as box:
+        async with open_box(ready.opened.pool, layout, place=work.place, on_begin=on_begin) as box:
             await box.unpack()
             outcome = await _call_agent(box, work, ready, serve)
             expect_grading(platform, ready, work.scenario)

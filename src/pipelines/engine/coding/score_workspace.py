@@ -43,10 +43,10 @@ from pipelines.sandbox.workspace_box import (
     WORKSPACE,
     BoxFailed,
     Changes,
-    Ran,
+    CommandResult,
     WorkspaceBox,
     layout_of,
-    opened_box,
+    open_box,
 )
 from pipelines.wire.errors import CodeModeUnavailable
 
@@ -162,7 +162,7 @@ class _Grader:
 
     def _box(self) -> AbstractAsyncContextManager[WorkspaceBox]:
         layout = _layout(self._ready, self._scenario, self._workspace_bytes)
-        return opened_box(self._ready.opened.pool, layout, place=self._place)
+        return open_box(self._ready.opened.pool, layout, place=self._place)
 
     async def _apply(self, box: WorkspaceBox) -> Restored:
         await box.unpack()
@@ -215,7 +215,7 @@ class _Grader:
             self._signs.append(f"Scorer `{scorer.name}`: {problem}")
         return score_ran(scorer, told, reward)
 
-    async def _run_command(self, box: WorkspaceBox, scorer: Running, reward: str | None) -> Ran:
+    async def _run_command(self, box: WorkspaceBox, scorer: Running, reward: str | None) -> CommandResult:
         env = self._ready.variables(self._scenario) | {"USER": "grader", "LOGNAME": "grader"}
         env |= {"PIPELINES_WORKSPACE": WORKSPACE}
         read = [reward] if reward is not None else []

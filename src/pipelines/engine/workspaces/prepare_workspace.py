@@ -27,10 +27,10 @@ from pipelines.outbound.egress_proxy import Allowance, EgressProxy
 from pipelines.outbound.fetch_git import GitFetcher, TreeLimits
 from pipelines.sandbox import recipe
 from pipelines.sandbox.environments import CannotPrepare
-from pipelines.sandbox.function_box import proxied
+from pipelines.sandbox.function_box import proxy_variables
 from pipelines.sandbox.held_folders import HeldFolders, new_folder
 from pipelines.sandbox.shared_trees import SHARED, CannotShare
-from pipelines.sandbox.workspace_box import BoxFailed, WorkspaceBox, layout_of, opened_box
+from pipelines.sandbox.workspace_box import BoxFailed, WorkspaceBox, layout_of, open_box
 from pipelines.wire.errors import CodeModeUnavailable
 
 FORMAT = 1  # of what is kept: another one is another key
@@ -198,7 +198,7 @@ class Workspaces:
                 workdir=scenario.workdir,
             )
             try:
-                async with opened_box(opened.pool, layout, place=place, is_single=True) as box:
+                async with open_box(opened.pool, layout, place=place, is_single=True) as box:
                     facts = await self._set_up(box, scenario, opened, dependencies, archive)
                     await box.save_archives(made, most_bytes=self.limits.bytes)
             except BoxFailed as error:
@@ -253,7 +253,7 @@ class Workspaces:
         env = workspace_variables(scenario, opened, dependencies)
         proxy = EgressProxy(read_allow_hosts(scenario.network, "", []), self._network)
         if scenario.network:
-            env |= proxied(box.port)
+            env |= proxy_variables(box.port)
         ran = await box.run(
             ["/bin/sh", "-c", scenario.setup_command],
             env=env,

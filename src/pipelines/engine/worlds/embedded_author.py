@@ -23,11 +23,11 @@ class EmbeddedAuthor:
 
     async def make_world(self, brief: SessionBrief, *, before: str, rng_seed: int) -> AuthoredWorld:
         arguments: JsonObject = {"size": brief.size, "rng_seed": rng_seed, "now": brief.now}
-        return await self._world("world_made", brief, arguments, before.encode(), path="/size")
+        return await self._world("make_world", brief, arguments, before.encode(), path="/size")
 
     async def refine(self, brief: SessionBrief, *, before: str, prompt: str, rng_seed: int) -> AuthoredWorld:
         arguments: JsonObject = {"size": brief.size, "rng_seed": rng_seed, "now": brief.now, "prompt": prompt}
-        return await self._world("world_refined", brief, arguments, before.encode(), path="/prompt")
+        return await self._world("refine_world", brief, arguments, before.encode(), path="/prompt")
 
     async def draft_rows(self, brief: SessionBrief, *, world: str, wanted: RowsRequest) -> AuthoredRows:
         bucket = wanted.bucket
@@ -43,7 +43,7 @@ class EmbeddedAuthor:
             "earlier_texts": [*wanted.earlier_texts],
             "budget_s": ROWS_BUDGET_S,
         }
-        job = Job("world_rows", arguments, ROWS_S, MOST_RESULT, MEMORY)
+        job = Job("make_rows", arguments, ROWS_S, MOST_RESULT, MEMORY)
         *parts, end = await self._helpers.run(job, world.encode(), owner=brief.org_id)
         told: Any = loads_own(end)
         rows = [row_of(loads_own(part)) for part in parts]

@@ -113,7 +113,7 @@ class ModelAuthor:
             "wanted": wanted.rows,
             "earlier_texts": [*wanted.earlier_texts],
         }
-        job = Job("rows_written", arguments, ROWS_S, MOST_RESULT, MEMORY)
+        job = Job("prove_written_rows", arguments, ROWS_S, MOST_RESULT, MEMORY)
         proved = await self._helpers.run(job, world.encode(), owner=brief.org_id)
         rows = [row_of(loads_own(part)) for part in proved]
         notes = tuple(dict.fromkeys((*bucket.notes, *notes_of(asked.data))))
@@ -122,7 +122,7 @@ class ModelAuthor:
     async def world_brief(self, brief: SessionBrief, rng_seed: int) -> WorldBrief:
         """What a model is told of the agent, whatever it is asked for."""
         arguments: JsonObject = {"size": brief.size, "rng_seed": rng_seed, "now": brief.now}
-        job = Job("world_told", arguments | {"agent": brief.agent()}, WORLD_S, MOST_RESULT, MEMORY)
+        job = Job("world_brief", arguments | {"agent": brief.agent()}, WORLD_S, MOST_RESULT, MEMORY)
         (told,) = await self._helpers.run(job, b"", owner=brief.org_id)
         return WorldBrief.from_json(loads_own(told))
 
@@ -140,7 +140,7 @@ class ModelAuthor:
             "earlier_texts": [*wanted.earlier_texts],
             "rejected": rejected,
         }
-        job = Job("rows_told", arguments, ROWS_S, MOST_RESULT, MEMORY)
+        job = Job("rows_brief", arguments, ROWS_S, MOST_RESULT, MEMORY)
         (told,) = await self._helpers.run(job, world.encode(), owner=brief.org_id)
         return RowsBrief.from_json(loads_own(told))
 
@@ -153,7 +153,7 @@ class ModelAuthor:
     ) -> AuthoredWorld:
         """Checked once more, whole, as a world that somebody pastes."""
         arguments: JsonObject = {"agent": brief.agent(), "now": brief.now, "notes": [*notes], "said": said}
-        job = Job("world_written", arguments, WORLD_S, MOST_RESULT, MEMORY)
+        job = Job("check_written_world", arguments, WORLD_S, MOST_RESULT, MEMORY)
         both = before.encode() + b"\n" + dumps(state)
         try:
             return world_of(await self._helpers.run(job, both, owner=brief.org_id))

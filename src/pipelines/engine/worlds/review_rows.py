@@ -179,7 +179,7 @@ async def read_coverage(platform: Platform, org_id: int, session_id: int) -> Jso
     session = await find_session(platform, org_id, session_id)
     brief = await brief_of(platform, session)
     lines = await platform.database.read(partial(seed_rows.proof_texts, session_id=session.id))
-    job = Job("rows_covered", {"agent": brief.agent()}, WORLD_S, MOST_RESULT, MEMORY)
+    job = Job("row_coverage", {"agent": brief.agent()}, WORLD_S, MOST_RESULT, MEMORY)
     (told,) = await platform.helpers.run(job, "\n".join(lines).encode(), owner=org_id)
     read = loads_own(told)
     assert isinstance(read, dict)

@@ -105,7 +105,7 @@ async def undo_world(
         raise Conflict(f"Seed session {session_id} has no change of its world to undo.")
     target = await find_revision(platform, present.session, present.revision.undo_to)
     world = await platform.database.read(partial(texts.text_of, name=target.world_hash))
-    job = Job("worlds_compared", {}, WORLD_S, MOST_RESULT, MEMORY)
+    job = Job("compare_worlds", {}, WORLD_S, MOST_RESULT, MEMORY)
     both = f"{present.world}\n{world}".encode()
     (changes,) = await platform.upload_helpers.run(job, both, owner=org_id)
     told: JsonObject = target.told | {"said": None}  # what was done then was not done now
@@ -227,7 +227,7 @@ async def _check_pasted(
     platform: Platform, brief: SessionBrief, before: str, data: Input, *, is_body: bool
 ) -> tuple[Json, AuthoredWorld]:
     arguments: JsonObject = {"agent": brief.agent(), "now": brief.now, "is_body": is_body}
-    job = Job("world_pasted", arguments, WORLD_S, MOST_RESULT, MEMORY)
+    job = Job("check_pasted_world", arguments, WORLD_S, MOST_RESULT, MEMORY)
     with tempfile.TemporaryFile() as both:
         await asyncio.to_thread(_write_both, both, before, data)
         try:

@@ -96,26 +96,26 @@ class McpServerEndpoint:
     ) -> None:
         self._masking = masking
         self._use = target.command.use if target.command else Use()
-        self._pool = PooledSession(target, self._hear_of_change)
+        self._pool = PooledSession(target, self._on_tools_changed)
         self._longest_s = longest_s
         self._idle_s = idle_s
-        self._told = tools_changed
+        self._tools_changed = tools_changed
         self._is_stale = False  # the server said that its tools are others than those it listed last
-        self._listed_now: dict[str, str] | None = None  # their fingerprints
+        self._fingerprints: dict[str, str] | None = None  # their fingerprints
         self._relisting: asyncio.Task[None] | None = None
 
     async def discover(self) -> Discovery:
         try:
             with self._use.lasting():
                 async with asyncio.timeout(self._longest_s):
-                    listed, notes = await self._listed()
+                    listed, notes = await self._list_tools()
                     session = await self._pool.session()
         except TimeoutError:
             raise HopFailed(f"the MCP server did not list its tools within {self._longest_s:g} s") from None
         # On a thread: schemas may have megabytes.
         read = partial(discovery_of, listed, notes, session.complaint_of_schema)
         found = await asyncio.to_thread(lambda: self._masking.discovery(read()))
-        self._listed_now = await asyncio.to_thread(
+        self._fingerprints = await asyncio.to_thread(
             lambda: {tool.name: tool.fingerprint for tool in found.tools}
         )
         return found
@@ -126,22 +126,22 @@ class McpServerEndpoint:
         ends = clock.time() + self._longest_s
         exchange = self._exchange()
 
-        def progressed() -> None:
+        def on_progress() -> None:
             if not exchange.is_over:
                 limit.reschedule(min(clock.time() + self._idle_s, ends))
 
         async def ask(session: "McpSession", sent: Exchange) -> JsonObject:
             nonlocal exchange
             exchange = sent
-            progressed()
-            return await session.call_tool(str(name), arguments, tool.input_schema, sent, progressed)
+            on_progress()
+            return await session.call_tool(str(name), arguments, tool.input_schema, sent, on_progress)
 
         try:
             with self._use.lasting():
                 async with asyncio.timeout_at(ends) as limit:
-                    result = await self._asked(ask, tool)
+                    result = await self._ask(ask, tool)
         except TimeoutError:
-            raise self._late(exchange, is_all=limit.when() == ends) from None
+            raise self._timeout_failure(exchange, is_all=limit.when() == ends) from None
         return await self._reply(result, exchange.took or MOST_ANSWER_BYTES, tool)  # 0: it came over pipes
 
     async def close(self) -> None:
@@ -152,7 +152,7 @@ class McpServerEndpoint:
     def _exchange(self) -> Exchange:
         return Exchange(most_bytes=MOST_ANSWER_BYTES, read_s=self._longest_s)
 
-    def _late(self, exchange: Exchange, *, is_all: bool) -> HopFailed:
+    def _timeout_failure(self, exchange: Exchange, *, is_all: bool) -> HopFailed:
         if not exchange.is_sent:
             return HopFailed(f"the MCP server could not be reached within {self._longest_s:g} s")
         waited = (
@@ -169,7 +169,7 @@ class McpServerEndpoint:
             raise self._masking.failed(f"the MCP server {error}") from None
         return await self._masking.reply(reply, size)
 
-    async def _asked(self, ask: _Ask, tool: FoundTool | None = None) -> JsonObject:
+    async def _ask(self, ask: _Ask, tool: FoundTool | None = None) -> JsonObject:
         for is_last in (False, True):
             try:
                 session = await self._pool.session()
@@ -186,16 +186,16 @@ class McpServerEndpoint:
 
     def _drift(self, tool: FoundTool | None) -> list[str]:
         """For the trace: whether the server lists the tool otherwise now, as far as that is known."""
-        if tool is None or self._listed_now is None:
+        if tool is None or self._fingerprints is None:
             return []
-        now = self._listed_now.get(tool.name)
+        now = self._fingerprints.get(tool.name)
         if now == tool.fingerprint:
             return []
         return [GONE_NOTE if now is None else CHANGED_NOTE]
 
     # Discovery
 
-    async def _listed(self) -> tuple[list[Json], list[str]]:
+    async def _list_tools(self) -> tuple[list[Json], list[str]]:
         """The tools of all pages, and why there are no more."""
         tools: list[Json] = []
         notes: list[str] = []
@@ -228,12 +228,12 @@ class McpServerEndpoint:
             took = sent.took
             return page
 
-        return await self._asked(ask), took
+        return await self._ask(ask), took
 
-    def _hear_of_change(self) -> None:
+    def _on_tools_changed(self) -> None:
         self._is_stale = True
-        if self._told is not None:
-            self._told()
+        if self._tools_changed is not None:
+            self._tools_changed()
         if self._relisting is None:
             self._relisting = asyncio.create_task(self._relist())
 
