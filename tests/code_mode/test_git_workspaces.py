@@ -127,7 +127,7 @@ async def test_files_arrive_as_the_commit_has_them_and_no_filter_is_run(
         async with workspaces.held(scenario(f"{server.url}/whole"), 1) as ready:
             assert ready.facts["notes"] == [
                 "sub is a submodule, which is not fetched",
-                "model.bin stands for a file that is kept elsewhere (Git LFS), which is not fetched",
+                "model.bin is a pointer to a file in Git LFS, which is not fetched",
             ]
     assert POINTER in output  # what it points at is not fetched
     assert " 00 01 ff" in output

@@ -136,7 +136,10 @@ async def test_a_bucket_that_runs_out_of_drafts_says_so(org, author):
     done = await ended(org, await opened(org, ("a", 9)))
     (bucket,) = done["buckets"]
     assert (bucket["kept"], bucket["wanted"], bucket["done"]) == (3, 9, True)
-    assert bucket["problem"] == "3 of 9 rows: of 4 drafts no more could be proved, and there are no others"
+    assert (
+        bucket["problem"]
+        == "3 of 9 rows: of 4 drafts, no more could be proved, and there are no further drafts"
+    )
     assert bucket["notes"] == ["read as it is"]
 
 
@@ -145,7 +148,7 @@ async def test_a_bucket_that_runs_out_of_drafts_says_so(org, author):
     [
         (TookTooMuch("time", "120 s"), "making its rows takes more than 120 s"),
         (Refused([Problem(path="/theme", message="is not understood")]), "/theme is not understood"),
-        (JobFailed("Traceback …"), "making its rows broke on our side; the log has it"),
+        (JobFailed("Traceback …"), "the platform failed to make its rows; see the server's log"),
     ],
 )
 async def test_an_author_that_fails_ends_its_bucket_and_the_others_go_on(org, author, error, said):

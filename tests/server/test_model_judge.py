@@ -180,8 +180,8 @@ async def test_what_a_judge_says_of_a_claim_settles_the_run(
 @pytest.mark.parametrize(
     ("answers", "reason", "says", "sent"),
     [
-        ((Failure.REFUSED,), "refused", "gave nothing", 1),
-        ((Failure.TIMEOUT,), "timeout", "gave nothing", 1),
+        ((Failure.REFUSED,), "refused", "gave no answer", 1),
+        ((Failure.TIMEOUT,), "timeout", "gave no answer", 1),
         (('{"criteria": [{"id": "task_com',), "not_json", "cut off", 2),
         (({"verdict": "PASS"},), "wrong_schema", "could not be used", 2),
         ((changed(tool_use={"evidence": [99]}),), "wrong_schema", "row 99: the trace has no such row", 2),

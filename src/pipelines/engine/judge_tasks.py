@@ -16,7 +16,7 @@ CLAIM_EVERY_S = 60.0  # for what a worker left that nobody knew of
 
 
 async def _no_judge(judgement_id: int) -> None:
-    log.warning("judgement %s waits: nothing in this process judges", judgement_id)
+    log.warning("judgement %s waits: this process has no judge", judgement_id)
 
 
 async def _no_claims(gone: str | None) -> list[tuple[int, int]]:
@@ -73,4 +73,4 @@ class JudgeTasks:
             try:
                 await self.take_up()
             except Exception:  # whatever it was, the next round may have more luck
-                log.exception("judgements that wait could not be taken up")
+                log.exception("waiting judgements could not be claimed")

@@ -38,7 +38,7 @@ _HINTS = {
     ErrorClass.AUTH_FAILED: "check the agent's auth header name and value; Test connection tries them",
     ErrorClass.AGENT_TIMEOUT: "make the agent answer within its run_timeout_s, or raise that (at most 1800)",
 }
-REDIRECT_HINT = "register the URL that the agent really answers at"
+REDIRECT_HINT = "register the URL at which the agent itself answers"
 WASTEFUL_HINT = "send the reply with a Content-Length, or in chunks of a kilobyte or more"
 ADDRESS_HINTS = {Trouble.ADDRESS_REFUSED: ALLOWED_BY, Trouble.ADDRESS_NEVER: NEVER_ALLOWED}
 

@@ -163,7 +163,7 @@ def _parse_head(head: bytes) -> _ProxyRequest:
         return _ProxyRequest(host, port, b"", 0, is_tunnel=True)
     absolute = _ABSOLUTE.fullmatch(line[2])
     if absolute is None:
-        raise _Refused(400, "only CONNECT, and http:// URLs, are passed on")
+        raise _Refused(400, "only CONNECT and http:// URLs are forwarded")
     host, port = _authority(absolute[1], 80)
     path = absolute[2] or b"/"
     path = b"/" + path if path.startswith(b"?") else path
@@ -194,7 +194,7 @@ def _body_bytes(fields: Sequence[tuple[bytes, bytes]]) -> int:
     if any(name == b"transfer-encoding" for name, _ in fields):
         raise _Refused(411, "send http:// requests with Content-Length, not in chunks")
     if len(lengths) > 1 or any(_LENGTH.fullmatch(length) is None for length in lengths):
-        raise _Refused(400, "the request has no one Content-Length")
+        raise _Refused(400, "the request must have exactly one Content-Length")
     return int(lengths[0]) if lengths else 0
 
 

@@ -188,9 +188,7 @@ async def _missing_notes(git: "_Git", blobs: list[_Blob]) -> list[str]:
     short = [blob for blob in blobs if blob.mode != SUBMODULE and blob.size in _POINTER_BYTES][:MAX_FILES]
     for file in await _contents(git, short) if short else ():
         if file.content.startswith(_POINTER):
-            notes.append(
-                f"{file.path[:200]} stands for a file that is kept elsewhere (Git LFS), which is not fetched"
-            )
+            notes.append(f"{file.path[:200]} is a pointer to a file in Git LFS, which is not fetched")
     return notes[:MAX_NOTES]
 
 
@@ -256,7 +254,7 @@ class _Git:
             async with asyncio.timeout(FETCH_S):
                 printed, said = await _communicate(process, given, most)
         except TimeoutError:
-            raise _refusal(place, f"the git server was not done within {FETCH_S:.0f} s") from None
+            raise _refusal(place, f"the git server did not finish within {FETCH_S:.0f} s") from None
         finally:
             measuring.cancel()
             with suppress(ProcessLookupError):

@@ -111,7 +111,7 @@ async def discover_issuer(issuer: str, *, network: GuardedBackend, tls: ssl.SSLC
     url = issuer.rstrip("/") + DISCOVERY
     document = await fetch_json(url, "its discovery document", network=network, tls=tls)
     if not isinstance(document, dict) or document.get("issuer") != issuer:
-        raise NotFetched("its discovery document is of another issuer than PIPELINES_OIDC_ISSUER says")
+        raise NotFetched("its discovery document names another issuer than PIPELINES_OIDC_ISSUER")
     return document
 
 

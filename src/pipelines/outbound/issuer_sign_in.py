@@ -102,9 +102,7 @@ class IssuerSignIn:
         async with self._exchanges:
             answer = await post_once(post, network=self._network, tls=self._tls)
         if isinstance(answer, Answer) and 400 <= answer.status < 500:
-            raise SignInRefused(
-                f"{self._issuer} did not take the code: {_refusal_text(answer)}. Sign in again."
-            )
+            raise SignInRefused(f"{self._issuer} refused the code: {_refusal_text(answer)}. Sign in again.")
         try:
             told = read_answer(answer, "its answer to the code")
         except NotFetched as failed:

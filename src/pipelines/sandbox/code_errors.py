@@ -16,7 +16,7 @@ _SIGNALS = {
     signal.SIGXCPU: "it used up its CPU time",
     signal.SIGSEGV: "a crash in compiled code",
     signal.SIGABRT: "a crash in compiled code",
-    signal.SIGSYS: "it made a system call of another processor",
+    signal.SIGSYS: "it made a system call of another processor architecture",
 }
 
 
@@ -92,7 +92,7 @@ def _reported_error(kind: CodeErrorKind, said: dict[str, Json], limits: Limits) 
         )
     return CodeError(
         kind=kind,
-        message=message or name or "without a word",
+        message=message or name or "without a message",
         exception=name or None,
         traceback=lines or None,
     )
@@ -158,7 +158,7 @@ def too_large(size: int, limits: Limits) -> CodeError:
 def sandbox_lost() -> CodeError:
     return CodeError(
         kind=CodeErrorKind.SANDBOX_FAILED,
-        message="the sandbox was lost while the code ran: the process that starts sandboxes ended",
+        message="the sandbox ended while the code ran, because the process that starts sandboxes ended",
     )
 
 
@@ -174,5 +174,5 @@ def _unreadable_result() -> CodeError:
     return CodeError(
         kind=CodeErrorKind.BAD_RESULT,
         message="the process sent something unreadable instead of a result",
-        hint="leave the file handles alone that the code did not open itself",
+        hint="do not use file handles that the code did not open itself",
     )

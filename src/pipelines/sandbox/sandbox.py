@@ -118,7 +118,7 @@ class Sandbox:
             self._listener = socket.socket(fileno=handles[0])
         if not data or not handles:
             await self._wait_until_ended()
-            raise StartFailed(self.stderr.text().strip()[-2_000:] or "it ended without a word")
+            raise StartFailed(self.stderr.text().strip()[-2_000:] or "it ended and printed nothing")
         greeting = json.loads(data[4:])
         self.port = greeting["port"]
         if self._is_isolated:
@@ -137,7 +137,7 @@ class Sandbox:
             await _wait_readable(self._loop, self._status)
             piece = os.read(self._status, 4096)
             if not piece:
-                raise StartFailed("bubblewrap did not tell the sandbox's process")
+                raise StartFailed("bubblewrap did not report the sandbox's process id")
             line += piece
         pid: int = json.loads(line.splitlines()[0])["child-pid"]
         return pid
@@ -325,4 +325,4 @@ def _check_confinement(greeting: dict[str, Any]) -> None:
         or greeting.get("NoNewPrivs") != "1"
         or greeting.get("Seccomp") != "2"
     ):
-        raise StartFailed("the process inside has rights that it should not have: nothing is run in it")
+        raise StartFailed("the process inside has rights that it should not have, so nothing is run in it")

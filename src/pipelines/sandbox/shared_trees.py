@@ -70,9 +70,9 @@ async def _try_sharing(pool: SandboxPool, place: Path) -> None:
         argv, env = ["/bin/sh", "-c", _TRY], {"PATH": recipe.PATH, "HOME": recipe.JOB_FOLDER}
         ran = await box.run(argv, env=env, timeout_s=_TRY_S, output_bytes=4_096)
     if ran.code != 0:
-        raise CannotShare(f"an overlay was made, but cannot be worked in: {ran.output.strip()[-300:]}")
+        raise CannotShare(f"an overlay was made, but a trial in it failed: {ran.output.strip()[-300:]}")
     if (shared / SHARED / "folder/file").read_text() != _PROBE_FILES["folder/file"]:
-        raise CannotShare("what was written above an overlay went through to what is below")
+        raise CannotShare("a write to an overlay changed the folder below it")
 
 
 async def share(

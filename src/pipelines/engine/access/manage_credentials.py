@@ -80,7 +80,9 @@ async def open_credentials(platform: Platform, org_id: int, names: Sequence[str]
         except KeyError:
             wrong.append(f"there is no credential `{name}`")
         except UnreadableSecret:
-            wrong.append(f"the credential `{name}` was stored under another secret key than this node has")
+            wrong.append(
+                f"the credential `{name}` was encrypted with another secret key than this server has"
+            )
     if wrong:
         raise CredentialMissing("; ".join(wrong))
     return opened

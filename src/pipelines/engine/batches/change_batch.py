@@ -154,7 +154,7 @@ async def add_runs(
 
     def store(connection: Connection) -> None:
         if batches.is_cancelled(connection, batch_id):
-            raise Conflict("It was stopped; resume it first.")
+            raise Conflict("The batch was stopped; resume it first.")
         runs.add_pending_runs(connection, batch_id, pending)
         _start_resuming(connection, batch_id=batch_id, now=now)
 
@@ -189,7 +189,7 @@ def _store_more(
     connection: Connection, *, batch_id: int, pending: list[PendingRun], is_whole: bool, now: str
 ) -> None:
     if not batches.go_on_opening(connection, batch_id=batch_id, is_whole=is_whole, now=now):
-        raise StorageUnavailable("The batch was taken to be given up; try again.")
+        raise StorageUnavailable("The batch was removed as abandoned while it was being stored; try again.")
     runs.add_pending_runs(connection, batch_id, pending)
 
 

@@ -251,7 +251,7 @@ class BatchRunner:
 
         def claim(connection: Connection) -> bool:
             if self._beats is not None and not batches.is_listed(connection, worker=self._worker):
-                raise StorageUnavailable("others have taken this worker to be gone")
+                raise StorageUnavailable("other workers have declared this worker gone")
             return runs.claim_run(
                 connection,
                 run_id=run_id,
@@ -289,11 +289,11 @@ class BatchRunner:
                 await self._enqueue_forgotten(rounds=BEATS)
                 await finish_changes(self._platform, at_start=False)
             except Exception:  # whatever it was, the next round may have more luck
-                log.exception("worker %s could not look after its batches", self._worker)
+                log.exception("worker %s could not maintain its batches", self._worker)
 
     async def _drop_shards(self) -> None:
         """Others have this one's shards. What it claimed before it heard of that, nobody would end."""
-        log.warning("worker %s was taken to be gone; others go on with its shards", self._worker)
+        log.warning("worker %s was declared gone; other workers continue its shards", self._worker)
         shards = list(self._at_work)
         for shard in shards:
             shard.cancel()

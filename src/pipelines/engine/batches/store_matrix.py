@@ -19,6 +19,7 @@ from pipelines.core.text.json_text import JsonObject, loads_own
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.batches.change_batch import NewBatch, PlannedRun, store_batch
 from pipelines.engine.platform import Platform
+from pipelines.engine.tasks.store_texts import store_texts
 from pipelines.storage.agents.agents import Agent
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.evals import evals
@@ -118,7 +119,7 @@ def _attach_batch(connection: Connection, batch_id: int, *, matrix_id: str, now:
 
 
 def _gave_up_error() -> StorageUnavailable:
-    return StorageUnavailable("The matrix was taken to be given up; try again.")
+    return StorageUnavailable("The matrix was removed as abandoned while it was being stored; try again.")
 
 
 async def _store_tasks(
@@ -133,7 +134,7 @@ async def _store_tasks(
     async for written in _new_cell_tasks(platform, new.org_id, agent, plan, scenario_ids):
         for start in range(0, len(written), TASKS_AT_ONCE):
             some = written[start : start + TASKS_AT_ONCE]
-            new_texts = await _store_texts(platform, some)
+            new_texts = await store_texts(platform, (text for each in some for text in each.texts))
             add = partial(
                 evals.add_eval_tasks,
                 matrix_id=new.matrix_id,
@@ -215,12 +216,3 @@ def _write_cell(stored: StoredScenario, scenario: Scenario, cell: CellTask, draw
         text_hash=injected.hash,
     )
     return _NewCellTask(task, cell.repeats, (*seed.texts, injected))
-
-
-async def _store_texts(platform: Platform, written: Sequence[_NewCellTask]) -> list[str]:
-    """Those that were not there already; loose until a task refers to them."""
-    bodies = {text.hash: text for each in written for text in each.texts}
-    missing = await platform.database.read(partial(texts.missing_texts, hashes=bodies))
-    for slice in texts.slices_of(text for name, text in bodies.items() if name in missing):
-        await platform.database.write_part(partial(texts.add_parts, parts=slice, now=platform.now()))
-    return sorted(missing)

@@ -14,6 +14,7 @@ from pipelines.core.text.json_text import JsonObject, dumps, loads_own, same
 from pipelines.core.tools.trace_row import TraceRow
 from pipelines.engine.batches.change_batch import remove_batch
 from pipelines.engine.platform import Platform
+from pipelines.engine.tasks.store_texts import store_texts
 from pipelines.processes.parts_in_file import PartsInFile
 from pipelines.storage.accounts.keys import hash_of
 from pipelines.storage.agents.agents import Agent
@@ -25,6 +26,7 @@ from pipelines.storage.tasks.datasets import Task
 from pipelines.storage.tasks.texts import SLICE_CHARACTERS, SLICE_ROWS, Text, named
 from pipelines.wire.errors import NotFound, StorageUnavailable
 
+ABANDONED = "The import was removed as abandoned while it was being stored; try again."
 _TEXT_COLUMNS = ("tool_name", "error_code", "actor_id", "client")
 
 
@@ -81,11 +83,13 @@ async def store_recorded(platform: Platform, new: NewImport) -> tuple[int, list[
     run_ids: list[int] = []
     try:
         async for group in _groups(_prepare_runs(platform, new, created)):
-            await _store_worlds(platform, group)
+            await store_texts(platform, (each.world for each in group if each.world is not None))
             store = partial(_store_group, batch_id=batch_id, group=group, now=platform.now())
             run_ids += await platform.database.write_part(store)
         if not await platform.database.write(partial(recorded_runs.show_import, batch_id=batch_id)):
-            raise StorageUnavailable("The import was taken to be given up; try again.")
+            raise StorageUnavailable(
+                "The import was removed as abandoned while it was being stored; try again."
+            )
     except Exception:
         with suppress(StorageUnavailable):
             await remove_batch(platform, batch_id)
@@ -189,16 +193,9 @@ async def _groups(ready: AsyncIterator[_ReadyRun]) -> AsyncIterator[list[_ReadyR
         yield group
 
 
-async def _store_worlds(platform: Platform, group: list[_ReadyRun]) -> None:
-    bodies = {each.world.hash: each.world for each in group if each.world is not None}
-    missing = await platform.database.read(partial(texts.missing_texts, hashes=bodies))
-    for slice in texts.slices_of(text for name, text in bodies.items() if name in missing):
-        await platform.database.write_part(partial(texts.add_parts, parts=slice, now=platform.now()))
-
-
 def _store_group(connection: Connection, *, batch_id: int, group: list[_ReadyRun], now: str) -> list[int]:
     if not batches.go_on_opening(connection, batch_id=batch_id, is_whole=False, now=now):
-        raise StorageUnavailable("The import was taken to be given up; try again.")
+        raise StorageUnavailable(ABANDONED)
     worlds = sorted({each.world.hash for each in group if each.world is not None})
     texts.keep_texts(connection, worlds)
     return [recorded_runs.add_recorded_run(connection, batch_id, each.run) for each in group]

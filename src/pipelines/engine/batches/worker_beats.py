@@ -131,11 +131,11 @@ class WorkerBeats:
             task.add_done_callback(self._takeovers.discard)
 
     async def _finish_take_over(self, worker: str, mark: str) -> None:
-        log.warning("worker %s is gone; this one goes on with its shards", worker)
+        log.warning("worker %s is gone; this worker continues its shards", worker)
         try:
             await self._take_over(worker)
             await self._platform.database.write_apart(
                 lambda connection: batches.forget_worker(connection, worker=worker, sign=mark)
             )
         except Exception:  # its row stays as it is: whoever finds it unchanged takes it once more
-            log.exception("worker %s could not go on for %s", self._worker, worker)
+            log.exception("worker %s could not take over from worker %s", self._worker, worker)

@@ -134,7 +134,7 @@ class LiveHops:
         stored, credentials_set = await self._platform.database.read(read)
         if stored is None:
             self._known.pop(endpoint_id, None)
-            raise HopFailed("The tool endpoint that this tool is bound to is gone.")
+            raise HopFailed("The tool endpoint that this tool is bound to no longer exists.")
         key, until = _Key(stored.id, stored.version, credentials_set), self._steady() + KNOWN_S
         if known is not None and known.key == key:
             known.stored, known.until = stored, until

@@ -117,7 +117,7 @@ def _reference_reasons(grading: Grading, said: str) -> list[str]:
     if grading.combined.passed:
         return []
     words = [_last_words(result.output) for result in grading.results if not result.passed]
-    told = f"With its reference it does not pass. {grading.combined.reason}{next(filter(None, words), '')}"
+    told = f"The reference solution does not pass. {grading.combined.reason}{next(filter(None, words), '')}"
     return [f"{told} {said}".strip()]
 
 
@@ -125,8 +125,8 @@ def _unchanged_reasons(grading: Grading) -> list[str]:
     if grading.combined.passed is False:
         return []
     if grading.combined.passed:
-        return ["Without a change it passes."]
-    return [f"Without a change it cannot be judged. {grading.combined.reason}"]
+        return ["The scenario passes without a change."]
+    return [f"Without a change, the scenario cannot be judged. {grading.combined.reason}"]
 
 
 def _last_words(output: str) -> str:
@@ -140,16 +140,16 @@ async def _test_files(
     """The files of a test patch as they are after it, where the repository is."""
     paths = changed_paths(test_patch)
     if not paths:
-        raise _ProofFailed("Its test patch changes no file.")
+        raise _ProofFailed("The test patch changes no file.")
     async with _opened(platform, org_id, scenario) as (_, box):
         most = platform.workspaces.limits.diff_bytes
         found = await box.apply(test_patch.encode(), read=paths, most_bytes=most)
     if not isinstance(found, Changes):
-        raise _ProofFailed(f"Its test patch cannot be applied: {found}")
+        raise _ProofFailed(f"The test patch cannot be applied: {found}")
     contents = found.contents or {}
     files = {path: text for path in paths if (text := contents.get(path)) is not None}
     if any("\0" in text or not _is_text(text) for text in files.values()):
-        raise _ProofFailed("Its tests come with files that are no text.")
+        raise _ProofFailed("The test patch contains files that are not text.")
     return files
 
 
@@ -175,15 +175,19 @@ async def _reference(
         env = ready.variables(scenario)
         ran = await box.run(command, env=env, timeout_s=REFERENCE_S, output_bytes=MOST_OUTPUT)
         if ran.timed_out:
-            raise _ProofFailed(f"Its reference was not done in time.{_last_words(ran.output)}")
-        said = f"Its reference ended with {ran.code}.{_last_words(ran.output)}" if ran.code else ""
+            raise _ProofFailed(f"The reference command did not finish in time.{_last_words(ran.output)}")
+        said = (
+            f"The reference command ended with exit code {ran.code}.{_last_words(ran.output)}"
+            if ran.code
+            else ""
+        )
         changes = await box.collect(most_bytes=most)
     try:
         diff = parse_diff(changes.raw, changes.patch, changes.ignored)
     except BadDiff as error:
-        raise _ProofFailed(f"What its reference changes cannot be read: {error}") from None
+        raise _ProofFailed(f"The changes of the reference cannot be read: {error}") from None
     if changes.truncated:
-        raise _ProofFailed(f"Its reference changes over {most:,} bytes.")
+        raise _ProofFailed(f"The reference changes more than {most:,} bytes.")
     return diff, said
 
 
@@ -209,7 +213,7 @@ async def _opened(
     except WorkspaceFailed as error:
         raise _ProofFailed(f"There is no workspace: {error}") from None
     except BoxFailed as error:
-        raise _ProofFailed(f"Its workspace failed: {error}") from None
+        raise _ProofFailed(f"The workspace failed: {error}") from None
 
 
 async def import_scenario(platform: Platform, org_id: int, body: Json) -> JsonObject:

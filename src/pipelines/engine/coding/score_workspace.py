@@ -198,7 +198,7 @@ class _Grader:
             if not has_begun:
                 raise
             status = Status.NOT_APPLICABLE if error.is_ours else Status.FAIL
-            return result_of(scorer, status, f"It did not come to its end: {error}")
+            return result_of(scorer, status, f"The scorer did not finish: {error}")
         told = RanScorer(
             code=ran.code,
             timed_out=ran.timed_out,

@@ -75,7 +75,7 @@ async def import_cassette(platform: Platform, org_id: int, name: str, lines: Inp
     before = await platform.database.write(partial(cassettes.name_cassette, cassette=whole))
     await remove_cassette(platform, before if before is not None else cassette_id)
     if before is None:
-        raise Conflict(f"Cassette {name} was changed by others all the time; try again.")
+        raise Conflict(f"Cassette {name} keeps being changed by other requests; try again.")
     return await find_cassette(platform, org_id, name)
 
 

@@ -123,7 +123,7 @@ async def _find_drafts(
     try:
         *found, told = await platform.span_helpers.run(job, lines, owner=org_id)
     except TookTooMuch as error:
-        message = f"The telemetry was not looked through: {error}. Ask for fewer hours, or for one device."
+        message = f"The telemetry could not be searched: {error}. Ask for fewer hours, or for one device."
         raise BodyTooLarge(message) from None
     looked = loads_own(told)
     assert isinstance(looked, dict)

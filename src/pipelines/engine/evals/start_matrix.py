@@ -267,7 +267,7 @@ def _delivery_problems(asked: MatrixAsked, agent: Agent) -> list[Problem]:
     delivery = delivery_for(asked.delivery, agent.definition.variation_delivery)
     if delivery != "tool_result" or agent.definition.tools or not asked.variation_ids:
         return []
-    message = "the agent declares no tools, and so none can tell it a variation"
+    message = "the agent declares no tools, so no tool reply can carry a variation"
     return [Problem(path="/delivery", message=message, hint="`system` or `user`")]
 
 
@@ -325,10 +325,10 @@ async def _only_agent(platform: Platform, org_id: int, problems: list[Problem]) 
         return there[0][0]
     listed = ", ".join(f"{id} ({name[:80]})" for id, name in there)
     if there:
-        message = "which agent? the scenarios name none, and the org has several"
+        message = "no agent is named: the scenarios name none, and the org has several"
         hint = f"one of: {listed}"
     else:
-        message = "which agent? the org has no published agent"
+        message = "no agent is named, and the org has no published agent"
         hint = "register one: POST /api/agents, or `pipelines odyssey register`"
     problems.append(Problem(path="/agent_id", message=message, hint=hint))
     return None

@@ -142,7 +142,9 @@ async def judge_and_end(platform: Platform, run: Run, ending: Ending, responses:
         if judgement_id is not None:
             platform.judge_tasks.start(judgement_id, run.id)
         return has_ended
-    raise StorageUnavailable(f"Run {run.id} does not come to rest; try again.")
+    raise StorageUnavailable(
+        f"Run {run.id} keeps receiving calls from another server, so it could not be ended; try again."
+    )
 
 
 async def _judge_for(platform: Platform, run: Run, found: "_JudgedLog") -> Judge | None:

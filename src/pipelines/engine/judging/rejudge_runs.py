@@ -76,7 +76,7 @@ async def rejudge_run(platform: Platform, org_id: int, run_id: int, by: RejudgeO
     ModelFailed."""
     run = await find_run(platform, org_id, run_id)
     if run.status not in (RunStatus.COMPLETED, RunStatus.FAILED):
-        raise Conflict(f"Run {run_id} has nothing to judge ({run.status.value}).")
+        raise Conflict(f"Run {run_id} cannot be judged ({run.status.value}).")
     read = await read_by_model(platform, run, by.judge_options, await _choose_model(platform, by, run))
     now = platform.now()
     await platform.database.write(lambda connection: _store(connection, run, read, by, now))

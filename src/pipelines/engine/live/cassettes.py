@@ -136,7 +136,7 @@ class Cassettes:
                 self._of_runs.setdefault(call.run_id, version)
                 if len(self._of_runs) > MOST_RUNS:
                     self._of_runs.popitem(last=False)
-        raise CassetteMiss(f"Cassette {call.cassette} changes too often to be read.")
+        raise CassetteMiss(f"Cassette {call.cassette} is replaced too often to be read; try again.")
 
     async def _tape_of_run(self, call: LiveCall, version: Version) -> Tape:
         """What the run's first call found."""

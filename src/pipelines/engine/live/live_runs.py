@@ -271,7 +271,9 @@ class LiveRuns:
         live = self._shared.open(connection, run, token_hash, loaded_at)
         for row in read_log(connection, run.id):
             if live.is_active and row.error_code == OUTCOME_UNKNOWN and self._is_answered_elsewhere(row, now):
-                raise StorageUnavailable("Another server is still answering an earlier call of this run.")
+                raise StorageUnavailable(
+                    "Another server is still answering an earlier call of this run; try again."
+                )
             live.fold(row)
             if row.idempotency_key is not None:
                 live.settled(row.idempotency_key)

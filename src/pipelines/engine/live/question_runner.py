@@ -53,6 +53,6 @@ class QuestionRunner:
             if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
                 raise  # nobody waits for it any more; otherwise something inside the carrier was cancelled
             # Our fault: logged, and the call is answered all the same.
-            log.exception("a question could not be put: %s", type(question).__name__)
+            log.exception("a question of a tool call could not be asked: %s", type(question).__name__)
             reply = AskFailed()
         on_reply(reply)

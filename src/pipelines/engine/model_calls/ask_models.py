@@ -242,7 +242,7 @@ class Models:
             )
         reason = Failure.NOT_JSON if NOT_AN_OBJECT in second.problems else Failure.WRONG_SCHEMA
         raise ModelFailed(
-            f"The model's answer could not be used, nor the one after it: {second.problems[0].said()}.",
+            f"The model's two answers could not be used: {second.problems[0].said()}.",
             reason=reason.value,
             details={
                 "exchange_id": second.exchange_id,
@@ -268,7 +268,7 @@ class Models:
             ended = _outcome(FAILED, None, started, failure, str(nothing), nothing=nothing)
             await self._end(exchange_id, new, ended)
             raise ModelFailed(
-                f"The model gave nothing: {nothing}.", reason=failure, details={"exchange_id": exchange_id}
+                f"The model gave no answer: {nothing}.", reason=failure, details={"exchange_id": exchange_id}
             ) from None
         except asyncio.CancelledError:
             await self._end_cut_off(exchange_id, new, started)
@@ -306,18 +306,18 @@ class Models:
         text = answer.text[:LONGEST_ANSWER]
         await self._end(exchange_id, new, _outcome(FAILED, text, started, failure, said, answer=answer))
         raise ModelFailed(
-            f"The model gave nothing: {said}.", reason=failure, details={"exchange_id": exchange_id}
+            f"The model gave no answer: {said}.", reason=failure, details={"exchange_id": exchange_id}
         )
 
     async def _end_cut_off(self, exchange_id: int, new: NewExchange, started: float) -> None:
         """Nobody waits for the answer any more: it would be told as under way for ever. What it may have cost
         stays reserved."""
-        said = "whoever asked was cancelled before the answer came"
+        said = "the request was cancelled before the answer came"
         ended = _outcome(FAILED, None, started, Failure.CUT_OFF.value, said)
         try:
             await asyncio.shield(self._end(exchange_id, new, ended))
         except Exception:  # it was cancelled all the same; what a kill leaves looks so too
-            log.exception("exchange %s was cut off, and could not be ended", exchange_id)
+            log.exception("exchange %s was cancelled, and its end could not be stored", exchange_id)
 
     async def _begin(self, new: NewExchange) -> int:
         now = self._now()

@@ -106,7 +106,7 @@ class OpenedModels:
         complaint = self.complaint(model)
         name = read_model_name(model, "", [])
         if complaint is not None or name is None:
-            raise ModelFailed(f"This model is not asked: {complaint}.", reason=Failure.UNKNOWN_MODEL.value)
+            raise ModelFailed(f"This model cannot be used: {complaint}.", reason=Failure.UNKNOWN_MODEL.value)
         return name
 
     async def _key(self, org_id: int, name: ModelName, *, is_own: bool) -> _ApiKey | None:
@@ -121,7 +121,7 @@ class OpenedModels:
                 value = self._secrets.open(found.sealed_value, row=row_of(org_id, variable))
             except UnreadableSecret:
                 message = (
-                    f"The credential `{variable}` was stored under another secret key than this node has."
+                    f"The credential `{variable}` was encrypted with another secret key than this server has."
                 )
                 raise ModelFailed(message, reason=Failure.AUTH.value) from None
             return _ApiKey(value, "credential")

@@ -215,7 +215,7 @@ def _check_no_other_is_open(connection: Connection, review: Review) -> None:
         fingerprint=review.fingerprint or "",
     )
     if other is not None:
-        raise Conflict(f"The same cell is open as {other.review_id}; decide there.")
+        raise Conflict(f"The same cell is open as {other.review_id}; decide it there.")
 
 
 def _undecided(platform: Platform, connection: Connection, caller: Caller, review_id: str) -> ReviewItem:
@@ -223,7 +223,7 @@ def _undecided(platform: Platform, connection: Connection, caller: Caller, revie
     review = get_review(connection, org_id=caller.org_id, review_id=review_id)
     if review.status is ReviewStatus.DECIDED:
         verdict = review.verdict.value if review.verdict is not None else ""
-        raise Conflict(f"Review {review_id} has been decided ({verdict}); POST …/reopen to decide anew.")
+        raise Conflict(f"Review {review_id} has been decided ({verdict}); POST …/reopen to decide again.")
     if review.number == 0:
         reviews.add_review(connection, review)
         now = platform.now()

@@ -67,7 +67,7 @@ def _decide(
     if review.status is ReviewStatus.DECIDED:
         if not asked.again:
             decided = review.verdict.value if review.verdict is not None else ""
-            says = f'Run {run_id} has been decided ({decided}); send "again": true (--again) to decide anew.'
+            says = f'Run {run_id} has been decided ({decided}); send "again": true (--again) to decide again.'
             raise Conflict(says)
         reopen(platform, caller, review.review_id, asked.given.note, connection)
     item = decide(platform, caller, review.review_id, asked.given, {}, connection)
@@ -99,6 +99,6 @@ def _find_item(platform: Platform, connection: Connection, caller: Caller, run_i
     )
     if waiting is not None:
         return waiting
-    reason = f"{caller.reviewer} gave a verdict unasked"
+    reason = f"{caller.reviewer} gave a verdict without being asked"
     review, _ = item_of_run(platform, connection, caller, run_id, settings=settings, reason=reason)
     return review

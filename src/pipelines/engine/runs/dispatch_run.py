@@ -32,7 +32,7 @@ from pipelines.wire.errors import BudgetExceeded, SecretUnreadable, StorageUnava
 from pipelines.wire.names import PROXY_BASE, RunStatus
 
 log = logging.getLogger(__name__)
-TRANSCRIPT_FULL = "messages was left out: the conversation's transcript would be over 8 MiB"
+TRANSCRIPT_FULL = "`messages` was left out: the conversation's transcript would be over 8 MiB"
 NO_MESSAGES = "the reply has no `messages`: of what the agent said only the final response is known"
 END_TRIES = 60  # a minute or so; what cannot be stored by then ends as interrupted
 
@@ -89,7 +89,7 @@ class Dispatcher:
             ending = Ending(
                 status=RunStatus.FAILED,
                 error_class=ErrorClass.INTERNAL_ERROR.value,
-                error_json={"detail": "the platform failed; its log has the reason"},
+                error_json={"detail": "the platform failed; see the server's log"},
             )
         await self._end(run, ending, session)
 

@@ -156,6 +156,6 @@ def _settle_call(run: CalledRun, received: Received) -> tuple[Decision, int]:
     while isinstance(outcome, Ask):
         is_wait = isinstance(outcome.question, Wait)
         held_ms += outcome.question.latency_ms if isinstance(outcome.question, Wait) else 0
-        reply = None if is_wait else AskFailed("A call that is only tried asks nothing outside.")
+        reply = None if is_wait else AskFailed("A trial call sends nothing to a live endpoint.")
         outcome = settle(run, outcome, reply)
     return outcome, held_ms

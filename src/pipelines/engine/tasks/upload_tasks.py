@@ -27,6 +27,7 @@ from pipelines.engine.find import find_dataset
 from pipelines.engine.live.time_limit import has_time
 from pipelines.engine.platform import Platform
 from pipelines.engine.tasks.seed_file import SeedsFile
+from pipelines.engine.tasks.store_texts import store_texts
 from pipelines.processes.jobs import MOST_WARNING_S
 from pipelines.processes.parts_in_file import PartsInFile
 from pipelines.processes.pool import Input, Job
@@ -379,12 +380,8 @@ async def _store_texts(
     tasks: list[NewTask] = []
     new_texts: list[str] = []
     while written := await asyncio.to_thread(_next_seed_texts, seeds, len(tasks)):
-        bodies = {text.hash: text for seed in written for text in seed.texts}
-        missing = await platform.database.read(partial(texts.missing_texts, hashes=bodies))
-        for slice in texts.slices_of(text for name, text in bodies.items() if name in missing):
-            await platform.database.write_part(partial(texts.add_parts, parts=slice, now=platform.now()))
+        new_texts += await store_texts(platform, (text for seed in written for text in seed.texts))
         tasks += [seed.task for seed in written]
-        new_texts += missing
     return tasks, new_texts
 
 

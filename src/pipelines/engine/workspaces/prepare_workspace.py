@@ -93,7 +93,7 @@ class Workspaces:
         """The scenario's workspace, kept from being removed. Raises CannotMake, CodeModeUnavailable."""
         opened = await self._code_mode.opened()
         if opened.is_unsafe:
-            raise WorkspaceFailed("coding tasks need a sandbox that isolates, and this server has none")
+            raise WorkspaceFailed("coding tasks need an isolated sandbox, and this server has none")
         async with AsyncExitStack() as stack:
             try:
                 requirements = scenario.all_requirements
@@ -263,7 +263,7 @@ class Workspaces:
         )
         output = "\n".join([ran.output, *allowance.notes])
         if ran.timed_out:
-            message = f"the setup command was not done within {scenario.timeouts.setup_s} s"
+            message = f"the setup command did not finish within {scenario.timeouts.setup_s} s"
             raise WorkspaceFailed(message, output)
         if ran.code != 0:
             last = ran.output.strip()[-500:]

@@ -70,7 +70,7 @@ class SharedWorkspaces:
             return None
         if problem := await self._try_sharing(opened):
             if self._wanted == "overlay":
-                raise CannotShare(f"{SETTING}=overlay cannot be had on this server: {problem}")
+                raise CannotShare(f"{SETTING}=overlay does not work on this server: {problem}")
             return None
         if is_made:
             return folder / MADE
@@ -97,7 +97,7 @@ class SharedWorkspaces:
         def ended(task: "asyncio.Task[None]") -> None:
             self._making.pop(name, None)
             if not task.cancelled() and (error := task.exception()) is not None:
-                _log.info("a workspace could not be shared: %s", error)
+                _log.info("a workspace could not be shared between runs: %s", error)
 
         making = asyncio.create_task(make())
         self._making[name] = making

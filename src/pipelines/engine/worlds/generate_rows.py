@@ -86,7 +86,7 @@ class RowGenerator:
                     if self._unchanged_rounds[place] > SILENT_ROUNDS:
                         self.begin(session)
             except StorageUnavailable as error:
-                log.info("the database is away; seed sessions are looked at later: %s", error)
+                log.info("the database cannot be reached; seed sessions wait: %s", error)
             await asyncio.sleep(ROUND_S)
 
     async def _finish_session(self, session: SeedSession) -> None:
@@ -159,13 +159,13 @@ class RowGenerator:
             )
         except JobFailed as error:
             log.error("rows of seed session %s, bucket %s broke:\n%s", session.id, bucket.number, error)
-            said = "making its rows broke on our side; the log has it"
+            said = "the platform failed to make its rows; see the server's log"
             return _Part(nothing, is_done=True, problem=_shortfall(bucket, bucket.kept, said))
         kept = bucket.kept + sum(1 for row in made.rows if row.status == KEPT)
         is_done = kept >= bucket.wanted or made.is_exhausted
         problem = None
         if is_done and kept < bucket.wanted:
-            said = f"of {made.drafted:,} drafts no more could be proved, and there are no others"
+            said = f"of {made.drafted:,} drafts, no more could be proved, and there are no further drafts"
             problem = _shortfall(bucket, kept, made.ended_because or said)
         return _Part(made, is_done, problem)
 

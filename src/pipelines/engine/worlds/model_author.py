@@ -83,7 +83,7 @@ class ModelAuthor:
         asked = await self._ask(brief, question, partial(change_problems, **against))
         cannot = asked.data["cannot"]
         if isinstance(cannot, str):
-            message = f"the model sees no way to follow it: {cannot.strip() or 'it does not say why'}"
+            message = f"the model cannot follow it: {cannot.strip() or 'it gives no reason'}"
             raise Refused([Problem(path="/prompt", message=message)], "the prompt")
         after = await aside(brief.org_id, partial(changed, asked.data, **against))
         said = str(asked.data["said"]).strip() or None
@@ -98,7 +98,7 @@ class ModelAuthor:
         told = await self._rows_brief(brief, world, wanted)
         tools = [str(_object(tool)["name"]) for tool in told.tools]
         if not tools:
-            return _no_more(wanted, "what each of the tools does would be a guess, so no row could be proved")
+            return _no_more(wanted, "the plan of every tool would be a guess, so no row could be proved")
         asked = await self._ask(brief, rows_question(told), partial(rows_problems, tools=tools))
         drafts = asked.data["rows"]
         assert isinstance(drafts, list)

@@ -28,8 +28,8 @@ NEXT_STEPS = {
     "world_review": "its world is reviewed: refine, regenerate, paste, undo, continue",
     "rows_generating": "its rows are being made: wait for them, or abandon it",
     "rows_review": "its rows are reviewed: drop, regenerate, finalize",
-    "finalized": "it is a dataset, and nothing of it changes any more",
-    "abandoned": "it was abandoned, and nothing of it changes any more",
+    "finalized": "it is a dataset and can no longer change",
+    "abandoned": "it was abandoned and can no longer change",
 }
 assert set(NEXT_STEPS) == set(STATUSES)
 

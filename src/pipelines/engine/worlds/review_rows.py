@@ -84,7 +84,7 @@ async def resume_session(
 async def _raise_budget(platform: Platform, session: SeedSession, body: JsonObject) -> None:
     if session.budget_id is None:
         if body:
-            problems = [Problem(path=f"/{name}", message="no model is its author") for name in body]
+            problems = [Problem(path=f"/{name}", message="no model wrote this session") for name in body]
             raise Refused(problems, "the budget")
         return
     budget_id = session.budget_id
@@ -127,7 +127,7 @@ async def drop_row(platform: Platform, org_id: int, session_id: int, row_id: int
         return seed_rows.drop_row(connection, row, is_replaced=False)
 
     if not await _change_in_review(platform, session, ROWS_REVIEW, drop, "drop a row"):
-        raise Conflict(f"Row {row_id} is not among the kept ones any more.")
+        raise Conflict(f"Row {row_id} is no longer among the kept rows.")
     return await find_row(platform, session, row_id)
 
 
@@ -141,7 +141,7 @@ async def regenerate_row(
         return seed_rows.drop_row(connection, row, is_replaced=True)
 
     if not await _change_in_review(platform, session, ROWS_GENERATING, replace, "regenerate a row"):
-        raise Conflict(f"Row {row_id} is not among the kept ones any more.")
+        raise Conflict(f"Row {row_id} is no longer among the kept rows.")
     return await _begin_generating(platform, generator, session)
 
 

@@ -176,10 +176,10 @@ def _refuse_stale(session: SeedSession, seen: Json) -> None:
 
 
 def stale_revision(session: SeedSession, seen: int | None) -> StaleRevision:
-    whose = f"of revision {seen}" if seen is not None else "of the revision before"
+    whose = f"revision {seen}" if seen is not None else "an earlier revision"
     message = (
-        f"This was asked {whose}; the world of seed session {session.id} is at revision {session.revision}"
-        " by now. Look at that one, then ask again."
+        f"This request is about {whose}; the world of seed session {session.id} is at revision"
+        f" {session.revision} by now. Read that revision, then try again."
     )
     return StaleRevision(message, details={"revision": session.revision})
 

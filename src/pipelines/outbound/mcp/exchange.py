@@ -200,7 +200,7 @@ def _complaint(status: int, kind: str, headers: Mapping[str, str]) -> str | None
     if headers.get("content-encoding", "identity") != "identity":
         return "answered with compressed content, though none was asked for"
     if status == 202:
-        return "answered with status 202, which is no answer to a request"
+        return "answered with status 202 instead of an answer"
     if status < 300 and kind not in ("application/json", "text/event-stream"):
         return f"answered with {quoted(kind, 60) or 'no content type'} instead of JSON or a stream of events"
     return None
@@ -214,13 +214,13 @@ def _check_message(body: bytes, request_id: Json, light_from: int) -> tuple[byte
     except InvalidJson as error:
         raise Unusable(f"answered with a body that {error.predicate}") from None
     if not isinstance(message, dict) or not {"result", "error"} & message.keys():
-        raise Unusable("answered with JSON that is no answer of JSON-RPC")
+        raise Unusable("answered with JSON that is not a JSON-RPC answer")
     found = message.get("id")
     if found is None and "error" in message:  # it could not read the request, and so no id
         message["id"] = request_id
         body = dumps(message)
     elif found != request_id and str(found) != str(request_id):
-        raise Unusable("answered under another id than the request's")
+        raise Unusable("answered with another id than the request's")
     if len(body) <= light_from:
         return body, None
     light = lighten(message)
@@ -237,7 +237,7 @@ def _is_rpc_error(body: bytes) -> bool:
 
 def _hint(status: int) -> str:
     if status in (401, 403):
-        return ": it does not take the endpoint's credential"
+        return ": it refuses the endpoint's credential"
     if status in (404, 405):
         return ": there seems to be no MCP server at this path"
     return ""

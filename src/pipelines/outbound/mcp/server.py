@@ -39,7 +39,7 @@ MOST_ANSWER_BYTES = 2 * MAX_RESPONSE_BYTES + 64 * 1024
 MOST_LISTED_BYTES = 8 * 1024 * 1024
 #: After a server said that its tools are others they are listed again: soon, then no more often than so.
 RELISTED_AFTER_S, RELISTED_EVERY_S = 0.5, 10.0
-CHANGED_NOTE = "the MCP server describes this tool otherwise than when it was discovered: discover again"
+CHANGED_NOTE = "the MCP server describes this tool differently than when it was discovered: discover again"
 GONE_NOTE = "the MCP server does not list this tool any more: discover again"
 
 _Ask: TypeAlias = "Callable[[McpSession, Exchange], Awaitable[JsonObject]]"
@@ -212,7 +212,7 @@ class McpServerEndpoint:
             if not isinstance(following, str) or not following:
                 return tools, notes
             if following in seen:
-                return tools, [*notes, "the server's pages of tools go round in a circle: read once"]
+                return tools, [*notes, "the server's pages of tools repeat: each was read once"]
             if len(tools) > MOST_TOOLS or size > MOST_LISTED_BYTES:
                 return tools[:MOST_TOOLS], [*notes, f"the server lists more tools: {MOST_TOOLS:,} are read"]
             seen.add(following)

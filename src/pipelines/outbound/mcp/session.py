@@ -187,7 +187,7 @@ class McpSession:
             return result
         taken, exchange.result = exchange.result, None
         if taken is None:
-            raise NotAsMcp("answered in the place of another answer")
+            raise NotAsMcp("answered with the result of another request")
         version = self._client.protocol_version
         await in_thread(check_result, taken, method, version)
         return taken

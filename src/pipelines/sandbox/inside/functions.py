@@ -177,7 +177,7 @@ def receive(pipe: int, child: int, largest: int) -> bytes | None:
 def kill_all() -> None:
     """But for this process and the namespace's first, which signals from inside do not reach."""
     if os.getpid() >= _FIRST_PIDS:
-        raise RuntimeError("this is no sandbox: nothing is killed")
+        raise RuntimeError("this is not a sandbox: nothing is killed")
     try:  # noqa: SIM105 - contextlib may not be loaded yet
         os.kill(-1, signal.SIGKILL)
     except ProcessLookupError:
